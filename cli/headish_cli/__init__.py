@@ -1,0 +1,1 @@
+"""The headish command."""

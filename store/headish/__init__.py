@@ -1,0 +1,43 @@
+"""headish keeps conversations with language models the way git keeps code.
+
+The flow, which is also the way to read the code::
+
+    content ──> drafts ──> append ──> (payloads, turns, links, bookmarks)
+                                              │
+    headish ──> heads ──> walk ──> resolve ───┘──> ContextWindow ──> emit ──> transcripts | providers
+
+A name below is loaded when it is first used, so that ``import headish`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from headish.version import __version__
+
+if TYPE_CHECKING:
+    from headish import errors as errors
+    from headish.emission import emit as emit
+    from headish.model import ContextWindow as ContextWindow
+    from headish.model import Message as Message
+    from headish.model import Turn as Turn
+    from headish.store import Store as Store
+
+_HOMES = {
+    "Store": "headish.store",
+    "emit": "headish.emission",
+    "Turn": "headish.model",
+    "Message": "headish.model",
+    "ContextWindow": "headish.model",
+}
+__all__ = ["ContextWindow", "Message", "Store", "Turn", "__version__", "emit"]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'headish' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value

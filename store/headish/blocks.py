@@ -1,0 +1,136 @@
+"""Content blocks: what a message is made of (R8), one frozen struct a kind.
+
+Invariant (I9, R9): reading a block and writing it gives the same bytes. Keys that a kind does not know are kept in
+``extra``, in order, behind the known ones; a block of an unknown kind is kept whole in ``Other``.
+
+The struct's fields, in order, are the declared order of the payload encoding: add new ones at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, Struct
+
+# No JSON object is at once empty and not empty: the fast decoder refuses a block that has a key named "extra", and
+# the careful one keeps it as what it is, an unknown key.
+Extra = Annotated[dict[str, Any], Meta(min_length=1, max_length=0)]
+
+
+class Block(Struct, frozen=True, kw_only=False, omit_defaults=True, forbid_unknown_fields=True, tag_field="type"):
+    """The base of the known kinds."""
+
+
+class Text(Block, frozen=True, tag="text"):
+    """Text, exactly as given. ``literal``: it stood in a literal block of OpenChatML 2.2."""
+
+    text: str
+    literal: bool = False
+    extra: Extra = {}
+
+
+class Thinking(Block, frozen=True, tag="thinking"):
+    """Private reasoning. ``provider`` made it; only that provider gets ``signature`` back."""
+
+    text: str
+    kind: str | None = None
+    signature: str | None = None
+    provider: str | None = None
+    extra: Extra = {}
+
+
+class Base64Source(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type", tag="base64"):
+    """The bytes of a document: ``data`` is standard base64, ``media_type`` says what they are."""
+
+    media_type: str
+    data: str
+    extra: Extra = {}
+
+
+class Document(Block, frozen=True, tag="document"):
+    """A document or image inside a message."""
+
+    source: Base64Source
+    name: str | None = None
+    extra: Extra = {}
+
+
+class ToolUse(Block, frozen=True, tag="tool_use"):
+    """A call. ``raw`` is the exact text of its arguments where ``input`` would not give it back.
+
+    ``input`` is absent (UNSET) only where ``raw`` is no JSON.
+    """
+
+    name: str
+    id: str | None = None
+    input: Any = UNSET
+    raw: str | None = None
+    closed: bool = False
+    envelope: str | None = None
+    extra: Extra = {}
+
+
+class ToolResult(Block, frozen=True, tag="tool_result"):
+    """The answer to a call, found by ``tool_use_id``, else by ``name`` and order."""
+
+    tool_use_id: str | None = None
+    name: str | None = None
+    content: tuple[Inner, ...] = ()
+    is_error: bool | None = None
+    status: str | None = None
+    closed: bool = False
+    envelope: str | None = None
+    extra: Extra = {}
+
+
+class ProviderBlock(Block, frozen=True, tag="provider"):
+    """What only ``provider`` understands: kept as it came, sent back to nobody else."""
+
+    provider: str
+    data: Any
+    extra: Extra = {}
+
+
+class Mark(Block, frozen=True, tag="mark"):
+    """A control token of a transcript, kept in place."""
+
+    token: str
+    extra: Extra = {}
+
+
+class Tools(Block, frozen=True, tag="tools"):
+    """A list of tool definitions that stood in a transcript; ``raw`` is its exact text."""
+
+    raw: str
+    closed: bool = False
+    extra: Extra = {}
+
+
+class Other(Struct, frozen=True):
+    """A block of a kind that nobody here knows; ``data`` is all of it, ``type`` included."""
+
+    type: str
+    data: Mapping[str, Any]
+
+
+KnownBlock = Text | Thinking | Document | ToolUse | ToolResult | ProviderBlock | Mark | Tools
+ContentBlock = KnownBlock | Other
+
+if TYPE_CHECKING:
+    Inner = ContentBlock
+else:
+    # The fast decoder cannot read ``Other``; the careful one builds it (see content.py).
+    Inner = KnownBlock
+
+KINDS: dict[str, type[Block]] = {
+    "text": Text,
+    "thinking": Thinking,
+    "document": Document,
+    "tool_use": ToolUse,
+    "tool_result": ToolResult,
+    "provider": ProviderBlock,
+    "mark": Mark,
+    "tools": Tools,
+}

@@ -1,0 +1,215 @@
+"""Every error that headish raises on purpose, split by who can mend it.
+
+::
+
+    HeadishError
+    ├── InputError                what was given cannot be taken: mend the call
+    │   ├── UnknownTurn           a headish, id or bookmark that names no turn of this space
+    │   ├── Ambiguous             an id prefix that several turns share
+    │   ├── InvalidHeadish        text that does not follow the grammar of a headish
+    │   ├── InvalidName           a bookmark or space name that the rules refuse
+    │   ├── InvalidRole           a role outside system, developer, user, assistant, tool
+    │   ├── InvalidContent        content, options or meta that cannot be kept as they are
+    │   │   ├── TooDeep           more nesting than the limit
+    │   │   └── TooLarge          more bytes than the limit
+    │   ├── InvalidArgument       arguments that do not go together
+    │   ├── InvalidImport         a file to import that does not hold what its format says
+    │   └── UnknownFormat         no emitter or importer of that name
+    ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
+    ├── Unrepresentable           the outside format cannot carry this thread (``code`` is E-EMIT-…)
+    │   ├── HeaderValue           a name, id or attribute that the format's headers cannot hold
+    │   └── Unsupported           a provider that cannot take this
+    └── DatabaseError             the database is in the way: mend the place, not the call
+        ├── UnknownDatabase       no database, or no such space in it, and none was to be created
+        ├── NotADatabase          something else lies there
+        ├── DatabaseTooNew        written by a newer headish; left untouched
+        ├── DatabaseTooOld        to be upgraded by ``headish db upgrade`` first
+        ├── DatabaseLocked        another process held it for longer than the time-out
+        ├── DatabaseReadOnly      it cannot be written
+        ├── DatabaseFull          no space left on the disk
+        ├── DatabaseUnavailable   the server or file cannot be reached
+        └── CorruptTurn           stored bytes that do not decode or disagree with their address
+
+The facts are attributes, so that a program need not read the sentence. ``code`` is the
+specification's word for the error where there is one.
+"""
+
+from __future__ import annotations
+
+
+class HeadishError(Exception):
+    """The base of them all. ``code`` is a specification's error code, or None."""
+
+    code: str | None = None
+
+
+class InputError(HeadishError):
+    """What was given cannot be taken."""
+
+
+class UnknownTurn(InputError):
+    """No turn of this space is named so. A turn of another space is simply unknown."""
+
+    def __init__(self, headish: str, reason: str = "") -> None:
+        self.headish = headish
+        super().__init__(f"no turn is named {headish!r} in this space" + (f": {reason}" if reason else ""))
+
+
+class Ambiguous(InputError):
+    """An id prefix that more than one turn begins with; ``candidates`` are ids, oldest first."""
+
+    def __init__(self, prefix: str, candidates: tuple[str, ...]) -> None:
+        self.prefix, self.candidates = prefix, candidates
+        super().__init__(
+            f"several turns begin with {prefix!r}: {', '.join(candidates)}; give more digits"
+        )
+
+
+class InvalidHeadish(InputError):
+    """Text that is no headish."""
+
+    def __init__(self, headish: str, reason: str) -> None:
+        self.headish, self.reason = headish, reason
+        super().__init__(f"{headish[:80]!r} is not a headish: {reason}")
+
+
+class InvalidName(InputError):
+    """A bookmark or space name that the rules refuse; ``reason`` is the rule."""
+
+    def __init__(self, kind: str, name: str, reason: str) -> None:
+        self.kind, self.name, self.reason = kind, name, reason
+        super().__init__(f"{name[:80]!r} cannot be the name of a {kind}: {reason}")
+
+
+class InvalidRole(InputError):
+    """A role outside the list."""
+
+    def __init__(self, role: object) -> None:
+        self.role = role
+        super().__init__(f"unknown role {role!r}: use system, developer, user, assistant or tool")
+
+
+class InvalidContent(InputError):
+    """Content, options or meta that cannot be kept; ``path`` leads to the value (``$[0].text``)."""
+
+    def __init__(self, what: str, reason: str, path: str = "$") -> None:
+        self.what, self.reason, self.path = what, reason, path
+        super().__init__(f"{what} cannot be kept: {reason} (at {path})")
+
+
+class TooDeep(InvalidContent):
+    """More nesting than ``limits.NESTING_LIMIT``."""
+
+
+class TooLarge(InvalidContent):
+    """More bytes than the limit; ``size_bytes`` (at least so many) and ``limit_bytes`` tell."""
+
+    def __init__(self, what: str, size_bytes: int, limit_bytes: int) -> None:
+        self.size_bytes, self.limit_bytes = size_bytes, limit_bytes
+        super().__init__(what, f"it has {size_bytes:,} bytes and the limit is {limit_bytes:,}")
+
+
+class InvalidArgument(InputError):
+    """Arguments that do not go together, or one of the wrong kind."""
+
+
+class InvalidImport(InputError):
+    """A file that does not hold what its format says; ``line`` counts from 1."""
+
+    def __init__(self, source: str, line: int | None, reason: str) -> None:
+        self.source, self.line, self.reason = source, line, reason
+        where = source if line is None else f"{source}, line {line}"
+        super().__init__(f"cannot import {where}: {reason}")
+
+
+class UnknownFormat(InputError):
+    """No emitter, provider or importer of that name; ``known`` are the names there are."""
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        self.name, self.known = name, known
+        super().__init__(f"unknown format {name!r}: known are {', '.join(known)}")
+
+
+class BookmarkMoved(HeadishError):
+    """The bookmark is not where ``expect`` says. ``actual`` is the id it names now, or None."""
+
+    def __init__(self, name: str, expected: str, actual: str | None) -> None:
+        self.name, self.expected, self.actual = name, expected, actual
+        where = f"it names {actual}" if actual else "there is no such bookmark"
+        super().__init__(f"bookmark {name!r} no longer names {expected}: {where}; read it again")
+
+
+class Unrepresentable(HeadishError):
+    """The outside format cannot carry this; ``drop`` is the word that gives it up, if one does."""
+
+    code = "E-EMIT-UNREPRESENTABLE"
+
+    def __init__(self, target: str, what: str, *, turn: str | None = None, drop: str | None = None) -> None:
+        self.target, self.what, self.turn, self.drop = target, what, turn, drop
+        where = f" (turn {turn})" if turn else ""
+        hint = f'; give it up with drop="{drop}"' if drop else ""
+        super().__init__(f"{target} cannot carry {what}{where}{hint}")
+
+
+class HeaderValue(Unrepresentable):
+    """A value that would break out of the format's message header."""
+
+    code = "E-EMIT-HEADER-VALUE"
+
+
+class Unsupported(Unrepresentable):
+    """A provider that cannot take this."""
+
+    code = None
+
+    def __init__(self, provider: str, what: str, *, turn: str | None = None) -> None:
+        self.provider = provider
+        super().__init__(provider, what, turn=turn)
+
+
+class DatabaseError(HeadishError):
+    """The database is in the way; ``target`` says which one, without its password."""
+
+    def __init__(self, target: str, reason: str) -> None:
+        self.target, self.reason = target, reason
+        super().__init__(f"{target}: {reason}")
+
+
+class UnknownDatabase(DatabaseError):
+    """Nothing is there, and nothing was to be created."""
+
+
+class NotADatabase(DatabaseError):
+    """Something else lies there."""
+
+
+class DatabaseTooNew(DatabaseError):
+    """Written by a newer headish; it was left untouched."""
+
+
+class DatabaseTooOld(DatabaseError):
+    """Written by an older headish, and upgraded only on request."""
+
+
+class DatabaseLocked(DatabaseError):
+    """Another process held the database for longer than the time-out."""
+
+
+class DatabaseReadOnly(DatabaseError):
+    """The database cannot be written."""
+
+
+class DatabaseFull(DatabaseError):
+    """No space is left; the transaction was rolled back."""
+
+
+class DatabaseUnavailable(DatabaseError):
+    """The server or file cannot be reached."""
+
+
+class CorruptTurn(DatabaseError):
+    """Stored bytes that do not decode, or that disagree with their address; ``turn`` names it."""
+
+    def __init__(self, turn: str, reason: str) -> None:
+        self.turn = turn
+        super().__init__(f"turn {turn}", reason + "; 'headish verify' lists all that disagrees")

@@ -1,0 +1,59 @@
+"""Turn ids: SCRU128 in 25 base-36 digits, written in lower case (I2, R11).
+
+An id is minted inside the write transaction and never below the writer's last one, also after the
+clock went back: the generator then goes on counting from its last time instead of starting lower.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from datetime import UTC, datetime
+from typing import NewType
+
+from scru128 import Scru128Generator, Scru128Id
+
+TurnId = NewType("TurnId", str)
+"""25 lower-case base-36 digits; ordered as text like the numbers they stand for."""
+
+ID_DIGITS = 25
+_ID = re.compile(r"[0-9a-z]{25}", re.ASCII)
+_LARGEST = "f5lxx1zz5pnorynqglhzmsp33"  # 2**128 - 1
+_ANY_ROLLBACK = 2**48 - 1
+
+
+def is_id_shaped(text: str) -> bool:
+    """Whether the text is 25 base-36 digits, in either case: no bookmark may look so."""
+    return _ID.fullmatch(text.lower()) is not None
+
+
+def as_turn_id(text: str) -> TurnId | None:
+    """The id in its one output case, or None where the text is no SCRU128 id."""
+    lowered = text.lower()
+    if _ID.fullmatch(lowered) is None or lowered > _LARGEST:
+        return None
+    return TurnId(lowered)
+
+
+def time_of(turn_id: TurnId) -> datetime:
+    """The time an id was minted at, in UTC, to the millisecond: the id's first 48 bits."""
+    milliseconds = Scru128Id.from_str(turn_id).timestamp
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+class IdMint:
+    """Mints the ids of one writer, each above the one before; safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._generator = Scru128Generator()
+
+    def mint(self) -> TurnId:
+        """The next id."""
+        with self._lock:
+            milliseconds = time.time_ns() // 1_000_000
+            minted = self._generator.generate_or_abort_core(milliseconds, _ANY_ROLLBACK)
+        # With that allowance the generator never aborts, however far the clock went back.
+        assert minted is not None
+        return TurnId(str(minted).lower())

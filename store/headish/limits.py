@@ -1,0 +1,34 @@
+"""Every limit of headish, each with the error that names it.
+
+A limit is part of the promise "nothing is half stored": it is checked before a transaction opens.
+"""
+
+PAYLOAD_LIMIT_BYTES = 100 * 1024 * 1024
+"""The largest payload of a turn. ``Store.open(payload_limit_bytes=…)`` sets another one. Error: ``TooLarge``."""
+
+RECORD_LIMIT_BYTES = 1024 * 1024
+"""The largest JSON text of a turn's inherited options, attributes or application meta, each. Error: ``TooLarge``."""
+
+NESTING_LIMIT = 512
+"""How many arrays and objects may lie inside each other in any JSON that is kept. Error: ``TooDeep``."""
+
+BOOKMARK_LIMIT_BYTES = 255
+"""The longest bookmark or space name, in UTF-8. Error: ``InvalidName``."""
+
+HEADISH_LIMIT = 1024
+"""The longest text that is read as a headish, in characters. Error: ``InvalidHeadish``."""
+
+PREFIX_MINIMUM = 8
+"""The fewest digits of an id that are looked up as a prefix. Fewer are taken for a bookmark."""
+
+CONTINUES_LIMIT = 1024
+"""How many turns one turn may continue. Error: ``InvalidArgument``."""
+
+BATCH_TURNS = 1000
+"""``add_turns`` stores at most so many turns in one transaction."""
+
+BATCH_BYTES = 16 * 1024 * 1024
+"""``add_turns`` closes a batch once its payloads hold so many bytes."""
+
+CANDIDATES_SHOWN = 10
+"""How many ids ``Ambiguous`` names."""
