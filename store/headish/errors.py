@@ -27,6 +27,7 @@
         ├── DatabaseLocked        another process held it for longer than the time-out
         ├── DatabaseReadOnly      it cannot be written
         ├── DatabaseFull          no space left on the disk
+        ├── DatabaseCorrupt       the file itself is damaged
         ├── DatabaseUnavailable   the server or file cannot be reached
         └── CorruptTurn           stored bytes that do not decode or disagree with their address
 
@@ -205,6 +206,10 @@ class DatabaseFull(DatabaseError):
 
 class DatabaseUnavailable(DatabaseError):
     """The server or file cannot be reached."""
+
+
+class DatabaseCorrupt(DatabaseError):
+    """The file itself is damaged."""
 
 
 class CorruptTurn(DatabaseError):

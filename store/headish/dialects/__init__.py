@@ -1,0 +1,77 @@
+"""The one place that asks which database this is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError, CompileError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql import expression
+from sqlalchemy.types import BigInteger
+
+from headish.dialects.database import DURABILITIES, Database
+from headish.dialects.postgresql import PostgreSQLDatabase
+from headish.dialects.query import Connection, Query, Row
+from headish.dialects.sqlite import SQLiteDatabase
+from headish.errors import InvalidArgument
+
+__all__ = ["Connection", "Database", "Query", "Row", "connect", "next_payload_number"]
+
+DATABASES: dict[str, type[SQLiteDatabase] | type[PostgreSQLDatabase]] = {
+    "sqlite": SQLiteDatabase,
+    "sqlite+pysqlite": SQLiteDatabase,
+    "postgresql": PostgreSQLDatabase,
+    "postgresql+psycopg": PostgreSQLDatabase,
+}
+
+
+def connect(target: str | os.PathLike[str], *, durability: str = "full", create: bool = True) -> Database:
+    """The database at a path, ``:memory:`` or a SQLAlchemy URL (``sqlite``, ``postgresql+psycopg``).
+
+    Nothing but the file's first bytes is read: the schema is checked by upgrade.py.
+    Raises: InvalidArgument for another URL or durability; NotADatabase, UnknownDatabase.
+    """
+    if durability not in DURABILITIES:
+        raise InvalidArgument(f"unknown durability {durability!r}: use {' or '.join(DURABILITIES)}")
+    url = _url(target)
+    database = DATABASES.get(url.drivername)
+    if database is None:
+        raise InvalidArgument(f"unknown database {url.drivername!r}: use {', '.join(sorted(DATABASES))}")
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    return database(url, durability=durability, create=create)
+
+
+def _url(target: str | os.PathLike[str]) -> URL:
+    if isinstance(target, str) and target.startswith(("sqlite:", "postgresql:", "postgresql+")) or "://" in str(target):
+        try:
+            return make_url(str(target))
+        except ArgumentError:
+            raise InvalidArgument("the database URL cannot be read") from None
+    path = str(target) if str(target) == ":memory:" else str(Path(target).expanduser())
+    return URL.create("sqlite", database=path)
+
+
+class next_payload_number(expression.ColumnElement[int]):  # noqa: N801 - it is written as a SQL function
+    """The number of the next payload row of ``:space``."""
+
+    type = BigInteger()
+    inherit_cache = True
+
+
+@compiles(next_payload_number, "sqlite")
+def _count_on(*_: object, **__: object) -> str:
+    # There is one writer at a time, so the largest number is ours to count on from.
+    return "(SELECT coalesce(max(number), 0) + 1 FROM payload WHERE space = :space)"
+
+
+@compiles(next_payload_number, "postgresql")
+def _draw(*_: object, **__: object) -> str:
+    return "nextval('payload_number')"
+
+
+@compiles(next_payload_number)
+def _unknown(*_: object, **__: object) -> str:
+    raise CompileError("payload numbers are known for SQLite and PostgreSQL")

@@ -1,0 +1,92 @@
+"""From a headish to the turn that it names."""
+
+from __future__ import annotations
+
+from headish.bookmarks import find_bookmark, past_place
+from headish.dialects import Connection
+from headish.errors import Ambiguous, UnknownTurn
+from headish.grammar import NEWEST, Back, Headish, Parent
+from headish.limits import CANDIDATES_SHOWN
+from headish.order import Place
+from headish.turns import StoredTurn, links_of, newest_turn, turn_at, turn_by_id, turns_by_prefix
+
+
+def find_head(connection: Connection, space: int, headish: Headish, *, lock: bool = False) -> StoredTurn:
+    """The turn that a headish names.
+
+    ``lock`` holds the row of a bare bookmark, so that it still points there when the transaction ends.
+    Cost: an index look-up or two, and one more for each fork that a suffix steps over.
+    Raises: UnknownTurn, Ambiguous.
+    """
+    stored = _find_base(connection, space, headish, lock)
+    for step in headish.steps:
+        stored = _STEPS[type(step)](connection, space, headish, stored, step)
+    return stored
+
+
+def parents_of(connection: Connection, space: int, stored: StoredTurn) -> list[Place]:
+    """What a turn continues, in order."""
+    if stored.pos:
+        return [Place(stored.chain, stored.pos - 1)]
+    return links_of(connection, space, stored.chain)
+
+
+def _find_base(connection: Connection, space: int, headish: Headish, lock: bool) -> StoredTurn:
+    if headish.id is not None:
+        return _known(headish, turn_by_id(connection, space, headish.id))
+    if headish.name == NEWEST:
+        return _known(headish, newest_turn(connection, space), "it holds no turn yet")
+    place = _find_place(connection, space, headish, lock)
+    if place is not None:
+        return _known(headish, turn_at(connection, space, place))
+    return _find_prefix(connection, space, headish)
+
+
+def _find_place(connection: Connection, space: int, headish: Headish, lock: bool) -> Place | None:
+    name = (headish.name or "").encode()
+    if headish.past is None:
+        return find_bookmark(connection, space, name, lock=lock and headish.bookmark is not None)
+    past = headish.past if isinstance(headish.past, int) else headish.past.timestamp() * 1000
+    place = past_place(connection, space, name, past)
+    if place is None:
+        raise UnknownTurn(headish.text, "the bookmark's history does not reach there")
+    return place
+
+
+def _find_prefix(connection: Connection, space: int, headish: Headish) -> StoredTurn:
+    prefix = headish.prefix
+    found = turns_by_prefix(connection, space, prefix, CANDIDATES_SHOWN) if prefix else []
+    if len(found) > 1:
+        raise Ambiguous(headish.name or "", tuple(stored.id for stored in found))
+    return _known(headish, found[0] if found else None)
+
+
+def _step_back(connection: Connection, space: int, headish: Headish, stored: StoredTurn, step: Back) -> StoredTurn:
+    place, left = stored.place, step.steps
+    while left > place.pos:
+        left -= place.pos + 1
+        parents = links_of(connection, space, place.chain)
+        if not parents:
+            raise UnknownTurn(headish.text, "its thread does not go back so far")
+        place = parents[0]
+    return _known(headish, turn_at(connection, space, Place(place.chain, place.pos - left)))
+
+
+def _step_to_parent(
+    connection: Connection, space: int, headish: Headish, stored: StoredTurn, step: Parent
+) -> StoredTurn:
+    if step.number == 0:
+        return stored
+    parents = parents_of(connection, space, stored)
+    if step.number > len(parents):
+        raise UnknownTurn(headish.text, f"turn {stored.id} continues {len(parents)} turns")
+    return _known(headish, turn_at(connection, space, parents[step.number - 1]))
+
+
+def _known(headish: Headish, stored: StoredTurn | None, reason: str = "") -> StoredTurn:
+    if stored is None:
+        raise UnknownTurn(headish.text, reason)
+    return stored
+
+
+_STEPS = {Back: _step_back, Parent: _step_to_parent}

@@ -1,0 +1,63 @@
+"""The media type of a document: by its name's extension where that is one we promise, else by its bytes.
+
+puremagic is asked for the bytes and imported only then; a table of ours is used for the extensions, because the
+system's tables differ between machines and a digest depends on the answer.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+from pathlib import PurePath
+
+EXTENSIONS = {
+    ".pdf": "application/pdf",
+    ".txt": "text/plain",
+    ".md": "text/markdown",
+    ".json": "application/json",
+    ".csv": "text/csv",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".png": "image/png",
+    ".webp": "image/webp",
+    ".gif": "image/gif",
+    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+"""Source: gpt2099's documents (the schema reference's family) and RFC 7763, RFC 4180, RFC 8259."""
+
+UNKNOWN = "application/octet-stream"
+_SNIFFED_BYTES = 4096
+_standard = mimetypes.MimeTypes(filenames=())
+"""The standard library's own table, without the system's files."""
+
+
+def guess_media_type(data: bytes, name: str | None = None) -> str:
+    """The media type of a document; ``application/octet-stream`` where nothing tells."""
+    extension = PurePath(name or "").suffix.lower()
+    by_name = EXTENSIONS.get(extension) or _standard.guess_type(f"x{extension}")[0]
+    return by_name or _by_content(data)
+
+
+def _by_content(data: bytes) -> str:
+    import puremagic
+
+    beginning = data[:_SNIFFED_BYTES]
+    if not beginning:
+        return "text/plain"
+    try:
+        found = puremagic.magic_string(beginning)
+    except (puremagic.PureError, ValueError):
+        found = []
+    certain = [match.mime_type for match in found if match.mime_type and match.confidence >= 0.5]
+    return certain[0] if certain else _text_or_unknown(beginning)
+
+
+def _text_or_unknown(beginning: bytes) -> str:
+    """Bytes that are UTF-8 without NUL are text; the sniffed part may end inside a character."""
+    try:
+        text = beginning.decode()
+    except UnicodeDecodeError as error:
+        if error.start < len(beginning) - 3 or len(beginning) < _SNIFFED_BYTES:
+            return UNKNOWN
+        text = beginning[: error.start].decode()
+    return UNKNOWN if "\x00" in text else "text/plain"

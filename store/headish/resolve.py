@@ -1,0 +1,48 @@
+"""Resolve: from walked turns to a context window. Pure but for the rows that it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from headish.merge import fold
+from headish.model import ContextWindow, Message, ThreadRecord
+from headish.reading import decode_record, read_attributes, read_blocks, read_record
+from headish.walk import Walked
+
+
+def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
+    """The context window of a walk: one message a turn, and the options of all, merged in walk order (I8).
+
+    Raises: CorruptTurn where a row does not decode.
+    """
+    messages = tuple(
+        Message(
+            role=turn.role,
+            content=read_blocks(turn, payload),
+            cache=bool(turn.cache),
+            attributes=read_attributes(turn),
+            turn=turn.id,
+        )
+        for turn, payload in walked
+    )
+    return ContextWindow(messages, fold_options((turn.id, turn.inherited) for turn, _ in walked if turn.inherited))
+
+
+def fold_options(inherited: Iterable[tuple[str, bytes]]) -> dict[str, Any]:
+    """The options that ``(turn id, inherited)`` pairs hand down, merged in order."""
+    return fold(decode_record(encoded, turn_id, "inherited") for turn_id, encoded in inherited)
+
+
+def thread_records(walked: Sequence[Walked]) -> list[ThreadRecord]:
+    """The schema reference's thread records, in walk order."""
+    return [
+        ThreadRecord(
+            id=turn.id,
+            role=turn.role,
+            content=read_blocks(turn, payload),
+            inherited=read_record(turn, "inherited"),
+            cache=bool(turn.cache),
+        )
+        for turn, payload in walked
+    ]

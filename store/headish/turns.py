@@ -1,0 +1,276 @@
+"""Rows of ``turn`` and ``link``: one statement a function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import BigInteger, Select, and_, bindparam, cast, exists, func, insert, select
+
+from headish.dialects import Connection, Query, Row
+from headish.ids import TurnId
+from headish.order import Place, Segment
+from headish.payloads import LOOKED_UP, in_portions
+from headish.schema import link, payload, turn
+
+
+class StoredTurn(Struct, frozen=True):
+    """A row of ``turn`` with its payload's address; hashes and JSON as stored bytes. Fields in column order."""
+
+    chain: int
+    pos: int
+    seq: int
+    id: TurnId
+    payload: int
+    digest: bytes
+    seal: bytes
+    role: str
+    type: str | None
+    content_type: str | None
+    head: bytes | None
+    cache: int | None
+    attributes: bytes | None
+    inherited: bytes | None
+    system: bytes | None
+    app: bytes | None
+    hash: bytes
+
+    @property
+    def place(self) -> Place:
+        return Place(self.chain, self.pos)
+
+
+_space = bindparam("space")
+_columns = [turn.c[name] for name in StoredTurn.__struct_fields__ if name != "hash"]
+_with_hash = turn.join(payload, and_(payload.c.space == turn.c.space, payload.c.number == turn.c.payload))
+
+
+def _select() -> Select[Any]:
+    return select(*_columns, payload.c.hash).select_from(_with_hash).where(turn.c.space == _space)
+
+
+_other = turn.alias("other")
+_longest = select(func.max(_other.c.pos)).where(_other.c.space == _space, _other.c.chain == turn.c.chain)
+
+AT_PLACE = Query("turn at a place", _select().where(turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos")))
+BY_ID = Query("turn by id", _select().where(turn.c.id == bindparam("id")))
+BY_SEQ = Query("turn by commit number", _select().where(turn.c.seq == bindparam("seq")))
+BY_PREFIX = Query(
+    "turns by id prefix",
+    _select()
+    .where(turn.c.id >= bindparam("low"), turn.c.id < bindparam("high"))
+    .order_by(turn.c.id)
+    .limit(bindparam("limit")),
+)
+NEWEST = Query("newest turn", _select().order_by(turn.c.seq.desc()).limit(1))
+AFTER = Query(
+    "turns after a commit number",
+    _select().where(turn.c.seq > bindparam("seq")).order_by(turn.c.seq).limit(bindparam("limit")),
+)
+LONGEST = Query(
+    "last position of a chain",
+    select(func.max(turn.c.pos)).where(turn.c.space == _space, turn.c.chain == bindparam("chain")),
+)
+BY_DIGEST = Query(
+    "turns by digests",
+    _select().where(turn.c.digest.in_([bindparam(f"hash{index}") for index in range(LOOKED_UP)])),
+)
+ADD_TURN = Query("add turn", insert(turn).values({column.name: bindparam(column.name) for column in turn.c}))
+ADD_LINK = Query("add link", insert(link).values({column.name: bindparam(column.name) for column in link.c}))
+LINKS_OF = Query(
+    "links of a chain",
+    select(link.c.parent_chain, link.c.parent_pos)
+    .where(link.c.space == _space, link.c.chain == bindparam("chain"))
+    .order_by(link.c.ordinal),
+)
+CHILDREN = Query(
+    "turns that continue a place",
+    _select()
+    .where(
+        (turn.c.chain == cast(bindparam("chain"), BigInteger)) & (turn.c.pos == cast(bindparam("pos"), BigInteger) + 1)
+        | (turn.c.pos == 0)
+        & turn.c.chain.in_(
+            select(link.c.chain).where(
+                link.c.space == _space,
+                link.c.parent_chain == bindparam("chain"),
+                link.c.parent_pos == bindparam("pos"),
+            )
+        )
+    )
+    .order_by(turn.c.seq),
+)
+ORPHANS = Query(
+    "turns without a payload row",
+    select(turn.c.id)
+    .where(
+        turn.c.space == _space,
+        ~exists().where(payload.c.space == turn.c.space, payload.c.number == turn.c.payload),
+    )
+    .order_by(turn.c.id),
+)
+COUNT_TURNS = Query("count turns", select(func.count()).where(turn.c.space == _space))
+RANGE = Query(
+    "turns of a range",
+    _select()
+    .where(turn.c.chain == bindparam("chain"), turn.c.pos.between(bindparam("low"), bindparam("high")))
+    .order_by(turn.c.pos),
+)
+PAGE = Query(
+    "turns by place, a page",
+    _select()
+    .where(
+        (turn.c.chain > cast(bindparam("chain"), BigInteger))
+        | (turn.c.chain == cast(bindparam("chain"), BigInteger)) & (turn.c.pos > cast(bindparam("pos"), BigInteger))
+    )
+    .order_by(turn.c.chain, turn.c.pos)
+    .limit(bindparam("limit")),
+)
+LINKS_BETWEEN = Query(
+    "links of a range of chains",
+    select(link.c.chain, link.c.parent_chain, link.c.parent_pos, turn.c.id, turn.c.digest, turn.c.seq)
+    .select_from(
+        link.outerjoin(
+            turn,
+            and_(
+                turn.c.space == link.c.space,
+                turn.c.chain == link.c.parent_chain,
+                turn.c.pos == link.c.parent_pos,
+            ),
+        )
+    )
+    .where(link.c.space == _space, link.c.chain.between(bindparam("low"), bindparam("high")))
+    .order_by(link.c.chain, link.c.ordinal),
+)
+
+# The chains of a space, by skipping from one to the next along the primary key instead of reading every turn.
+_chain = select(func.min(turn.c.chain).label("chain")).where(turn.c.space == _space).cte("chains", recursive=True)
+_next = select(func.min(_other.c.chain)).where(_other.c.space == _space, _other.c.chain > _chain.c.chain)
+_chains = _chain.union_all(select(_next.scalar_subquery()).where(_chain.c.chain.is_not(None)))
+_last = (
+    select(_other.c.pos)
+    .where(_other.c.space == _space, _other.c.chain == _chains.c.chain)
+    .order_by(_other.c.pos.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+HEADS = Query(
+    "turns that nothing continues",
+    _select()
+    .where(
+        turn.c.chain == _chains.c.chain,
+        turn.c.pos == _last,
+        ~exists().where(
+            link.c.space == _space, link.c.parent_chain == turn.c.chain, link.c.parent_pos == turn.c.pos
+        ),
+    )
+    .order_by(turn.c.seq.desc()),
+)
+COUNT_ROOTS = Query(
+    "count turns that continue nothing",
+    select(func.count())
+    .select_from(_chains)
+    .where(_chains.c.chain.is_not(None), ~exists().where(link.c.space == _space, link.c.chain == _chains.c.chain)),
+)
+
+
+def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | None:
+    """The turn at a place."""
+    return _one(connection.row(AT_PLACE, space=space, chain=place.chain, pos=place.pos))
+
+
+def turn_by_id(connection: Connection, space: int, turn_id: TurnId) -> StoredTurn | None:
+    """The turn with this id."""
+    return _one(connection.row(BY_ID, space=space, id=turn_id))
+
+
+def turn_by_seq(connection: Connection, space: int, seq: int) -> StoredTurn | None:
+    """The turn with this commit number."""
+    return _one(connection.row(BY_SEQ, space=space, seq=seq))
+
+
+def turns_by_prefix(connection: Connection, space: int, prefix: str, limit: int) -> list[StoredTurn]:
+    """Turns whose ids begin so, by id."""
+    # "{" follows "z" in ASCII, so it ends the range of ids that begin with the prefix.
+    return _many(connection.rows(BY_PREFIX, space=space, low=prefix, high=prefix + "{", limit=limit))
+
+
+def newest_turn(connection: Connection, space: int) -> StoredTurn | None:
+    """The turn that was committed last."""
+    return _one(connection.row(NEWEST, space=space))
+
+
+def turns_after(connection: Connection, space: int, seq: int, limit: int) -> list[StoredTurn]:
+    """A page of turns in commit order."""
+    return _many(connection.rows(AFTER, space=space, seq=seq, limit=limit))
+
+
+def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]) -> list[StoredTurn]:
+    """All turns with one of the digests, in commit order. One statement for each ``LOOKED_UP`` digests."""
+    found: list[Row] = []
+    for portion in in_portions(digests):
+        found += connection.rows(BY_DIGEST, space=space, **portion)
+    return sorted(_many(found), key=lambda stored: stored.seq)
+
+
+def longest(connection: Connection, space: int, chain: int) -> int:
+    """The last position of a chain; -1 where there is none."""
+    row = connection.row(LONGEST, space=space, chain=chain)
+    return -1 if row is None or row[0] is None else int(row[0])
+
+
+def links_of(connection: Connection, space: int, chain: int) -> list[Place]:
+    """What the first turn of a chain continues, in order."""
+    return [Place(*row) for row in connection.rows(LINKS_OF, space=space, chain=chain)]
+
+
+def children(connection: Connection, space: int, place: Place) -> list[StoredTurn]:
+    """The turns that continue the one at a place, in commit order."""
+    return _many(connection.rows(CHILDREN, space=space, chain=place.chain, pos=place.pos))
+
+
+def heads(connection: Connection, space: int) -> list[StoredTurn]:
+    """The turns that nothing continues, newest first. Cost: a few index look-ups for each chain."""
+    return _many(connection.rows(HEADS, space=space))
+
+
+def turns_of(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
+    """The turns of a range of a chain, by position."""
+    chain, low, high = segment
+    return _many(connection.rows(RANGE, space=space, chain=chain, low=low, high=high))
+
+
+def turns_page(connection: Connection, space: int, after: Place, limit: int) -> list[StoredTurn]:
+    """A page of turns by place."""
+    return _many(connection.rows(PAGE, space=space, chain=after.chain, pos=after.pos, limit=limit))
+
+
+def add_turns(connection: Connection, space: int, turns: Sequence[StoredTurn]) -> None:
+    """Store rows that are complete."""
+    rows = [{"space": space, **{name: getattr(each, name) for name in _NAMES}} for each in turns]
+    if len(rows) == 1:
+        connection.run(ADD_TURN, **rows[0])
+    else:
+        connection.run_many(ADD_TURN, rows)
+
+
+def add_links(connection: Connection, space: int, links: Iterable[tuple[int, Sequence[Place]]]) -> None:
+    """Store what the first turns of new chains continue: pairs of a chain and its parents in order."""
+    rows = [
+        {"space": space, "chain": chain, "ordinal": ordinal, "parent_chain": parent.chain, "parent_pos": parent.pos}
+        for chain, parents in links
+        for ordinal, parent in enumerate(parents)
+    ]
+    if rows:
+        connection.run_many(ADD_LINK, rows)
+
+
+def _one(row: Row | None) -> StoredTurn | None:
+    return None if row is None else StoredTurn(*row)
+
+
+def _many(rows: Iterable[Row]) -> list[StoredTurn]:
+    return [StoredTurn(*row) for row in rows]
+
+
+_NAMES = [name for name in StoredTurn.__struct_fields__ if name != "hash"]
