@@ -77,9 +77,7 @@ def append(
     tips = {chain: longest(connection, space, chain) for chain in _chains(plans)}
     seq = take_seq(connection, space, len(drafts))
     builder = _Builder(seq, tips, mint)
-    built = [
-        builder.build(draft, plan, payloads[draft.said.hash]) for draft, plan in zip(drafts, plans, strict=True)
-    ]
+    built = [builder.build(draft, plan, payloads[draft.said.hash]) for draft, plan in zip(drafts, plans, strict=True)]
     add_turns(connection, space, [appended.turn for appended in built])
     add_links(connection, space, builder.links)
     _move_bookmarks(connection, space, built, planner.follows)

@@ -89,5 +89,3 @@ class StoredTurns(Sequence[Turn]):
 
     def __repr__(self) -> str:
         return f"<{self._count} stored turns>"
-
-

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 from msgspec import UNSET, Meta, Struct
 
 # No JSON object is at once empty and not empty: the fast decoder refuses a block that has a key named "extra", and
@@ -124,7 +123,7 @@ else:
     # The fast decoder cannot read ``Other``; the careful one builds it (see content.py).
     Inner = KnownBlock
 
-KINDS: dict[str, type[Block]] = {
+KINDS: dict[str, type[KnownBlock]] = {
     "text": Text,
     "thinking": Thinking,
     "document": Document,

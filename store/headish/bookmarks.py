@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from sqlalchemy import bindparam, delete, insert, select, text
+from sqlalchemy import BindParameter, bindparam, delete, insert, select, text
 
 from headish.dialects import Connection, Query, Row
 from headish.order import Place
 from headish.schema import bookmark, bookmark_log, turn
 
-_space, _name = bindparam("space"), bindparam("name")
+_space: BindParameter[int] = bindparam("space")
+_name: BindParameter[bytes] = bindparam("name")
 _here = (bookmark.c.space == _space, bookmark.c.name == _name)
 _logged = (bookmark_log.c.space == _space, bookmark_log.c.name == _name)
 _log = select(bookmark_log.c.move, bookmark_log.c.chain, bookmark_log.c.pos, bookmark_log.c.milliseconds)
@@ -84,7 +85,7 @@ def bookmarks_at(connection: Connection, space: int, place: Place) -> list[bytes
     return [row[0] for row in connection.rows(LOCK_AT, space=space, chain=place.chain, pos=place.pos)]
 
 
-def list_bookmarks(connection: Connection, space: int) -> list[Row]:
+def list_bookmarks(connection: Connection, space: int) -> Sequence[Row]:
     """``(name, id, chain, pos)`` of every name, by name."""
     return connection.rows(LIST, space=space)
 
@@ -115,14 +116,12 @@ def past_place(connection: Connection, space: int, name: bytes, past: int | floa
     return Place(row[1], row[2]) if row and row[1] is not None else None
 
 
-def bookmark_history(connection: Connection, space: int, name: bytes) -> list[Row]:
+def bookmark_history(connection: Connection, space: int, name: bytes) -> Sequence[Row]:
     """``(move, id or None, milliseconds)``, the last move first."""
     return connection.rows(HISTORY, space=space, name=name)
 
 
-def _log_moves(
-    connection: Connection, space: int, name: bytes, first: int, places: Sequence[Place | None]
-) -> None:
+def _log_moves(connection: Connection, space: int, name: bytes, first: int, places: Sequence[Place | None]) -> None:
     now = time.time_ns() // 1_000_000
     rows = [
         {

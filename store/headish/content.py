@@ -16,16 +16,16 @@ import msgspec
 from msgspec import Struct
 
 from headish import strictjson
-from headish.blocks import KINDS, Base64Source, Block, ContentBlock, KnownBlock, Other, Text, ToolResult
+from headish.blocks import KINDS, Base64Source, Block, ContentBlock, Document, KnownBlock, Other, Text, ToolResult
 from headish.errors import InvalidContent
 
-Content = str | Iterable[str | ContentBlock | Mapping[str, Any]]
+Content = str | ContentBlock | Mapping[str, Any] | Iterable[str | ContentBlock | Mapping[str, Any]]
 """What ``add_turn`` takes: a string, or a list of strings and blocks."""
 
 WHAT = "content"
 _decode_known = msgspec.json.Decoder(tuple[KnownBlock, ...]).decode
 _encode = msgspec.json.Encoder().encode
-_SPELLINGS = {"thinking": {"thinking": "text"}, "tool_use": {"invalid_json": "raw"}}
+_SPELLINGS: dict[str, dict[str, str]] = {"thinking": {"thinking": "text"}, "tool_use": {"invalid_json": "raw"}}
 """Older spellings that are read and never written (R8)."""
 
 
@@ -42,7 +42,7 @@ def read_content(content: Content, *, json: bool = False) -> tuple[ContentBlock,
         strictjson.check_text(content, WHAT)
         return (Text(content),)
     if isinstance(content, Mapping | Block | Other):
-        content = [content]
+        return (read_block(content, "$"),)
     if isinstance(content, bytes) or not isinstance(content, Iterable):
         raise InvalidContent(WHAT, f"it must be a string or a list of blocks, not {type(content).__name__}")
     return tuple(read_block(item, f"$[{index}]") for index, item in enumerate(content))
@@ -122,8 +122,8 @@ def _flatten(struct: Struct, extra: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_content(mapping: dict[str, Any], inner: list[dict[str, Any]]) -> dict[str, Any]:
     """``content`` in its declared place: behind ``tool_use_id`` and ``name``."""
-    head = {key: mapping.pop(key) for key in ("type", "tool_use_id", "name") if key in mapping}
-    return {**head, "content": inner, **mapping}
+    head: dict[str, Any] = {key: mapping.pop(key) for key in ("type", "tool_use_id", "name") if key in mapping}
+    return head | {"content": inner} | mapping
 
 
 def _is_plain(block: ContentBlock) -> bool:
@@ -144,7 +144,8 @@ def _read_mapping(value: Any, path: str) -> ContentBlock:
     known = KINDS.get(kind)
     if known is None or (kind == "document" and not _is_base64(value.get("source"))):
         return Other(kind, dict(value))
-    mapping = {_SPELLINGS.get(kind, {}).get(key, key): item for key, item in value.items() if key != "type"}
+    spelled = _SPELLINGS.get(kind, {})
+    mapping = {(spelled[key] if key in spelled else key): item for key, item in value.items() if key != "type"}
     if kind == "tool_use":
         mapping = _with_arguments(mapping, path)
     return _build(known, mapping, path)
@@ -165,22 +166,28 @@ def _with_arguments(mapping: dict[str, Any], path: str) -> dict[str, Any]:
     return {**rest, "input": value} | ({} if strictjson.encode(value) == raw.encode() else {"raw": raw})
 
 
-def _build(known: type[Block], mapping: dict[str, Any], path: str) -> Any:
+def _build(known: type[KnownBlock], mapping: dict[str, Any], path: str) -> KnownBlock:
     fields = [name for name in known.__struct_fields__ if name != "extra"]
     given = {name: mapping[name] for name in fields if name in mapping}
     extra = {key: item for key, item in mapping.items() if key not in given}
     nested: dict[str, Any] = {"extra": extra}
     if known is ToolResult:
         nested["content"] = _read_inner(given.pop("content", ()), f"{path}.content")
-    source = given.get("source")
-    if isinstance(source, Mapping) and source.keys() - {"type", "media_type", "data"}:
-        given["source"] = {key: source[key] for key in ("type", "media_type", "data") if key in source}
-        nested["source"] = source
+    source_extra: dict[str, Any] = {}
+    if known is Document and isinstance(given.get("source"), Mapping):
+        given["source"], source_extra = _split_source(given["source"])
     block = _convert(given, known, path)
-    if "source" in nested:
-        more = {key: item for key, item in source.items() if key not in given["source"]}
-        nested["source"] = msgspec.structs.replace(getattr(block, "source"), extra=more)
+    if source_extra and isinstance(block, Document):
+        nested["source"] = msgspec.structs.replace(block.source, extra=source_extra)
     return msgspec.structs.replace(block, **nested)
+
+
+def _split_source(source: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    known = ("type", "media_type", "data")
+    return (
+        {key: source[key] for key in known if key in source},
+        {key: item for key, item in source.items() if key not in known},
+    )
 
 
 def _read_inner(content: Any, path: str) -> tuple[ContentBlock, ...]:
@@ -194,7 +201,7 @@ def _read_inner(content: Any, path: str) -> tuple[ContentBlock, ...]:
     )
 
 
-def _convert(given: dict[str, Any], known: type[Block], path: str) -> Block:
+def _convert(given: dict[str, Any], known: type[KnownBlock], path: str) -> KnownBlock:
     tagged = {**given, "type": known.__struct_config__.tag}
     try:
         return msgspec.convert(tagged, known)

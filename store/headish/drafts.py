@@ -103,9 +103,7 @@ def make_document_draft(
 ) -> Draft:
     """The draft of a document: its payload is the raw bytes, ``system`` holds its name, path and size."""
     name = system.get("document_name")
-    said = Said(
-        role="user", hash=hash_payload(data), type=DOCUMENT, content_type=content_type, document_name=name
-    )
+    said = Said(role="user", hash=hash_payload(data), type=DOCUMENT, content_type=content_type, document_name=name)
     return Draft(
         payload=data,
         said=said,

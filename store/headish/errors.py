@@ -61,9 +61,7 @@ class Ambiguous(InputError):
 
     def __init__(self, prefix: str, candidates: tuple[str, ...]) -> None:
         self.prefix, self.candidates = prefix, candidates
-        super().__init__(
-            f"several turns begin with {prefix!r}: {', '.join(candidates)}; give more digits"
-        )
+        super().__init__(f"several turns begin with {prefix!r}: {', '.join(candidates)}; give more digits")
 
 
 class InvalidHeadish(InputError):
@@ -160,8 +158,6 @@ class HeaderValue(Unrepresentable):
 
 class Unsupported(Unrepresentable):
     """A provider that cannot take this."""
-
-    code = None
 
     def __init__(self, provider: str, what: str, *, turn: str | None = None) -> None:
         self.provider = provider

@@ -20,7 +20,10 @@ def find_head(connection: Connection, space: int, headish: Headish, *, lock: boo
     """
     stored = _find_base(connection, space, headish, lock)
     for step in headish.steps:
-        stored = _STEPS[type(step)](connection, space, headish, stored, step)
+        if isinstance(step, Back):
+            stored = _step_back(connection, space, headish, stored, step)
+        else:
+            stored = _step_to_parent(connection, space, headish, stored, step)
     return stored
 
 
@@ -87,6 +90,3 @@ def _known(headish: Headish, stored: StoredTurn | None, reason: str = "") -> Sto
     if stored is None:
         raise UnknownTurn(headish.text, reason)
     return stored
-
-
-_STEPS = {Back: _step_back, Parent: _step_to_parent}

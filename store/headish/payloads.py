@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sqlalchemy import bindparam, func, select
 from sqlalchemy.dialects.postgresql import insert
@@ -89,6 +89,6 @@ def in_portions(hashes: Iterable[bytes]) -> Iterator[dict[str, bytes]]:
         yield {f"hash{index}": hash for index, hash in enumerate(portion)}
 
 
-def payloads_after(connection: Connection, space: int, number: int, limit: int) -> list[Row]:
+def payloads_after(connection: Connection, space: int, number: int, limit: int) -> Sequence[Row]:
     """A page of ``(number, hash, size, data)``, in the order of the numbers."""
     return connection.rows(PAYLOADS_AFTER, space=space, number=number, limit=limit)

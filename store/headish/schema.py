@@ -138,7 +138,10 @@ bookmark_log = Table(
 """Every move of every name (I6): where it pointed from then on (null: removed), and when, in Unix milliseconds."""
 
 turn_inherited = Index(
-    "turn_inherited", turn.c.space, turn.c.chain, turn.c.pos,
+    "turn_inherited",
+    turn.c.space,
+    turn.c.chain,
+    turn.c.pos,
     sqlite_where=text("inherited IS NOT NULL"),
     postgresql_where=text("inherited IS NOT NULL"),
 )

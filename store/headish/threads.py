@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import CTE, BigInteger, Select, and_, bindparam, cast, func, literal_column, select
+from sqlalchemy import CTE, BigInteger, BindParameter, Select, and_, bindparam, cast, func, literal_column, select
 
 from headish.dialects import Connection, Query, Row
 from headish.order import Place
 from headish.schema import link, payload, turn
 from headish.turns import StoredTurn
 
-_space = bindparam("space")
+_space: BindParameter[int] = bindparam("space")
 _columns = [*(turn.c[name] for name in StoredTurn.__struct_fields__ if name != "hash"), payload.c.hash]
 _addressed = and_(payload.c.space == turn.c.space, payload.c.number == turn.c.payload)
 
@@ -59,7 +59,6 @@ READ_INHERITED = Query(
 )
 
 
-
 def _tree() -> CTE:
     """The chains of a whole tree: up to those that continue nothing, then down to all that grew from them."""
     up = select(cast(bindparam("chain"), BigInteger).label("chain")).cte("up", recursive=True)
@@ -96,7 +95,7 @@ def read_thread(connection: Connection, space: int, head: Place) -> list[tuple[S
     return _with_payloads(connection.rows(READ_THREAD, space=space, chain=head.chain, pos=head.pos))
 
 
-def read_inherited(connection: Connection, space: int, head: Place) -> list[Row]:
+def read_inherited(connection: Connection, space: int, head: Place) -> Sequence[Row]:
     """``(chain, pos, id, inherited)`` of the turns that set options on the way to ``head``, in no order."""
     return connection.rows(READ_INHERITED, space=space, chain=head.chain, pos=head.pos)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import BigInteger, Select, and_, bindparam, cast, exists, func, insert, select
+from sqlalchemy import BigInteger, BindParameter, Select, and_, bindparam, cast, exists, func, insert, select
 
 from headish.dialects import Connection, Query, Row
 from headish.ids import TurnId
@@ -41,7 +41,7 @@ class StoredTurn(Struct, frozen=True):
         return Place(self.chain, self.pos)
 
 
-_space = bindparam("space")
+_space: BindParameter[int] = bindparam("space")
 _columns = [turn.c[name] for name in StoredTurn.__struct_fields__ if name != "hash"]
 _with_hash = turn.join(payload, and_(payload.c.space == turn.c.space, payload.c.number == turn.c.payload))
 
@@ -160,9 +160,7 @@ HEADS = Query(
     .where(
         turn.c.chain == _chains.c.chain,
         turn.c.pos == _last,
-        ~exists().where(
-            link.c.space == _space, link.c.parent_chain == turn.c.chain, link.c.parent_pos == turn.c.pos
-        ),
+        ~exists().where(link.c.space == _space, link.c.parent_chain == turn.c.chain, link.c.parent_pos == turn.c.pos),
     )
     .order_by(turn.c.seq.desc()),
 )

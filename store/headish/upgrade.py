@@ -6,13 +6,15 @@ imported only where a database really needs another revision.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import sqlalchemy
 
 from headish.dialects import Connection, Database, Query
 from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, UnknownDatabase
 from headish.schema import REVISION, REVISIONS, metadata
 
-_version = sqlalchemy.Table("alembic_version", sqlalchemy.MetaData(), sqlalchemy.Column("version_num", sqlalchemy.String))
+_version = sqlalchemy.table("alembic_version", sqlalchemy.column("version_num", sqlalchemy.String))
 FIND_REVISION = Query("find revision", sqlalchemy.select(_version.c.version_num))
 _VERSION_TABLE = (
     "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
@@ -52,7 +54,12 @@ def upgrade_schema(database: Database, revision: str = REVISION) -> str | None:
         if current == revision:
             return None
         backup = database.backup(f"backup-{current}")
-        _run_migrations(connection, current, revision)
+        try:
+            _run_migrations(connection, current, revision)
+        except BaseException:
+            if backup is not None:
+                Path(backup).unlink()  # the database is as it was, so there is nothing to go back to
+            raise
         return backup
 
 
@@ -99,7 +106,7 @@ def _create(database: Database, connection: sqlalchemy.Connection, create: bool)
         raise UnknownDatabase(database.target, "it holds no headish tables, and none were to be created")
     metadata.create_all(connection, checkfirst=False)
     connection.exec_driver_sql(_VERSION_TABLE)
-    connection.exec_driver_sql(f"INSERT INTO alembic_version (version_num) VALUES ('{REVISION}')")
+    connection.execute(_version.insert().values(version_num=REVISION))
     database.mark(connection)
 
 
@@ -113,7 +120,8 @@ def _revision(database: Database, connection: sqlalchemy.Connection) -> str | No
 def _check_known(database: Database, current: str) -> None:
     if current not in REVISIONS:
         raise DatabaseTooNew(
-            database.target, f"its schema {current} is unknown to this headish, so it was left untouched; upgrade headish"
+            database.target,
+            f"its schema {current} is newer than this headish knows; it was left untouched, upgrade headish",
         )
 
 

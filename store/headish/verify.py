@@ -7,6 +7,7 @@ what was checked stays checked. Memory is bounded by a page and the links that b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from headish import strictjson
@@ -61,7 +62,7 @@ def verify(database: Database, space: int, progress: Progress | None = None) -> 
 def _check_payloads(database: Database, space: int) -> Iterator[tuple[int, list[Problem]]]:
     number = 0
     while True:
-        page = database.read(lambda connection, after=number: payloads_after(connection, space, after, PAGE_PAYLOADS))
+        page = database.read(partial(payloads_after, space=space, number=number, limit=PAGE_PAYLOADS))
         if not page:
             return
         problems = [
@@ -86,7 +87,7 @@ def _check_turns(database: Database, space: int) -> Iterator[tuple[int, list[Pro
     after = Place(-1, -1)
     last_seq = database.read(lambda connection: _last_seq(connection, space))
     while True:
-        page, links = database.read(lambda connection, after=after: _read_page(connection, space, after))
+        page, links = database.read(partial(_read_page, space=space, after=after))
         if not page:
             return
         problems: list[Problem] = []
@@ -110,9 +111,7 @@ def _read_page(connection: Connection, space: int, after: Place) -> tuple[list[S
     return page, links
 
 
-def _parents(
-    stored: StoredTurn, before: StoredTurn | None, links: dict[int, list[_Parent]]
-) -> list[_Parent]:
+def _parents(stored: StoredTurn, before: StoredTurn | None, links: dict[int, list[_Parent]]) -> list[_Parent]:
     if stored.pos == 0:
         return links.get(stored.chain, [])
     place = Place(stored.chain, stored.pos - 1)
@@ -121,9 +120,7 @@ def _parents(
     return [_Parent(place, before.id, before.digest, before.seq)]
 
 
-def _check_turn(
-    stored: StoredTurn, parents: Sequence[_Parent], last_seq: int
-) -> Iterator[Problem]:
+def _check_turn(stored: StoredTurn, parents: Sequence[_Parent], last_seq: int) -> Iterator[Problem]:
     for check in (_check_record, _check_position, _check_hashes):
         for what in check(stored, parents, last_seq):
             yield Problem(f"turn {stored.id}", what)

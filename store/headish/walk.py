@@ -65,9 +65,7 @@ def walk_inherited(connection: Connection, space: int, heads: Sequence[Place]) -
     ]
 
 
-def walk_tree(
-    connection: Connection, space: int, place: Place
-) -> tuple[list[Walked], dict[int, list[Place]]]:
+def walk_tree(connection: Connection, space: int, place: Place) -> tuple[list[Walked], dict[int, list[Place]]]:
     """All turns of the tree that a place belongs to, in commit order, and the links of its chains."""
     turns = [_checked(*each) for each in read_tree(connection, space, place)]
     return turns, read_tree_links(connection, space, place)

@@ -45,7 +45,9 @@ def connect(target: str | os.PathLike[str], *, durability: str = "full", create:
 
 
 def _url(target: str | os.PathLike[str]) -> URL:
-    if isinstance(target, str) and target.startswith(("sqlite:", "postgresql:", "postgresql+")) or "://" in str(target):
+    if (isinstance(target, str) and target.startswith(("sqlite:", "postgresql:", "postgresql+"))) or "://" in str(
+        target
+    ):
         try:
             return make_url(str(target))
         except ArgumentError:
@@ -54,7 +56,7 @@ def _url(target: str | os.PathLike[str]) -> URL:
     return URL.create("sqlite", database=path)
 
 
-class next_payload_number(expression.ColumnElement[int]):  # noqa: N801 - it is written as a SQL function
+class next_payload_number(expression.ColumnElement[int]):
     """The number of the next payload row of ``:space``."""
 
     type = BigInteger()

@@ -16,6 +16,7 @@ from typing import TypeVar
 import sqlalchemy
 from sqlalchemy import URL
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy.exc import DBAPIError
 
 from headish.dialects.query import Connection
 from headish.errors import (
@@ -32,7 +33,7 @@ T = TypeVar("T")
 ATTEMPTS = 30
 """How often a transaction that the server could not order with the others is tried."""
 _RETRIED = ("40001", "40P01")  # serialization_failure, deadlock_detected
-_DIALECT = PGDialect_psycopg()
+_DIALECT = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
     "25006": (DatabaseReadOnly, "the server takes no writes (a replica, or a read-only transaction)"),
     "42501": (DatabaseReadOnly, "this role may not write here"),
@@ -76,7 +77,7 @@ class PostgreSQLDatabase:
                 if reconnected:
                     raise self._translate(lost.error) from lost.error
                 reconnected = True
-            except (self._psycopg.Error, sqlalchemy.exc.DBAPIError) as error:
+            except (self._psycopg.Error, DBAPIError) as error:
                 if _state(error) not in _RETRIED or attempt == ATTEMPTS:
                     raise self._translate(error) from error
             time.sleep(random.uniform(0, 0.002 * attempt))  # noqa: S311 - no secret
@@ -112,7 +113,7 @@ class PostgreSQLDatabase:
         try:
             with self._engine.begin() as connection:
                 yield connection
-        except (self._psycopg.Error, sqlalchemy.exc.DBAPIError) as error:
+        except (self._psycopg.Error, DBAPIError) as error:
             raise self._translate(error) from error
 
     def is_headish(self, connection: sqlalchemy.Connection) -> bool:

@@ -7,7 +7,7 @@ to the driver (R13). Rows are plain tuples. Only integers, text and bytes are bo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from sqlalchemy import Executable
@@ -20,12 +20,12 @@ Row = tuple[Any, ...]
 class Cursor(Protocol):
     """What is used of a driver's cursor (PEP 249)."""
 
-    rowcount: int
-
+    @property
+    def rowcount(self) -> int: ...
     def execute(self, sql: str, parameters: Any = ..., /) -> Any: ...
     def executemany(self, sql: str, parameters: Any, /) -> Any: ...
     def fetchone(self) -> Any: ...
-    def fetchall(self) -> list[Any]: ...
+    def fetchall(self) -> Sequence[Any]: ...
 
 
 class Query:
@@ -60,7 +60,7 @@ class Connection:
         self._cursor, self._dialect = cursor, dialect
         self.statements = 0
 
-    def rows(self, query: Query, **parameters: Any) -> list[Row]:
+    def rows(self, query: Query, **parameters: Any) -> Sequence[Row]:
         """All rows."""
         self._execute(query, parameters)
         return self._cursor.fetchall()

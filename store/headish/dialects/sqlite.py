@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import sqlalchemy
 from sqlalchemy import URL, event
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from headish.dialects.query import Connection
@@ -46,7 +47,10 @@ _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _ERRORS: dict[int, tuple[type[DatabaseError], str]] = {
     sqlite3.SQLITE_BUSY: (DatabaseLocked, "another process has held it for {wait:g} seconds; try again"),
     sqlite3.SQLITE_LOCKED: (DatabaseLocked, "another connection has held it for {wait:g} seconds; try again"),
-    sqlite3.SQLITE_READONLY: (DatabaseReadOnly, "it cannot be written; check the permissions of the file and its folder"),
+    sqlite3.SQLITE_READONLY: (
+        DatabaseReadOnly,
+        "it cannot be written; check the permissions of file and folder",
+    ),
     sqlite3.SQLITE_FULL: (DatabaseFull, "no space is left on its disk; nothing of this call was stored"),
     sqlite3.SQLITE_IOERR: (DatabaseUnavailable, "reading or writing the file failed"),
     sqlite3.SQLITE_CANTOPEN: (DatabaseUnavailable, "the file cannot be opened; check the path and its permissions"),
@@ -73,9 +77,7 @@ class SQLiteDatabase:
             # Threads wait for a connection as long as for the lock; a server may well have a hundred of them.
             pool |= {"pool_size": 8, "max_overflow": 120, "pool_timeout": wait_seconds}
         connect_args = {"check_same_thread": False, "timeout": 0, "isolation_level": None}
-        self._engine = sqlalchemy.create_engine(
-            url, connect_args=connect_args, pool_reset_on_return=None, **pool
-        )
+        self._engine = sqlalchemy.create_engine(url, connect_args=connect_args, pool_reset_on_return=None, **pool)
         event.listen(self._engine, "connect", self._set_pragmas)
         event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
         # Memory is one connection behind a lock (R13); for a file the lock spares threads the sleeping below.
@@ -112,7 +114,7 @@ class SQLiteDatabase:
         while True:
             try:
                 return attempt()
-            except (sqlite3.Error, sqlalchemy.exc.DBAPIError) as error:
+            except (sqlite3.Error, DBAPIError) as error:
                 if _primary_code(error) not in _BUSY or time.monotonic() > deadline:
                     raise self._translate(error) from error
             time.sleep(random.uniform(0.0002, 0.002))  # noqa: S311 - no secret
@@ -136,7 +138,7 @@ class SQLiteDatabase:
             try:
                 yield connection
                 self._wait(connection.commit)
-            except (sqlite3.Error, sqlalchemy.exc.DBAPIError) as error:
+            except (sqlite3.Error, DBAPIError) as error:
                 raise self._translate(error) from error
             finally:
                 connection.close()
@@ -154,7 +156,7 @@ class SQLiteDatabase:
         ours = connection.exec_driver_sql("PRAGMA application_id").scalar_one() == APPLICATION_ID
         if not ours and connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one():
             raise NotADatabase(self.target, "it is a SQLite database of another program; choose another path")
-        return ours
+        return bool(ours)
 
     def mark(self, connection: sqlalchemy.Connection) -> None:
         """Sign a new database as ours, in the transaction that makes its tables."""

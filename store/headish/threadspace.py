@@ -1,0 +1,94 @@
+"""The reading half of the door: turns, threads, trees and context windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+
+from headish import turns
+from headish.blocks import ContentBlock
+from headish.bookmarks import list_bookmarks
+from headish.dialects import Connection
+from headish.model import ContextWindow, ThreadRecord, Turn
+from headish.order import Place
+from headish.reading import read_blocks, read_payload
+from headish.resolve import resolve_window, thread_records
+from headish.space import PAGE_TURNS, Heads, OpenSpace
+from headish.trees import TreeTurn, build_tree
+from headish.turns import StoredTurn
+from headish.walk import walk, walk_backwards, walk_tree
+
+
+class ReadingSpace(OpenSpace):
+    """The methods that read turns."""
+
+    def get(self, headish: str) -> Turn:
+        """The turn that a headish names."""
+        return self._read(headish, lambda connection, stored: self._complete(connection, stored))
+
+    def payload(self, headish: str) -> bytes:
+        """The stored bytes of a turn, checked against its hash. Raises: CorruptTurn."""
+        return self._read(headish, lambda connection, stored: read_payload(connection, self._number, stored))
+
+    def blocks(self, headish: str) -> tuple[ContentBlock, ...]:
+        """The content blocks of a turn. Raises: CorruptTurn."""
+        return self._read(
+            headish,
+            lambda connection, stored: read_blocks(stored, read_payload(connection, self._number, stored)),
+        )
+
+    def children(self, headish: str) -> list[Turn]:
+        """The turns that continue this one, in commit order."""
+        return self._read(
+            headish,
+            lambda connection, stored: self._complete_all(
+                connection, turns.children(connection, self._number, stored.place)
+            ),
+        )
+
+    def heads(self) -> list[Turn]:
+        """The turns that nothing continues, newest first."""
+        return self._database.read(
+            lambda connection: self._complete_all(connection, turns.heads(connection, self._number))
+        )
+
+    def log(self, headish: str = "@", *, limit: int | None = None) -> list[Turn]:
+        """The turns of a thread, newest first: its walk read backwards. Only ``limit`` turns are read."""
+
+        def work(connection: Connection, stored: StoredTurn) -> list[Turn]:
+            walked = walk_backwards(connection, self._number, stored.place)
+            return self._complete_all(connection, islice(walked, limit))
+
+        return self._read(headish, work)
+
+    def turns(self, after: str | None = None) -> Iterator[Turn]:
+        """All turns of the space in commit order, behind ``after``; read in pages, each when it is reached."""
+        seq = 0 if after is None else self._read(after, lambda _, stored: stored.seq)
+        while page := self._database.read(partial(self._page, seq=seq, limit=PAGE_TURNS)):
+            yield from (turn for _, turn in page)
+            seq = page[-1][0]
+
+    def thread(self, headish: Heads = "@") -> list[ThreadRecord]:
+        """The schema reference's thread records of a walk."""
+        return self._walk(headish, lambda connection, places: thread_records(walk(connection, self._number, places)))
+
+    def tree(self, headish: str = "@") -> list[TreeTurn]:
+        """All turns of the tree that a turn belongs to, with all branches, in commit order."""
+
+        def work(connection: Connection, stored: StoredTurn) -> list[TreeTurn]:
+            names: dict[Place, list[str]] = {}
+            for name, _, chain, pos in list_bookmarks(connection, self._number):
+                names.setdefault(Place(chain, pos), []).append(bytes(name).decode())
+            return build_tree(*walk_tree(connection, self._number, stored.place), names)
+
+        return self._read(headish, work)
+
+    def resolve(self, headish: Heads = "@") -> ContextWindow:
+        """The context window of a headish: the messages that lead to it, and the options they hand down, merged.
+
+        Several at once resolve as if one turn continued them all.
+        Cost: two statements for the walk, however long the thread; one step of the database's for each fork.
+        Raises: CorruptTurn where stored bytes do not decode.
+        """
+        return self._walk(headish, lambda connection, places: resolve_window(walk(connection, self._number, places)))
