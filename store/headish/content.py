@@ -145,7 +145,7 @@ def _read_mapping(value: Any, path: str) -> ContentBlock:
     if known is None or (kind == "document" and not _is_base64(value.get("source"))):
         return Other(kind, dict(value))
     spelled = _SPELLINGS.get(kind, {})
-    mapping = {(spelled[key] if key in spelled else key): item for key, item in value.items() if key != "type"}
+    mapping: dict[str, Any] = {str(spelled.get(key, key)): item for key, item in value.items() if key != "type"}
     if kind == "tool_use":
         mapping = _with_arguments(mapping, path)
     return _build(known, mapping, path)

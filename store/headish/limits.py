@@ -32,3 +32,6 @@ BATCH_BYTES = 16 * 1024 * 1024
 
 CANDIDATES_SHOWN = 10
 """How many ids ``Ambiguous`` names."""
+
+IMPORT_LINE_BYTES = 64 * 1024 * 1024
+"""The longest line of an imported file: memory holds one line at a time. Error: ``InvalidImport``."""

@@ -1,7 +1,8 @@
 """The door: a space of a database, its transactions, and nothing else.
 
 ``Store`` opens every transaction, calls one verb inside it and turns rows into values. No transaction is held while a
-caller's code runs. Its methods stand in three halves: writing.py, threadspace.py (reading) and naming.py.
+caller's code runs. Its methods stand in four parts: writing.py, threadspace.py (reading),
+naming.py and importing.py.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from headish import payloads, spaces, turns
 from headish.bookmarks import list_bookmarks
 from headish.dialects import Connection, connect
 from headish.errors import UnknownDatabase
+from headish.importing import ImportingSpace
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.model import Report, Stats
 from headish.names import check_name
@@ -24,7 +26,7 @@ from headish.verify import Progress, verify
 from headish.writing import WritingSpace
 
 
-class Store(WritingSpace, ReadingSpace, NamingSpace):
+class Store(WritingSpace, ReadingSpace, NamingSpace, ImportingSpace):
     """One space of one database. Safe to share between threads; a context manager.
 
     A *headish* names a turn: an id or its unique prefix, a bookmark, ``@`` for the newest turn, each with suffixes

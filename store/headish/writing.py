@@ -9,7 +9,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headish import turns
 from headish.append import Appended, Earlier, append
 from headish.batches import StoredTurns, as_new_turn, in_batches
 from headish.bookmarks import find_bookmark, move_bookmark
@@ -131,10 +130,6 @@ class WritingSpace(OpenSpace):
         name = None if bookmark is None else check_name(bookmark)
         appended, added = self._database.write(lambda connection: self._record(connection, drafts, base, name))
         return Recorded(self._turn(appended), added)
-
-    def find_digests(self, digests: Iterable[bytes]) -> list[StoredTurn]:
-        """The stored turns with one of these digests, in commit order: what an importer need not store again."""
-        return self._database.read(lambda connection: turns.turns_by_digest(connection, self._number, digests))
 
     def _add(self, draft: Draft) -> Turn:
         return self._turn(self._append([draft])[0])
