@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 
@@ -10,6 +10,7 @@ from headish import turns
 from headish.blocks import ContentBlock
 from headish.bookmarks import list_bookmarks
 from headish.dialects import Connection
+from headish.ids import TurnId
 from headish.model import ContextWindow, ThreadRecord, Turn
 from headish.order import Place
 from headish.reading import read_blocks, read_payload
@@ -36,6 +37,13 @@ class ReadingSpace(OpenSpace):
         return self._read(
             headish,
             lambda connection, stored: read_blocks(stored, read_payload(connection, self._number, stored)),
+        )
+
+    def abbreviate(self, ids: Iterable[TurnId]) -> dict[TurnId, str]:
+        """The shortest digits that name each turn alone, at this moment; for lists that a person reads."""
+        listed = list(ids)
+        return self._database.read(
+            lambda connection: {each: turns.shortest_prefix(connection, self._number, each) for each in listed}
         )
 
     def children(self, headish: str) -> list[Turn]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from os.path import commonprefix
 from typing import Any
 
 from msgspec import Struct
@@ -10,6 +11,7 @@ from sqlalchemy import BigInteger, BindParameter, Select, and_, bindparam, cast,
 
 from headish.dialects import Connection, Query, Row
 from headish.ids import TurnId
+from headish.limits import PREFIX_MINIMUM
 from headish.order import Place, Segment
 from headish.payloads import LOOKED_UP, in_portions
 from headish.schema import link, payload, turn
@@ -62,6 +64,13 @@ BY_PREFIX = Query(
     .where(turn.c.id >= bindparam("low"), turn.c.id < bindparam("high"))
     .order_by(turn.c.id)
     .limit(bindparam("limit")),
+)
+NEIGHBOURS = Query(
+    "ids next to an id",
+    select(
+        select(func.max(turn.c.id)).where(turn.c.space == _space, turn.c.id < bindparam("id")).scalar_subquery(),
+        select(func.min(turn.c.id)).where(turn.c.space == _space, turn.c.id > bindparam("id")).scalar_subquery(),
+    ),
 )
 NEWEST = Query("newest turn", _select().order_by(turn.c.seq.desc()).limit(1))
 AFTER = Query(
@@ -191,6 +200,13 @@ def turns_by_prefix(connection: Connection, space: int, prefix: str, limit: int)
     """Turns whose ids begin so, by id."""
     # "{" follows "z" in ASCII, so it ends the range of ids that begin with the prefix.
     return _many(connection.rows(BY_PREFIX, space=space, low=prefix, high=prefix + "{", limit=limit))
+
+
+def shortest_prefix(connection: Connection, space: int, turn_id: TurnId) -> str:
+    """The fewest digits that name this turn alone, ``PREFIX_MINIMUM`` at the least (R11)."""
+    neighbours = connection.row(NEIGHBOURS, space=space, id=turn_id) or ()
+    shared = max((len(commonprefix([turn_id, other])) for other in neighbours if other), default=0)
+    return turn_id[: max(shared + 1, PREFIX_MINIMUM)]
 
 
 def newest_turn(connection: Connection, space: int) -> StoredTurn | None:

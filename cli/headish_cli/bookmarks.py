@@ -1,0 +1,71 @@
+"""``bookmark``: list, set, remove, and the history of a name."""
+
+from __future__ import annotations
+
+import click
+
+from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.output import one_line, preview, print_json, print_json_lines, say, width
+
+
+@click.group("bookmark")
+def bookmark_command() -> None:
+    """Names for turns: list, set, remove, and where they were."""
+
+
+@bookmark_command.command("list")
+@json_option
+@pass_settings
+def list_command(settings: Settings, as_json: bool) -> None:
+    """List all bookmarks and the turns that they name."""
+    with settings.open() as store:
+        found = store.bookmarks()
+        if as_json:
+            print_json_lines({"name": each.name, "turn": each.turn} for each in found)
+            return
+        column = min(max((len(each.name) for each in found), default=0), 40)
+        for each in found:
+            text = one_line(preview(store.blocks(each.turn)), width() - column - 29)
+            name = click.style(f"{one_line(each.name, 255):<{column}}", fg="blue", bold=True)
+            click.echo(f"{name}  {click.style(each.turn, fg='yellow')}  {text}")
+
+
+@bookmark_command.command("set")
+@click.argument("name")
+@click.argument("headish", default="@")
+@json_option
+@pass_settings
+def set_command(settings: Settings, name: str, headish: str, as_json: bool) -> None:
+    """Set NAME to a HEADISH, or move it there."""
+    with settings.open() as store:
+        bookmark = store.bookmark(name, headish)
+    if as_json:
+        print_json({"name": bookmark.name, "turn": bookmark.turn})
+    else:
+        click.echo(bookmark.turn)
+
+
+@bookmark_command.command("rm")
+@click.argument("name")
+@pass_settings
+def remove_command(settings: Settings, name: str) -> None:
+    """Remove NAME; its turns and its history stay."""
+    with settings.open() as store:
+        store.unbookmark(name)
+    say(f"Removed {name}. Its history stays: headish bookmark history {name}")
+
+
+@bookmark_command.command("history")
+@click.argument("name")
+@json_option
+@pass_settings
+def history_command(settings: Settings, name: str, as_json: bool) -> None:
+    """List every move of NAME, the last first. NAME@{n} names the turn that it pointed at n moves ago."""
+    with settings.open() as store:
+        moves = store.bookmark_history(name)
+    if as_json:
+        print_json_lines({"move": each.number, "turn": each.turn, "time": each.time.isoformat()} for each in moves)
+        return
+    for ago, move in enumerate(moves):
+        when = move.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        click.echo(f"{name}@{{{ago}}}  {when}  {move.turn or '(removed)'}")

@@ -1,0 +1,73 @@
+"""``tree``: a thread with all its branches.
+
+A turn that alone continues another stands below it, in the same column; where several do, each gets a branch. So the
+drawing is as wide as the conversation forks, not as deep as it is long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from headish_cli.options import Settings, headish_argument, json_option, pass_settings
+from headish_cli.output import marks, one_line, preview, print_json_lines, role_word, width
+
+if TYPE_CHECKING:
+    from headish.trees import TreeTurn
+
+
+@click.command("tree")
+@headish_argument
+@json_option
+@pass_settings
+def tree_command(settings: Settings, headish: str, as_json: bool) -> None:
+    """Draw the whole tree that a HEADISH belongs to, with all branches; ● is the turn that was named."""
+    with settings.open() as store:
+        current = store.get(headish).id
+        turns = store.tree(current)
+        if as_json:
+            print_json_lines(_record(turn, current) for turn in turns)
+            return
+        short = store.abbreviate(turn.id for turn in turns)
+    for rails, turn in draw_tree(turns):
+        click.echo(_line(rails, turn, short, turn.id == current))
+
+
+def draw_tree(turns: Sequence[TreeTurn]) -> Iterator[tuple[str, TreeTurn]]:
+    """``(rails, turn)`` from the roots down; a turn of several parents stands below the first of them.
+
+    No recursion: a conversation may be longer than Python's stack.
+    """
+    by_id = {turn.id: turn for turn in turns}
+    stack = [(by_id[turn.id], "", "") for turn in reversed(turns) if not turn.continues]
+    while stack:
+        turn, rails, below = stack.pop()
+        yield rails, turn
+        children = [by_id[child] for child in turn.children if by_id[child].continues[0] == turn.id]
+        if len(children) == 1:
+            stack.append((children[0], below, below))
+            continue
+        for child in reversed(children):
+            last = child is children[-1]
+            stack.append((child, below + ("└─" if last else "├─"), below + ("  " if last else "│ ")))
+
+
+def _line(rails: str, turn: TreeTurn, short: Mapping[str, str], current: bool) -> str:
+    dot = click.style("●", fg="red", bold=True) if current else "○"
+    merged = [short[parent] for parent in turn.continues[1:]]
+    also = click.style(f" (also continues {', '.join(merged)})", dim=True) if merged else ""
+    taken = len(rails) + len(short[turn.id]) + 14 + len(click.unstyle(also)) + sum(len(name) + 3 for name in turn.bookmarks)
+    text = one_line(preview(turn.content), max(width() - taken, 20))
+    label = f"{click.style(short[turn.id], fg='yellow')} {role_word(turn.role)} {text}"
+    return f"{rails}{dot} {label}{also}{marks(turn.bookmarks)}"
+
+
+def _record(turn: TreeTurn, current: str) -> dict[str, object]:
+    from headish.content import to_mapping
+
+    record: dict[str, object] = {"id": turn.id, "role": turn.role}
+    record["content"] = [to_mapping(block) for block in turn.content]
+    lists = {"continues": turn.continues, "children": turn.children, "bookmarks": turn.bookmarks}
+    return {**record, **lists, "current": turn.id == current}

@@ -1,0 +1,108 @@
+"""Commands about the store as a whole: ``verify``, ``stats`` and ``db``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+
+from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.output import print_json, readable, say
+
+
+@click.command("verify")
+@json_option
+@pass_settings
+def verify_command(settings: Settings, as_json: bool) -> None:
+    """Check every hash, digest, seal, link and bookmark. Exit code 1 where something disagrees."""
+    with settings.open() as store, _progress(store.stats().turns) as progress:
+        report = store.verify(progress)
+    if as_json:
+        print_json(report)
+    else:
+        for problem in report.problems:
+            click.echo(readable(f"{problem.subject}: {problem.what}"))
+        found = f"{len(report.problems)} problems" if report.problems else "all in order"
+        say(f"{report.turns} turns, {report.payloads} payloads, {report.bookmarks} bookmarks: {found}.")
+    if report.problems:
+        raise click.exceptions.Exit(1)
+
+
+@click.command("stats")
+@json_option
+@pass_settings
+def stats_command(settings: Settings, as_json: bool) -> None:
+    """Count what the space holds."""
+    with settings.open() as store:
+        stats = store.stats()
+    if as_json:
+        print_json(stats)
+        return
+    for name in stats.__struct_fields__:
+        click.echo(f"{name.replace('_', ' '):<16}{getattr(stats, name):>16,}")
+
+
+@click.group("db")
+def db_command() -> None:
+    """The database itself: where it is, its schema's revision, and its upgrade."""
+
+
+@db_command.command("path")
+@pass_settings
+def path_command(settings: Settings) -> None:
+    """Print where the database is."""
+    click.echo(_without_password(settings.target))
+
+
+@db_command.command("current")
+@pass_settings
+def current_command(settings: Settings) -> None:
+    """Print the schema's revision; nothing is changed."""
+    from headish.dialects import connect
+    from headish.schema import REVISION
+    from headish.upgrade import current_revision
+
+    database = connect(settings.target, create=False)
+    current = current_revision(database)
+    database.close()
+    click.echo(current or "none")
+    if current != REVISION:
+        say(f"This headish writes {REVISION}.")
+
+
+@db_command.command("upgrade")
+@pass_settings
+def upgrade_command(settings: Settings) -> None:
+    """Upgrade the schema, in one transaction. A SQLite database is copied beside itself first."""
+    from headish.dialects import connect
+    from headish.schema import REVISION
+    from headish.upgrade import upgrade_schema
+
+    database = connect(settings.target, create=False)
+    backup = upgrade_schema(database)
+    database.close()
+    say(f"The schema is {REVISION}." + (f" The database before the upgrade: {backup}" if backup else ""))
+
+
+def _without_password(target: str) -> str:
+    if "://" not in target:
+        return target
+    from sqlalchemy import make_url
+
+    return make_url(target).render_as_string(hide_password=True)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
+    """A bar on a terminal, where there is enough to wait for."""
+    if not sys.stderr.isatty() or total < 10_000:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("verifying", total=total)
+        yield lambda checked: bar.advance(task, checked)

@@ -1,0 +1,82 @@
+"""What the commands share: where the store is, how it is opened, and what they all accept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from headish import Store
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Settings(NamedTuple):
+    """The options before the command."""
+
+    db: str | None
+    space: str
+
+    @property
+    def target(self) -> str:
+        """``--db``, else ``HEADISH_DB``, else a file in the platform's folder for users' data."""
+        if self.db:
+            return self.db
+        from platformdirs import user_data_path
+
+        return str(user_data_path("headish") / "headish.db")
+
+    def open(self, *, create: bool = False) -> Store:
+        """The store. Only commands that store something make what is missing."""
+        from headish import Store
+
+        return Store.open(self.target, space=self.space, create=create)
+
+
+pass_settings = click.make_pass_decorator(Settings)
+headish_argument = click.argument("headish", default="@")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON: one object, or one a line for a list.")
+
+
+def read_text(text: str | None) -> str:
+    """The argument, or standard input for ``-`` (and where nothing is given and nobody types).
+
+    Text is UTF-8, whatever the machine's locale says.
+    """
+    if text is None and os.isatty(0):
+        raise click.UsageError("give the text, or - to read it from standard input")
+    if text not in (None, "-"):
+        return text or ""
+    data = click.get_binary_stream("stdin").read()
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        from headish.errors import InvalidContent
+
+        raise InvalidContent("standard input", f"it is not UTF-8 ({error.reason} at byte {error.start})") from None
+
+
+def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
+    """``KEY=JSON`` pairs as options; ``params.temperature=0.2`` sets a key inside a record."""
+    from headish import strictjson
+    from headish.merge import combine
+
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        key, separator, text = pair.partition("=")
+        if not key or not separator:
+            raise click.BadParameter(f"{pair!r} is not KEY=JSON", param_hint="--set")
+        value: Any = strictjson.decode(text, f"--set {key}")
+        for part in reversed(key.split(".")):
+            value = {part: value}
+        options = combine(options, value)
+    return options
+
+
+def input_path(path: str) -> Any:
+    """An open binary stream for ``-``, else the path."""
+    return click.get_binary_stream("stdin") if path == "-" else Path(path)

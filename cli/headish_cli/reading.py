@@ -1,0 +1,104 @@
+"""Commands that read turns: ``get``, ``log`` and ``resolve``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from headish_cli.graph import draw_graph
+from headish_cli.options import Settings, headish_argument, json_option, pass_settings
+from headish_cli.output import marks, one_line, preview, print_json, print_json_lines, readable, role_word, say, width
+
+if TYPE_CHECKING:
+    from headish import Store, Turn
+
+
+@click.command("get")
+@headish_argument
+@click.option("--payload", is_flag=True, help="Write the stored bytes, nothing else.")
+@json_option
+@pass_settings
+def get_command(settings: Settings, headish: str, payload: bool, as_json: bool) -> None:
+    """Show one turn: what it says on stdout, what it is on stderr."""
+    with settings.open() as store:
+        if payload:
+            click.get_binary_stream("stdout").write(store.payload(headish))
+            return
+        turn = store.get(headish)
+        content = store.blocks(turn.id)
+    if as_json:
+        from headish.content import to_mapping
+
+        print_json({**turn.to_dict(), "content": [to_mapping(block) for block in content]})
+        return
+    say(_describe(turn))
+    click.echo(readable("\n\n".join(_whole_text(block) for block in content)))
+
+
+@click.command("log")
+@headish_argument
+@click.option("-n", "--limit", type=click.IntRange(min=1), help="Show only the last so many turns.")
+@click.option("--graph", is_flag=True, help="Draw how the turns continue one another.")
+@json_option
+@pass_settings
+def log_command(settings: Settings, headish: str, limit: int | None, graph: bool, as_json: bool) -> None:
+    """List the turns that lead to a HEADISH, newest first."""
+    with settings.open() as store:
+        turns = store.log(headish, limit=limit)
+        if as_json:
+            print_json_lines(turn.to_dict() for turn in turns)
+            return
+        short = store.abbreviate(turn.id for turn in turns)
+        rails = draw_graph(turns) if graph else [(turn, "") for turn in turns]
+        names = _names(store)
+        for turn, rail in rails:
+            line = "" if turn is None else _log_line(store, turn, short[turn.id], names.get(turn.id, []), len(rail))
+            click.echo((rail + line).rstrip())
+
+
+@click.command("resolve")
+@click.argument("headish", nargs=-1)
+@json_option
+@pass_settings
+def resolve_command(settings: Settings, headish: tuple[str, ...], as_json: bool) -> None:
+    """Print the context window of a HEADISH: the messages that lead to it and the merged options.
+
+    Several resolve as if one turn continued them all.
+    """
+    with settings.open() as store:
+        window = store.resolve(list(headish) or "@")
+    print_json(window.to_dict(), pretty=not as_json)
+
+
+def _log_line(store: Store, turn: Turn, short: str, names: list[str], indent: int) -> str:
+    when = turn.time.astimezone().strftime("%Y-%m-%d %H:%M")
+    room = width() - indent - len(short) - len(when) - 13 - sum(len(name) + 3 for name in names)
+    text = one_line(preview(store.blocks(turn.id)), max(room, 20))
+    return f"{click.style(short, fg='yellow')} {when} {role_word(turn.meta.role)} {text}{marks(names)}"
+
+
+def _names(store: Store) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for bookmark in store.bookmarks():
+        names.setdefault(bookmark.turn, []).append(bookmark.name)
+    return names
+
+
+def _describe(turn: Turn) -> str:
+    facts = [f"turn {turn.id}", turn.meta.role, turn.time.isoformat(timespec="milliseconds")]
+    facts += [f"on {turn.meta.head}"] if turn.meta.head else []
+    facts += [f"continues {', '.join(turn.meta.continues)}"] if turn.meta.continues else []
+    facts += ["cached"] if turn.meta.cache else []
+    return readable(" · ".join(facts))
+
+
+def _whole_text(block: object) -> str:
+    from headish.blocks import Text
+    from headish.content import to_mapping
+
+    if isinstance(block, Text):
+        return block.text
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(to_mapping(block)), indent=2).decode()  # type: ignore[arg-type]

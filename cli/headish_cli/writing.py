@@ -1,0 +1,90 @@
+"""Commands that store turns: ``add`` and ``doc``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headish_cli.options import Settings, json_option, parse_settings, pass_settings, read_text
+from headish_cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from headish import Store, Turn
+
+_continues = click.option("-c", "--continues", multiple=True, metavar="HEADISH",
+                          help="What the turn continues; several times to merge.")  # fmt: skip
+_bookmark = click.option("-b", "--bookmark", metavar="NAME", help="Set this name to the new turn.")
+_cache = click.option("--cache", is_flag=True, help="Ask providers to cache up to here.")
+
+
+@click.command("add")
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@_continues
+@click.option("-r", "--respond", is_flag=True, help="Continue the newest turn of the space.")
+@_bookmark
+@click.option("-p", "--provider-ptr", metavar="PTR", help="Inherited: which provider pointer to call.")
+@click.option("--server", "servers", multiple=True, metavar="NAME", help="Inherited: MCP servers; several times.")
+@click.option("--search/--no-search", default=None, help="Inherited: the provider's own search.")
+@click.option("--tool-mode", metavar="MODE", help="Inherited: auto, any, none or a tool's name.")
+@click.option("--role", default="user", show_default=True, help="system, developer, user, assistant or tool.")
+@click.option("--set", "settings_pairs", multiple=True, metavar="KEY=JSON",
+              help="Inherited: any option; a.b=1 sets inside a record, null switches off.")  # fmt: skip
+@click.option("--json-blocks", is_flag=True, help="The text is JSON: a list of content blocks.")
+@_cache
+@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+@json_option
+@pass_settings
+def add_command(
+    settings: Settings, text: str | None, continues: tuple[str, ...], servers: tuple[str, ...],
+    settings_pairs: tuple[str, ...], json_blocks: bool, as_json: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Store a turn and print its id.
+
+    A turn that continues a bookmark moves the bookmark along. One that continues an older turn starts a branch.
+    """
+    inherited = parse_settings(settings_pairs)
+    content = read_text(text)
+    with settings.open(create=True) as store:
+        turn = store.add_turn(
+            content,
+            continues=list(continues) or None,
+            servers=list(servers) or None,
+            inherited=inherited,
+            json=json_blocks,
+            **options,
+        )
+        _tell(store, turn, as_json)
+
+
+@click.command("doc")
+@click.argument("path", type=click.Path(exists=False, allow_dash=True))
+@click.option("--name", help="The name to show; the file's own where left out.")
+@click.option("--content-type", metavar="TYPE", help="The media type; told by name or content where left out.")
+@_continues
+@_bookmark
+@_cache
+@json_option
+@pass_settings
+def doc_command(
+    settings: Settings, path: str, continues: tuple[str, ...], as_json: bool, **options: Any
+) -> None:
+    """Store a document as a turn and print its id. PATH may be - for standard input."""
+    document: bytes | str = click.get_binary_stream("stdin").read() if path == "-" else path
+    with settings.open(create=True) as store:
+        turn = store.add_document(document, continues=list(continues) or None, **options)
+        _tell(store, turn, as_json)
+
+
+def _tell(store: Store, turn: Turn, as_json: bool) -> None:
+    if as_json:
+        print_json(turn.to_dict())
+    else:
+        click.echo(turn.id)
+    if turn.meta.head is None and _is_branch(store, turn):
+        say(f"No bookmark moved: an older turn was continued, so {turn.id} is a new branch without a name.")
+
+
+def _is_branch(store: Store, turn: Turn) -> bool:
+    """Whether something else continues the same turn already."""
+    return any(len(store.children(parent)) > 1 for parent in turn.meta.continues)
