@@ -15,6 +15,7 @@ from headish_cli.options import Settings, headish_argument, json_option, pass_se
 from headish_cli.output import marks, one_line, preview, print_json_lines, role_word, width
 
 if TYPE_CHECKING:
+    from headish.ids import TurnId
     from headish.trees import TreeTurn
 
 
@@ -54,18 +55,20 @@ def draw_tree(turns: Sequence[TreeTurn]) -> Iterator[tuple[str, TreeTurn]]:
             stack.append((child, below + ("└─" if last else "├─"), below + ("  " if last else "│ ")))
 
 
-def _line(rails: str, turn: TreeTurn, short: Mapping[str, str], current: bool) -> str:
+def _line(rails: str, turn: TreeTurn, short: Mapping[TurnId, str], current: bool) -> str:
     dot = click.style("●", fg="red", bold=True) if current else "○"
     merged = [short[parent] for parent in turn.continues[1:]]
     also = click.style(f" (also continues {', '.join(merged)})", dim=True) if merged else ""
-    taken = len(rails) + len(short[turn.id]) + 14 + len(click.unstyle(also)) + sum(len(name) + 3 for name in turn.bookmarks)
+    taken = (
+        len(rails) + len(short[turn.id]) + 14 + len(click.unstyle(also)) + sum(len(name) + 3 for name in turn.bookmarks)
+    )
     text = one_line(preview(turn.content), max(width() - taken, 20))
     label = f"{click.style(short[turn.id], fg='yellow')} {role_word(turn.role)} {text}"
     return f"{rails}{dot} {label}{also}{marks(turn.bookmarks)}"
 
 
 def _record(turn: TreeTurn, current: str) -> dict[str, object]:
-    from headish.content import to_mapping
+    from headish.blocks import to_mapping
 
     record: dict[str, object] = {"id": turn.id, "role": turn.role}
     record["content"] = [to_mapping(block) for block in turn.content]

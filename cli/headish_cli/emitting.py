@@ -10,7 +10,9 @@ from headish_cli.output import print_json, say
 
 @click.command("export")
 @headish_argument
-@click.option("--to", "target", default="openchatml", show_default=True, metavar="FORMAT", help="The transcript format.")
+@click.option(
+    "--to", "target", default="openchatml", show_default=True, metavar="FORMAT", help="The transcript format."
+)
 @click.option("--drop", multiple=True, metavar="WHAT", help="Give up, by name, what the format cannot carry.")
 @pass_settings
 def export_command(settings: Settings, headish: str, target: str, drop: tuple[str, ...]) -> None:
@@ -20,7 +22,7 @@ def export_command(settings: Settings, headish: str, target: str, drop: tuple[st
     from headish.transcripts import encode
 
     # Bytes, because a text stream would change line ends on some systems.
-    click.get_binary_stream("stdout").write(encode(window, target, drop=drop).encode())
+    click.echo(encode(window, target, drop=drop).encode(), nl=False)
 
 
 @click.command("request")

@@ -26,7 +26,8 @@ def import_command(settings: Settings, file: str, format: str, as_json: bool) ->
     if as_json:
         print_json(done)
         return
-    say(f"{done.trees} conversations, {done.messages} messages read; {done.added} turns and {done.bookmarks} bookmarks are new.")
+    new = f"{done.added} turns and {done.bookmarks} bookmarks are new"
+    say(f"{done.trees} conversations with {done.messages} messages read; {new}.")
 
 
 @contextmanager

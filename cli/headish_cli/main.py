@@ -1,8 +1,8 @@
 """The ``headish`` command: its options, and the one place where errors become a line on stderr and an exit code.
 
-Exit codes: 0 done, 1 an error told in one line, 2 wrong usage. A command's module is imported when the command is named,
-and headish itself only when a command runs: ``headish --version`` and ``headish --help`` load neither SQLAlchemy nor
-Alembic.
+Exit codes: 0 done, 1 an error told in one line, 2 wrong usage. A command's module is imported when the command is
+named, and headish itself only when a command runs: ``headish --version`` and ``headish --help`` load neither SQLAlchemy
+nor Alembic.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--db", metavar="TARGET", envvar="HEADISH_DB", help="A path, :memory: or a database URL.  [env: HEADISH_DB]")
+@click.option(
+    "--db", metavar="TARGET", envvar="HEADISH_DB", help="A path, :memory: or a database URL.  [env: HEADISH_DB]"
+)
 @click.option("--space", metavar="NAME", envvar="HEADISH_SPACE", default="default", show_default=True,
               help="Whose history in the database.  [env: HEADISH_SPACE]")  # fmt: skip
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -37,7 +38,7 @@ class Settings(NamedTuple):
         return Store.open(self.target, space=self.space, create=create)
 
 
-pass_settings = click.make_pass_decorator(Settings)
+pass_settings: Callable[[F], F] = click.make_pass_decorator(Settings)  # type: ignore[assignment]
 headish_argument = click.argument("headish", default="@")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON: one object, or one a line for a list.")
 
@@ -51,7 +52,7 @@ def read_text(text: str | None) -> str:
         raise click.UsageError("give the text, or - to read it from standard input")
     if text not in (None, "-"):
         return text or ""
-    data = click.get_binary_stream("stdin").read()
+    data = sys.stdin.buffer.read()
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -79,4 +80,4 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
 
 def input_path(path: str) -> Any:
     """An open binary stream for ``-``, else the path."""
-    return click.get_binary_stream("stdin") if path == "-" else Path(path)
+    return sys.stdin.buffer if path == "-" else Path(path)

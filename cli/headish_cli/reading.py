@@ -23,12 +23,12 @@ def get_command(settings: Settings, headish: str, payload: bool, as_json: bool) 
     """Show one turn: what it says on stdout, what it is on stderr."""
     with settings.open() as store:
         if payload:
-            click.get_binary_stream("stdout").write(store.payload(headish))
+            click.echo(store.payload(headish), nl=False)
             return
         turn = store.get(headish)
         content = store.blocks(turn.id)
     if as_json:
-        from headish.content import to_mapping
+        from headish.blocks import to_mapping
 
         print_json({**turn.to_dict(), "content": [to_mapping(block) for block in content]})
         return
@@ -94,8 +94,7 @@ def _describe(turn: Turn) -> str:
 
 
 def _whole_text(block: object) -> str:
-    from headish.blocks import Text
-    from headish.content import to_mapping
+    from headish.blocks import Text, to_mapping
 
     if isinstance(block, Text):
         return block.text

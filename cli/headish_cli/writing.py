@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,11 +67,9 @@ def add_command(
 @_cache
 @json_option
 @pass_settings
-def doc_command(
-    settings: Settings, path: str, continues: tuple[str, ...], as_json: bool, **options: Any
-) -> None:
+def doc_command(settings: Settings, path: str, continues: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Store a document as a turn and print its id. PATH may be - for standard input."""
-    document: bytes | str = click.get_binary_stream("stdin").read() if path == "-" else path
+    document: bytes | str = sys.stdin.buffer.read() if path == "-" else path
     with settings.open(create=True) as store:
         turn = store.add_document(document, continues=list(continues) or None, **options)
         _tell(store, turn, as_json)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 from msgspec import UNSET, Meta, Struct
 
 # No JSON object is at once empty and not empty: the fast decoder refuses a block that has a key named "extra", and
@@ -133,3 +134,32 @@ KINDS: dict[str, type[KnownBlock]] = {
     "mark": Mark,
     "tools": Tools,
 }
+
+
+def to_mapping(block: ContentBlock | Block) -> dict[str, Any]:
+    """A block as plain data, in the payload's key order."""
+    if isinstance(block, Other):
+        return dict(block.data)
+    if isinstance(block, ToolResult):
+        inner = [to_mapping(item) for item in block.content]
+        mapping = _flatten(msgspec.structs.replace(block, content=()), block.extra)
+        return _with_content(mapping, inner) if inner else mapping
+    mapping = _flatten(block, getattr(block, "extra", {}))
+    source = getattr(block, "source", None)
+    if isinstance(source, Base64Source) and source.extra:
+        mapping["source"] = _flatten(source, source.extra)
+    return mapping
+
+
+def _flatten(struct: Struct, extra: Mapping[str, Any]) -> dict[str, Any]:
+    mapping: dict[str, Any] = msgspec.to_builtins(struct)
+    if extra:
+        del mapping["extra"]
+        mapping.update(extra)
+    return mapping
+
+
+def _with_content(mapping: dict[str, Any], inner: list[dict[str, Any]]) -> dict[str, Any]:
+    """``content`` in its declared place: behind ``tool_use_id`` and ``name``."""
+    head: dict[str, Any] = {key: mapping.pop(key) for key in ("type", "tool_use_id", "name") if key in mapping}
+    return head | {"content": inner} | mapping

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from headish import strictjson
 from headish.blocks import KINDS, Base64Source, Block, ContentBlock, Document, KnownBlock, Other, Text, ToolResult
+from headish.blocks import to_mapping as to_mapping
 from headish.errors import InvalidContent
 
 Content = str | ContentBlock | Mapping[str, Any] | Iterable[str | ContentBlock | Mapping[str, Any]]
@@ -95,35 +95,6 @@ def decode_payload(payload: bytes) -> tuple[ContentBlock, ...]:
     if not isinstance(values, list):
         raise InvalidContent("a payload", "it is no list of blocks")
     return tuple(_read_mapping(value, f"$[{index}]") for index, value in enumerate(values))
-
-
-def to_mapping(block: ContentBlock | Block) -> dict[str, Any]:
-    """A block as plain data, in the payload's key order."""
-    if isinstance(block, Other):
-        return dict(block.data)
-    if isinstance(block, ToolResult):
-        inner = [to_mapping(item) for item in block.content]
-        mapping = _flatten(msgspec.structs.replace(block, content=()), block.extra)
-        return _with_content(mapping, inner) if inner else mapping
-    mapping = _flatten(block, getattr(block, "extra", {}))
-    source = getattr(block, "source", None)
-    if isinstance(source, Base64Source) and source.extra:
-        mapping["source"] = _flatten(source, source.extra)
-    return mapping
-
-
-def _flatten(struct: Struct, extra: Mapping[str, Any]) -> dict[str, Any]:
-    mapping: dict[str, Any] = msgspec.to_builtins(struct)
-    if extra:
-        del mapping["extra"]
-        mapping.update(extra)
-    return mapping
-
-
-def _with_content(mapping: dict[str, Any], inner: list[dict[str, Any]]) -> dict[str, Any]:
-    """``content`` in its declared place: behind ``tool_use_id`` and ``name``."""
-    head: dict[str, Any] = {key: mapping.pop(key) for key in ("type", "tool_use_id", "name") if key in mapping}
-    return head | {"content": inner} | mapping
 
 
 def _is_plain(block: ContentBlock) -> bool:

@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from headish.blocks import ContentBlock
-from headish.content import to_mapping
+from headish.blocks import ContentBlock, to_mapping
 from headish.ids import TurnId, time_of
 
 ROLES = ("system", "developer", "user", "assistant", "tool")

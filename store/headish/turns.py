@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from os.path import commonprefix
 from typing import Any
 
 from msgspec import Struct
@@ -205,7 +204,7 @@ def turns_by_prefix(connection: Connection, space: int, prefix: str, limit: int)
 def shortest_prefix(connection: Connection, space: int, turn_id: TurnId) -> str:
     """The fewest digits that name this turn alone, ``PREFIX_MINIMUM`` at the least (R11)."""
     neighbours = connection.row(NEIGHBOURS, space=space, id=turn_id) or ()
-    shared = max((len(commonprefix([turn_id, other])) for other in neighbours if other), default=0)
+    shared = max((_shared_digits(turn_id, other) for other in neighbours if other), default=0)
     return turn_id[: max(shared + 1, PREFIX_MINIMUM)]
 
 
@@ -277,6 +276,10 @@ def add_links(connection: Connection, space: int, links: Iterable[tuple[int, Seq
     ]
     if rows:
         connection.run_many(ADD_LINK, rows)
+
+
+def _shared_digits(one: str, other: str) -> int:
+    return next((index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
 
 
 def _one(row: Row | None) -> StoredTurn | None:

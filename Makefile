@@ -1,0 +1,74 @@
+# Two commands for a newcomer: `make demo` and `make test`. Both set up what they need; a second run skips what is done.
+
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	command -v $$python >/dev/null && $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' && \
+	echo $$python && break; done)
+BIN = .venv/bin
+PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
+STEPS = format lint types floors pytest wheel
+
+.PHONY: help demo test bench docs fix clean $(STEPS)
+
+help:
+	@echo "make demo   a tour: import, branch, merge, resolve, export"
+	@echo "make test   every check: $(STEPS)"
+	@echo "make bench  the benchmarks, each against a limit measured in the same run"
+	@echo "make docs   write the generated pages anew"
+	@echo "make fix    format, and mend what the linter can mend"
+
+demo: .venv/.run
+	@$(BIN)/headish demo
+
+test: $(STEPS)
+
+bench: .venv/.dev
+	$(BIN)/python tests/benchmarks/throughput.py $(BENCH)
+
+docs: .venv/.dev
+	$(BIN)/python docs/generate.py
+
+fix: .venv/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+format: .venv/.dev
+	$(BIN)/ruff format --check .
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+
+types: .venv/.dev
+	$(BIN)/mypy
+	$(BIN)/basedpyright
+
+floors: .venv/.dev
+	$(BIN)/lint-imports
+
+pytest: .venv/.dev
+	$(BIN)/pytest -n auto --dist loadgroup $(PYTEST)
+
+# The wheel, installed alone in an empty environment.
+wheel: .venv/.dev
+	rm -rf build
+	$(BIN)/python -m build --quiet --wheel --no-isolation --outdir build/dist
+	$(BIN)/python tests/wheel/check_contents.py build/dist
+	$(BIN)/python -m venv build/empty
+	build/empty/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/run.txt
+	build/empty/bin/python -m pip --disable-pip-version-check --quiet install --no-deps build/dist/*.whl
+	build/empty/bin/python tests/wheel/smoke.py
+
+clean:
+	rm -rf .venv build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "headish needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/.run: requirements/run.txt pyproject.toml | .venv/bin/python
+	$(PIP) install --require-hashes -r requirements/run.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.dev: requirements/dev.txt .venv/.run
+	$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
