@@ -1,8 +1,9 @@
 """Append: drafts become turns, in one transaction.
 
 The order of the statements is the order of the locks: bookmarks first, then payloads, then the space's commit number,
-which is held until the commit (R1), then the rows. Two writers that continue one name therefore follow one another,
-and two that extend one chain are told apart by its unique key: the loser's transaction runs again and starts a chain.
+which is held until the commit (R1), then the rows. Two writers that continue one name therefore follow one another.
+Of two that extend one chain the second sees what the first added, and starts a chain: where a chain ends is read
+behind the commit number, when nobody else adds to it.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from headish.errors import BookmarkMoved, InvalidArgument, UnknownTurn
 from headish.grammar import Headish
 from headish.heads import find_head
 from headish.ids import TurnId
+from headish.names import stored_name
 from headish.order import Place
 from headish.payloads import add_payloads
 from headish.spaces import take_seq
-from headish.turns import StoredTurn, add_links, add_turns, longest, newest_turn, turn_at, turn_by_seq
+from headish.turns import StoredTurn, add_links, add_turns, longest, newest_turn, parent_at, turn_at, turn_by_seq
 
 
 class Appended(NamedTuple):
@@ -74,8 +76,9 @@ def append(
     planner = _Planner(connection, space, first_index, earlier, carries_names)
     plans = [planner.plan(index, draft) for index, draft in enumerate(drafts)]
     payloads = add_payloads(connection, space, {draft.said.hash: draft.payload for draft in drafts})
-    tips = {chain: longest(connection, space, chain) for chain in _chains(plans)}
     seq = take_seq(connection, space, len(drafts))
+    # Behind the commit number, whose lock every writer of the space holds until its commit: nobody adds to a chain now.
+    tips = {chain: longest(connection, space, chain) for chain in _chains(plans)}
     builder = _Builder(seq, tips, mint)
     built = [builder.build(draft, plan, payloads[draft.said.hash]) for draft, plan in zip(drafts, plans, strict=True)]
     add_turns(connection, space, [appended.turn for appended in built])
@@ -143,8 +146,8 @@ class _Planner:
         """Where a name points at this moment of the batch; its row is locked when it is first asked for."""
         if name not in self._names:
             place = find_bookmark(self._connection, self._space, name, lock=True)
-            stored = None if place is None else turn_at(self._connection, self._space, place)
-            self._names[name] = None if stored is None else self._known(stored, name.decode())
+            parent = None if place is None else parent_at(self._connection, self._space, place)
+            self._names[name] = None if parent is None else _Known(place, *parent)
         return self._names[name]
 
     def _moving_name(self, draft: Draft, parents: tuple[_Known | int, ...]) -> bytes | None:
@@ -162,7 +165,8 @@ class _Planner:
     def _names_at(self, parent: _Known | int) -> list[bytes]:
         here = [name for name, where in self._names.items() if where == parent]
         if isinstance(parent, _Known) and parent.place is not None:
-            stored = bookmarks_at(self._connection, self._space, parent.place)
+            # Two more than the batch may have moved away: whether one is left, or several, is all that matters.
+            stored = bookmarks_at(self._connection, self._space, parent.place, len(self._names) + 2)
             here += [name for name in stored if name not in self._names]
         return here
 
@@ -176,7 +180,7 @@ class _Planner:
         actual = self._position(named)
         actual_id = actual.id if isinstance(actual, _Known) else None
         if actual_id != draft.expect:
-            raise BookmarkMoved(named.decode(), draft.expect, actual_id)
+            raise BookmarkMoved(stored_name(named), draft.expect, actual_id)
 
 
 class _Builder:

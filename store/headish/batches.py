@@ -83,7 +83,7 @@ class StoredTurns(Sequence[Turn]):
         return turn
 
     def __iter__(self) -> Iterator[Turn]:
-        ends = [each.first_index for each in self._batches[1:]] + [self._count]
+        ends = [*(each.first_index for each in self._batches[1:]), self._count] if self._batches else []
         for batch, end in zip(self._batches, ends, strict=True):
             yield from self._read(batch.first_seq, end - batch.first_index)
 

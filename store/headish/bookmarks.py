@@ -29,7 +29,7 @@ LOCK_AT = Query(
     select(bookmark.c.name)
     .where(bookmark.c.space == _space, bookmark.c.chain == bindparam("chain"), bookmark.c.pos == bindparam("pos"))
     .order_by(bookmark.c.name)
-    .limit(2)
+    .limit(bindparam("limit"))
     .with_for_update(),
 )
 LIST = Query(
@@ -80,9 +80,9 @@ def find_bookmark(connection: Connection, space: int, name: bytes, *, lock: bool
     return Place(*row) if row else None
 
 
-def bookmarks_at(connection: Connection, space: int, place: Place) -> list[bytes]:
-    """The names that point at a place, two at the most, locked."""
-    return [row[0] for row in connection.rows(LOCK_AT, space=space, chain=place.chain, pos=place.pos)]
+def bookmarks_at(connection: Connection, space: int, place: Place, limit: int) -> list[bytes]:
+    """The names that point at a place, ``limit`` at the most, locked."""
+    return [row[0] for row in connection.rows(LOCK_AT, space=space, chain=place.chain, pos=place.pos, limit=limit)]
 
 
 def list_bookmarks(connection: Connection, space: int) -> Sequence[Row]:

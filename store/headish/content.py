@@ -61,7 +61,7 @@ def read_block(value: object, path: str = "$") -> ContentBlock:
     if not isinstance(value, Mapping):
         raise InvalidContent(WHAT, f"a block must be an object, not {type(value).__name__}", path)
     strictjson.check(value, WHAT, path)
-    return _read_mapping(value, path)
+    return _read_mapping(strictjson.plain(value), path)
 
 
 def encode_payload(blocks: tuple[ContentBlock, ...]) -> bytes:

@@ -6,7 +6,7 @@ transaction knows: its id, its parents and its place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -102,6 +102,7 @@ def make_document_draft(
     cache: bool = False,
 ) -> Draft:
     """The draft of a document: its payload is the raw bytes, ``system`` holds its name, path and size."""
+    _check_media_type(content_type)
     name = system.get("document_name")
     said = Said(role="user", hash=hash_payload(data), type=DOCUMENT, content_type=content_type, document_name=name)
     return Draft(
@@ -143,6 +144,8 @@ def read_continues(given: Continues) -> tuple[Reference, ...]:
     """What a turn continues, parsed; nothing is looked up."""
     if given is None:
         return ()
+    if not isinstance(given, str | int | Iterable):
+        raise InvalidArgument(f"continues takes a headish or a list of them, not {type(given).__name__}")
     listed = [given] if isinstance(given, str | int) else list(given)
     if len(listed) > CONTINUES_LIMIT:
         raise InvalidArgument(f"a turn can continue at most {CONTINUES_LIMIT} turns, not {len(listed)}")
@@ -174,14 +177,22 @@ def _encode_inherited(new: NewTurn) -> bytes | None:
     return _encode_mapping(combine(given, named), "inherited")
 
 
+def _check_media_type(given: str) -> None:
+    if not isinstance(given, str) or not given.isascii() or not given.isprintable():
+        raise InvalidArgument(f"content_type is a media type in printable ASCII, not {given!r}")
+
+
 def _listed(servers: Sequence[str]) -> list[str]:
-    if isinstance(servers, str) or not all(isinstance(name, str) for name in servers):
+    is_list = isinstance(servers, Iterable) and not isinstance(servers, str)
+    if not is_list or not all(isinstance(name, str) for name in servers):
         raise InvalidContent("inherited", "servers must be a list of names", "$.servers")
     return list(servers)
 
 
 def _encode_mapping(given: Mapping[str, Any] | None, what: str) -> bytes | None:
-    return strictjson.encode_record(given, what, RECORD_LIMIT_BYTES) if given else None
+    if given is None or given == {}:
+        return None
+    return strictjson.encode_record(given, what, RECORD_LIMIT_BYTES)
 
 
 def _within(encoded: bytes, what: str) -> bytes:

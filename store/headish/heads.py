@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headish.bookmarks import find_bookmark, past_place
 from headish.dialects import Connection
-from headish.errors import Ambiguous, UnknownTurn
+from headish.errors import Ambiguous, CorruptTurn, UnknownTurn
 from headish.grammar import NEWEST, Back, Headish, Parent
 from headish.limits import CANDIDATES_SHOWN
 from headish.order import Place
@@ -25,6 +25,14 @@ def find_head(connection: Connection, space: int, headish: Headish, *, lock: boo
         else:
             stored = _step_to_parent(connection, space, headish, stored, step)
     return stored
+
+
+def find_place(connection: Connection, space: int, headish: Headish) -> Place:
+    """Where the turn lies that a headish names; as ``find_head``, but a bare bookmark costs one look-up alone."""
+    place = None
+    if headish.bookmark is not None:
+        place = find_bookmark(connection, space, headish.bookmark.encode())
+    return place or find_head(connection, space, headish).place
 
 
 def parents_of(connection: Connection, space: int, stored: StoredTurn) -> list[Place]:
@@ -71,6 +79,8 @@ def _step_back(connection: Connection, space: int, headish: Headish, stored: Sto
         parents = links_of(connection, space, place.chain)
         if not parents:
             raise UnknownTurn(headish.text, "its thread does not go back so far")
+        if parents[0].pos < 0 or parents[0].chain >= place.chain:
+            raise CorruptTurn(stored.id, "its thread runs in a circle")
         place = parents[0]
     return _known(headish, turn_at(connection, space, Place(place.chain, place.pos - left)))
 

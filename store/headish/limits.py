@@ -9,8 +9,11 @@ PAYLOAD_LIMIT_BYTES = 100 * 1024 * 1024
 RECORD_LIMIT_BYTES = 1024 * 1024
 """The largest JSON text of a turn's inherited options, attributes or application meta, each. Error: ``TooLarge``."""
 
-NESTING_LIMIT = 512
-"""How many arrays and objects may lie inside each other in any JSON that is kept. Error: ``TooDeep``."""
+NESTING_LIMIT = 128
+"""How many arrays and objects may lie inside each other in any JSON that is kept. Error: ``TooDeep``.
+
+Reading takes up to five of Python's 1,000 frames for two levels, and the caller has some of them already.
+"""
 
 BOOKMARK_LIMIT_BYTES = 255
 """The longest bookmark or space name, in UTF-8. Error: ``InvalidName``."""

@@ -26,6 +26,9 @@ EXTENSIONS = {
 """Source: gpt2099's documents (the schema reference's family) and RFC 7763, RFC 4180, RFC 8259."""
 
 UNKNOWN = "application/octet-stream"
+_SIGNATURES = {b"%PDF-": "application/pdf", b"\xff\xd8\xff": "image/jpeg"}
+"""Beginnings that are certain, and so short that puremagic rates them as guesses."""
+
 _SNIFFED_BYTES = 4096
 _standard = mimetypes.MimeTypes(filenames=())
 """The standard library's own table, without the system's files."""
@@ -44,6 +47,9 @@ def _by_content(data: bytes) -> str:
     beginning = data[:_SNIFFED_BYTES]
     if not beginning:
         return "text/plain"
+    signed = next((kind for signature, kind in _SIGNATURES.items() if beginning.startswith(signature)), None)
+    if signed:
+        return signed
     try:
         found = puremagic.magic_string(beginning)
     except (puremagic.PureError, ValueError):

@@ -28,6 +28,11 @@ def check_name(name: object, kind: str = "bookmark") -> bytes:
     return name.encode()
 
 
+def stored_name(name: bytes) -> str:
+    """A stored name as text; bytes that were damaged behind the store's back show as U+FFFD."""
+    return bytes(name).decode(errors="replace")
+
+
 def refusal(name: str) -> str | None:
     """Why the text is no name, or None where it is one."""
     if not name:

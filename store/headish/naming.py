@@ -10,7 +10,7 @@ from headish.errors import UnknownTurn
 from headish.grammar import parse_headish
 from headish.heads import find_head
 from headish.model import Bookmark, Move
-from headish.names import check_name
+from headish.names import check_name, stored_name
 from headish.space import OpenSpace
 
 
@@ -31,7 +31,7 @@ class NamingSpace(OpenSpace):
     def bookmarks(self) -> list[Bookmark]:
         """All names and the turns that they name, by name."""
         rows = self._database.read(lambda connection: list_bookmarks(connection, self._number))
-        return [Bookmark(bytes(name).decode(), turn_id) for name, turn_id, _, _ in rows]
+        return [Bookmark(stored_name(name), turn_id) for name, turn_id, _, _ in rows]
 
     def unbookmark(self, name: str) -> None:
         """Remove a name; its turns and its history stay. Raises: UnknownTurn where there is no such bookmark."""

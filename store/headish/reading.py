@@ -16,7 +16,9 @@ from headish.errors import CorruptTurn, InvalidContent
 from headish.heads import parents_of
 from headish.ids import TurnId
 from headish.model import BLOCKS_TYPE, DOCUMENT, NO_ATTRIBUTES, Attributes, Meta, Turn
+from headish.names import stored_name
 from headish.payloads import READ_PAYLOAD
+from headish.threads import Walked
 from headish.turns import StoredTurn, turn_at
 
 _decode_attributes = msgspec.json.Decoder(Attributes).decode
@@ -33,7 +35,7 @@ def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: 
         role=stored.role,
         type=stored.type,
         content_type=stored.content_type or BLOCKS_TYPE,
-        head=stored.head.decode() if stored.head else None,
+        head=stored_name(stored.head) if stored.head else None,
         continues=tuple(continues),
         cache=bool(stored.cache),
         attributes=read_attributes(stored),
@@ -41,6 +43,8 @@ def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: 
         system=read_record(stored, "system"),
         app=read_record(stored, "app"),
     )
+    if stored.hash is None:
+        raise CorruptTurn(stored.id, "its payload is missing")
     hashes = (stored.hash.hex(), stored.digest.hex(), stored.seal.hex())
     return Turn(stored.id, *hashes, meta, resolve_options)
 
@@ -68,7 +72,7 @@ def read_payload(connection: Connection, space: int, stored: StoredTurn) -> byte
     return payload
 
 
-def read_blocks(stored: StoredTurn, payload: bytes) -> tuple[ContentBlock, ...]:
+def read_blocks(stored: StoredTurn | Walked, payload: bytes) -> tuple[ContentBlock, ...]:
     """The content blocks of a turn: what its JSON says, or one document block for the raw bytes of a document.
 
     Raises: CorruptTurn where the payload does not decode.
@@ -81,7 +85,7 @@ def read_blocks(stored: StoredTurn, payload: bytes) -> tuple[ContentBlock, ...]:
         raise CorruptTurn(stored.id, str(error)) from None
 
 
-def read_attributes(stored: StoredTurn) -> Attributes:
+def read_attributes(stored: StoredTurn | Walked) -> Attributes:
     """The transcript attributes of a turn."""
     if stored.attributes is None:
         return NO_ATTRIBUTES
@@ -91,7 +95,7 @@ def read_attributes(stored: StoredTurn) -> Attributes:
         raise CorruptTurn(stored.id, f"its attributes do not decode ({error})") from None
 
 
-def read_record(stored: StoredTurn, column: str) -> Mapping[str, Any]:
+def read_record(stored: StoredTurn | Walked, column: str) -> Mapping[str, Any]:
     """One of the JSON columns, empty where nothing was stored."""
     encoded: bytes | None = getattr(stored, column)
     return {} if encoded is None else decode_record(encoded, stored.id, column)
@@ -108,7 +112,7 @@ def decode_record(encoded: bytes, turn_id: str, column: str) -> dict[str, Any]:
         raise CorruptTurn(turn_id, f"its {column} does not decode ({error})") from None
 
 
-def _document(stored: StoredTurn, payload: bytes) -> Document:
+def _document(stored: StoredTurn | Walked, payload: bytes) -> Document:
     source = Base64Source(stored.content_type or BLOCKS_TYPE, b64encode(payload).decode())
     name = read_record(stored, "system").get("document_name")
     return Document(source, name if isinstance(name, str) else None)

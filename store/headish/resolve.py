@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headish.merge import fold
-from headish.model import ContextWindow, Message, ThreadRecord
+from headish.model import NO_ATTRIBUTES, ContextWindow, Message, ThreadRecord
 from headish.reading import decode_record, read_attributes, read_blocks, read_record
-from headish.walk import Walked
+from headish.threads import Walked
 
 
 def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
@@ -16,17 +16,18 @@ def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
 
     Raises: CorruptTurn where a row does not decode.
     """
-    messages = tuple(
+    messages = [
         Message(
             role=turn.role,
-            content=read_blocks(turn, payload),
+            content=read_blocks(turn, turn.payload),
             cache=bool(turn.cache),
-            attributes=read_attributes(turn),
+            attributes=NO_ATTRIBUTES if turn.attributes is None else read_attributes(turn),
             turn=turn.id,
         )
-        for turn, payload in walked
-    )
-    return ContextWindow(messages, fold_options((turn.id, turn.inherited) for turn, _ in walked if turn.inherited))
+        for turn in walked
+    ]
+    options = fold_options((turn.id, turn.inherited) for turn in walked if turn.inherited)
+    return ContextWindow(tuple(messages), options)
 
 
 def fold_options(inherited: Iterable[tuple[str, bytes]]) -> dict[str, Any]:
@@ -40,9 +41,9 @@ def thread_records(walked: Sequence[Walked]) -> list[ThreadRecord]:
         ThreadRecord(
             id=turn.id,
             role=turn.role,
-            content=read_blocks(turn, payload),
+            content=read_blocks(turn, turn.payload),
             inherited=read_record(turn, "inherited"),
             cache=bool(turn.cache),
         )
-        for turn, payload in walked
+        for turn in walked
     ]

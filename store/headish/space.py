@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from headish import turns
 from headish.append import Appended
 from headish.dialects import Connection, Database
+from headish.errors import CorruptTurn
 from headish.grammar import parse_headish
-from headish.heads import find_head
+from headish.heads import find_head, find_place
 from headish.ids import IdMint, TurnId
 from headish.model import Turn
 from headish.order import Place
@@ -47,7 +48,7 @@ class OpenSpace:
     def _walk(self, headish: Heads, work: Callable[[Connection, list[Place]], T]) -> T:
         parsed = [parse_headish(each) for each in ([headish] if isinstance(headish, str) else headish)]
         return self._database.read(
-            lambda connection: work(connection, [find_head(connection, self._number, each).place for each in parsed])
+            lambda connection: work(connection, [find_place(connection, self._number, each) for each in parsed])
         )
 
     def _read_after(self, seq: int, count: int) -> list[Turn]:
@@ -55,7 +56,10 @@ class OpenSpace:
         found: list[Turn] = []
         while len(found) < count:
             start, limit = seq - 1 + len(found), min(PAGE_TURNS, count - len(found))
-            found += [turn for _, turn in self._database.read(partial(self._page, seq=start, limit=limit))]
+            page = self._database.read(partial(self._page, seq=start, limit=limit))
+            if [number for number, _ in page] != list(range(start + 1, start + 1 + limit)):
+                raise CorruptTurn(f"with commit number {start + 1}", "it or one behind it is missing")
+            found += [turn for _, turn in page]
         return found
 
     def _page(self, connection: Connection, seq: int, limit: int) -> list[tuple[int, Turn]]:

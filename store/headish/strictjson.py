@@ -23,7 +23,14 @@ INTEGER_DIGITS = 4300
 """Python itself refuses to convert longer integers from text."""
 _INTEGER_BITS = int(INTEGER_DIGITS * math.log2(10))
 
-_encode = msgspec.json.Encoder().encode
+
+def _as_dict(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a {type(value).__name__} is no JSON value")
+
+
+_encode = msgspec.json.Encoder(enc_hook=_as_dict).encode
 
 
 def encode(value: Any) -> bytes:
@@ -100,6 +107,11 @@ def check(value: Any, what: str, path: str = "$") -> None:
             stack.extend((inner, f"{where}[{index}]", depth + 1) for index, inner in enumerate(item))
         else:
             raise InvalidContent(what, f"a {kind.__name__} is no JSON value", where)
+
+
+def plain(value: Any) -> Any:
+    """A checked value as dicts and lists of its own, whatever kinds of mapping and sequence it was given as."""
+    return msgspec.to_builtins(value, enc_hook=_as_dict)
 
 
 def check_text(text: str, what: str, path: str = "$") -> None:

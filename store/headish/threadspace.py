@@ -12,6 +12,7 @@ from headish.bookmarks import list_bookmarks
 from headish.dialects import Connection
 from headish.ids import TurnId
 from headish.model import ContextWindow, ThreadRecord, Turn
+from headish.names import stored_name
 from headish.order import Place
 from headish.reading import read_blocks, read_payload
 from headish.resolve import resolve_window, thread_records
@@ -87,7 +88,7 @@ class ReadingSpace(OpenSpace):
         def work(connection: Connection, stored: StoredTurn) -> list[TreeTurn]:
             names: dict[Place, list[str]] = {}
             for name, _, chain, pos in list_bookmarks(connection, self._number):
-                names.setdefault(Place(chain, pos), []).append(bytes(name).decode())
+                names.setdefault(Place(chain, pos), []).append(stored_name(name))
             return build_tree(*walk_tree(connection, self._number, stored.place), names)
 
         return self._read(headish, work)

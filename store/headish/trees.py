@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from headish.blocks import ContentBlock
+from headish.errors import CorruptTurn
 from headish.ids import TurnId
 from headish.order import Place
 from headish.reading import read_blocks
-from headish.turns import StoredTurn
-from headish.walk import Walked
+from headish.threads import Walked
 
 
 class TreeTurn(Struct, frozen=True):
@@ -28,10 +28,13 @@ class TreeTurn(Struct, frozen=True):
 def build_tree(
     walked: Sequence[Walked], links: dict[int, list[Place]], bookmarks: dict[Place, list[str]]
 ) -> list[TreeTurn]:
-    """The turns of a tree in commit order, so parents come before children."""
-    ids = {each.turn.place: each.turn.id for each in walked}
-    continues = {each.turn.id: _continues(each.turn, links, ids) for each in walked}
-    children: dict[TurnId, list[TurnId]] = {each.turn.id: [] for each in walked}
+    """The turns of a tree in commit order, so parents come before children.
+
+    Raises: CorruptTurn where a turn that others continue is missing, or a payload does not decode.
+    """
+    ids = {each.place: each.id for each in walked}
+    continues = {each.id: _continues(each, links, ids) for each in walked}
+    children: dict[TurnId, list[TurnId]] = {each.id: [] for each in walked}
     for child, parents in continues.items():
         for parent in parents:
             children[parent].append(child)
@@ -39,16 +42,17 @@ def build_tree(
         TreeTurn(
             id=turn.id,
             role=turn.role,
-            content=read_blocks(turn, payload),
+            content=read_blocks(turn, turn.payload),
             continues=continues[turn.id],
             children=tuple(children[turn.id]),
             bookmarks=tuple(bookmarks.get(turn.place, ())),
         )
-        for turn, payload in walked
+        for turn in walked
     ]
 
 
-def _continues(turn: StoredTurn, links: dict[int, list[Place]], ids: dict[Place, TurnId]) -> tuple[TurnId, ...]:
-    if turn.pos:
-        return (ids[Place(turn.chain, turn.pos - 1)],)
-    return tuple(ids[place] for place in links.get(turn.chain, ()))
+def _continues(turn: Walked, links: dict[int, list[Place]], ids: dict[Place, TurnId]) -> tuple[TurnId, ...]:
+    parents = [Place(turn.chain, turn.pos - 1)] if turn.pos else links.get(turn.chain, [])
+    if not all(parent in ids for parent in parents):
+        raise CorruptTurn(turn.id, "a turn that it continues is missing")
+    return tuple(ids[parent] for parent in parents)

@@ -19,7 +19,7 @@ from headish.model import BLOCKS_TYPE, ROLES, Problem, Report
 from headish.order import Place
 from headish.payloads import payloads_after
 from headish.spaces import LAST_SEQ
-from headish.turns import COUNT_TURNS, LINKS_BETWEEN, ORPHANS, StoredTurn, turns_page
+from headish.turns import COUNTED_AND_GIVEN_OUT, LINKS_BETWEEN, ORPHANS, StoredTurn, turns_page
 from headish.verify_bookmarks import check_bookmarks
 
 Progress = Callable[[int], None]
@@ -85,11 +85,13 @@ def _payload_problem(hash: bytes, size: int, data: bytes | None) -> str | None:
 def _check_turns(database: Database, space: int) -> Iterator[tuple[int, list[Problem]]]:
     before: StoredTurn | None = None
     after = Place(-1, -1)
-    last_seq = database.read(lambda connection: _last_seq(connection, space))
-    while True:
-        page, links = database.read(partial(_read_page, space=space, after=after))
+    # A page that is not full was the last when it was read: who waits for an empty one never ends beside a writer.
+    full = True
+    while full:
+        page, links, last_seq = database.read(partial(_read_page, space=space, after=after))
         if not page:
             return
+        full = len(page) == PAGE_TURNS
         problems: list[Problem] = []
         for stored in page:
             problems += _check_turn(stored, _parents(stored, before, links), last_seq)
@@ -98,7 +100,9 @@ def _check_turns(database: Database, space: int) -> Iterator[tuple[int, list[Pro
         after = page[-1].place
 
 
-def _read_page(connection: Connection, space: int, after: Place) -> tuple[list[StoredTurn], dict[int, list[_Parent]]]:
+def _read_page(
+    connection: Connection, space: int, after: Place
+) -> tuple[list[StoredTurn], dict[int, list[_Parent]], int]:
     page = turns_page(connection, space, after, PAGE_TURNS)
     links: dict[int, list[_Parent]] = {}
     if page:
@@ -108,7 +112,8 @@ def _read_page(connection: Connection, space: int, after: Place) -> tuple[list[S
         ):
             place = Place(parent_chain, parent_pos)
             links.setdefault(chain, []).append(_Parent(place, turn_id, digest and bytes(digest), seq))
-    return page, links
+    # Read behind the page: a turn that a writer adds in between is then below it.
+    return page, links, _last_seq(connection, space)
 
 
 def _parents(stored: StoredTurn, before: StoredTurn | None, links: dict[int, list[_Parent]]) -> list[_Parent]:
@@ -153,8 +158,8 @@ def _check_position(stored: StoredTurn, parents: Sequence[_Parent], last_seq: in
 
 
 def _check_hashes(stored: StoredTurn, parents: Sequence[_Parent], _last: int) -> Iterator[str]:
-    if any(parent.digest is None for parent in parents):
-        return
+    if stored.hash is None or any(parent.digest is None for parent in parents):
+        return  # told by _check_completeness and _check_position
     try:
         document_name = strictjson.decode(stored.system, "system").get("document_name") if stored.system else None
     except (HeadishError, AttributeError):
@@ -176,8 +181,7 @@ def _check_completeness(connection: Connection, space: int) -> list[Problem]:
     problems = [
         Problem(f"turn {turn_id}", "its payload row is missing") for (turn_id,) in connection.rows(ORPHANS, space=space)
     ]
-    row = connection.row(COUNT_TURNS, space=space)
-    stored, given_out = (row[0] if row else 0), _last_seq(connection, space)
+    stored, given_out = connection.row(COUNTED_AND_GIVEN_OUT, space=space) or (0, 0)
     if stored != given_out:
         problems.append(Problem("space", f"it gave out {given_out} commit numbers and holds {stored} turns"))
     return problems

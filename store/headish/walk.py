@@ -5,36 +5,32 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from operator import itemgetter
 
 from headish.canonical import hash_payload
 from headish.dialects import Connection
 from headish.errors import CorruptTurn
 from headish.order import Place, Segment, arrange
-from headish.threads import read_inherited, read_links, read_thread, read_tree, read_tree_links
+from headish.threads import Walked, read_inherited, read_links, read_thread, read_tree, read_tree_links
 from headish.turns import StoredTurn, turns_of
-
-
-class Walked(NamedTuple):
-    """A turn met on a walk, and its payload; what it continues is told by the places of the others."""
-
-    turn: StoredTurn
-    payload: bytes
 
 
 def walk(connection: Connection, space: int, heads: Sequence[Place]) -> list[Walked]:
     """The turns that lead to the heads, in walk order; several heads count as if one turn continued them all.
 
-    Cost: two statements a head, however long its thread; one step of the database's for each fork.
+    Cost: two statements a head, three where its thread has forks, however long it is; one step of the database's for
+    each fork.
     Raises: CorruptTurn where a payload disagrees with its address or a turn of the thread is missing.
     """
     links: dict[int, list[Place]] = {}
     chains: dict[int, list[Walked]] = {}
     for head in dict.fromkeys(heads):
-        links |= read_links(connection, space, head)
-        for chain, walked in _read_chains(connection, space, head):
+        leading = read_links(connection, space, head)
+        links |= leading
+        for chain, members in groupby(read_thread(connection, space, head, linear=not leading), itemgetter(0)):
+            walked = list(members)
             if len(walked) > len(chains.get(chain, ())):
-                chains[chain] = walked
+                chains[chain] = _checked(walked)
     return [each for segment in arrange(heads, links) for each in _cut(chains, segment)]
 
 
@@ -43,7 +39,10 @@ def walk_backwards(connection: Connection, space: int, head: Place) -> Iterator[
     for segment in reversed(arrange([head], read_links(connection, space, head))):
         for low in range(segment.high, segment.low - 1, -_PORTION):
             portion = Segment(segment.chain, max(segment.low, low - _PORTION + 1), low)
-            yield from reversed(turns_of(connection, space, portion))
+            turns = turns_of(connection, space, portion)
+            if [turn.pos for turn in turns] != list(range(portion.low, portion.high + 1)):
+                raise _missing(segment)
+            yield from reversed(turns)
 
 
 def walk_inherited(connection: Connection, space: int, heads: Sequence[Place]) -> list[tuple[str, bytes]]:
@@ -66,34 +65,47 @@ def walk_inherited(connection: Connection, space: int, heads: Sequence[Place]) -
 
 
 def walk_tree(connection: Connection, space: int, place: Place) -> tuple[list[Walked], dict[int, list[Place]]]:
-    """All turns of the tree that a place belongs to, in commit order, and the links of its chains."""
-    turns = [_checked(*each) for each in read_tree(connection, space, place)]
-    return turns, read_tree_links(connection, space, place)
+    """All turns of the tree that a place belongs to, in commit order, and the links of its chains.
+
+    Cost: two statements, and two more for each tree of other roots that a turn of this one joins.
+    """
+    links: dict[int, list[Place]] = {}
+    walked: dict[Place, Walked] = {}
+    joined: Place | None = place
+    while joined is not None:
+        links |= read_tree_links(connection, space, joined)
+        read = _checked(read_tree(connection, space, joined))
+        before = len(walked)
+        walked |= {each.place: each for each in read}
+        if len(walked) == before:
+            raise CorruptTurn(f"{joined.chain}/{joined.pos}", "a turn that others continue is missing")
+        joined = next((parent for parents in links.values() for parent in parents if parent not in walked), None)
+    return sorted(walked.values(), key=lambda each: each.seq), links
 
 
 _PORTION = 256
-
-
-def _read_chains(connection: Connection, space: int, head: Place) -> Iterator[tuple[int, list[Walked]]]:
-    turns = sorted(read_thread(connection, space, head), key=lambda pair: (pair[0].chain, pair[0].pos))
-    for chain, members in groupby(turns, key=lambda pair: pair[0].chain):
-        yield chain, [_checked(turn, payload) for turn, payload in members]
 
 
 def _cut(chains: dict[int, list[Walked]], segment: Segment) -> list[Walked]:
     chain, low, high = segment
     members = chains.get(chain, [])
     # Positions count from 0 without gaps, so the last member is at its own index, or one of them is missing.
-    if len(members) <= high or members[high].turn.pos != high:
-        raise CorruptTurn(f"{chain}/{high}", "a turn that others continue is missing")
+    if len(members) <= high or members[high].pos != high:
+        raise _missing(segment)
     return members[low : high + 1]
 
 
-def _checked(turn: StoredTurn, payload: bytes | None) -> Walked:
-    if payload is None or hash_payload(payload) != turn.hash:
-        reason = "its payload is missing" if payload is None else "its payload disagrees with its hash"
-        raise CorruptTurn(turn.id, reason)
-    return Walked(turn, payload)
+def _missing(segment: Segment) -> CorruptTurn:
+    return CorruptTurn(f"{segment.chain}/{segment.high}", "it or one before it in its chain is missing")
+
+
+def _checked(turns: list[Walked]) -> list[Walked]:
+    for turn in turns:
+        if turn.payload is None:
+            raise CorruptTurn(turn.id, "its payload is missing")
+        if hash_payload(turn.payload) != turn.hash:
+            raise CorruptTurn(turn.id, "its payload disagrees with its hash")
+    return turns
 
 
 def _between(positions: list[int], low: int, high: int) -> list[int]:

@@ -166,8 +166,12 @@ class WritingSpace(OpenSpace):
     ) -> tuple[bytes, dict[str, Any]]:
         limit = self._payload_limit_bytes
         system: dict[str, Any] = {}
+        if name is not None and not isinstance(name, str):
+            raise InvalidArgument(f"the name of a document is text, not {name!r}")
         if isinstance(document, bytes | bytearray | memoryview):
             data = bytes(document)
+        elif not isinstance(document, str | os.PathLike) or "\0" in str(document):
+            raise InvalidArgument(f"a document is bytes or a path, not {document!r}")
         else:
             path = Path(document)
             system = {"document_name": path.name, "original_path": str(path.absolute())}

@@ -9,9 +9,7 @@ down_revision = "headish_0001"
 
 def upgrade() -> None:
     present = sa.text("inherited IS NOT NULL")
-    op.create_index(
-        "turn_inherited", "turn", ["space", "chain", "pos"], sqlite_where=present, postgresql_where=present
-    )
+    op.create_index("turn_inherited", "turn", ["space", "chain", "pos"], sqlite_where=present, postgresql_where=present)
 
 
 def downgrade() -> None:

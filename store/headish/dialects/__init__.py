@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import URL, make_url
+from sqlalchemy import URL, bindparam, make_url
 from sqlalchemy.exc import ArgumentError, CompileError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import expression
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.types import BigInteger
 
 from headish.dialects.database import DURABILITIES, Database
@@ -45,6 +47,8 @@ def connect(target: str | os.PathLike[str], *, durability: str = "full", create:
 
 
 def _url(target: str | os.PathLike[str]) -> URL:
+    if "\0" in str(target):
+        raise InvalidArgument("a path holds no NUL")
     if (isinstance(target, str) and target.startswith(("sqlite:", "postgresql:", "postgresql+"))) or "://" in str(
         target
     ):
@@ -64,9 +68,10 @@ class next_payload_number(expression.ColumnElement[int]):
 
 
 @compiles(next_payload_number, "sqlite")
-def _count_on(*_: object, **__: object) -> str:
+def _count_on(_: object, compiler: SQLCompiler, **options: Any) -> str:
     # There is one writer at a time, so the largest number is ours to count on from.
-    return "(SELECT coalesce(max(number), 0) + 1 FROM payload WHERE space = :space)"
+    space = compiler.process(bindparam("space", type_=BigInteger()), **options)
+    return f"(SELECT coalesce(max(number), 0) + 1 FROM payload WHERE space = {space})"  # noqa: S608 - a placeholder
 
 
 @compiles(next_payload_number, "postgresql")

@@ -33,7 +33,7 @@ T = TypeVar("T")
 ATTEMPTS = 30
 """How often a transaction that the server could not order with the others is tried."""
 _RETRIED = ("40001", "40P01")  # serialization_failure, deadlock_detected
-_DIALECT = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+_DIALECT = PGDialect_psycopg(paramstyle="format")  # type: ignore[no-untyped-call]
 _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
     "25006": (DatabaseReadOnly, "the server takes no writes (a replica, or a read-only transaction)"),
     "42501": (DatabaseReadOnly, "this role may not write here"),

@@ -3,12 +3,13 @@
 SQLAlchemy builds, names and compiles every statement; running it through Core's result machinery would cost several
 times what SQLite needs for the statement itself (docs/explanation/performance.md), so the compiled text goes straight
 to the driver (R13). Rows are plain tuples. Only integers, text and bytes are bound, so no type needs a processor.
+Placeholders stand by position: SQLite looks every named one up again for each row that it is given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Executable
 from sqlalchemy.engine import Dialect
@@ -28,23 +29,32 @@ class Cursor(Protocol):
     def fetchall(self) -> Sequence[Any]: ...
 
 
+class Compiled(NamedTuple):
+    """A statement in a dialect's words: the parameters in the order of its placeholders, and those known already."""
+
+    sql: str
+    names: tuple[str, ...]
+    constants: dict[str, Any]
+
+
 class Query:
-    """One named statement. ``text_for`` compiles it for a dialect, the first time it is asked."""
+    """One named statement. ``compiled_for`` compiles it for a dialect, the first time it is asked."""
 
     __slots__ = ("_compiled", "name", "statement")
 
     def __init__(self, name: str, statement: Executable) -> None:
         self.name, self.statement = name, statement
-        self._compiled: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._compiled: dict[str, Compiled] = {}
 
-    def text_for(self, dialect: Dialect) -> tuple[str, dict[str, Any]]:
-        """The SQL text, with named parameters, and the parameters whose values are part of the statement."""
+    def compiled_for(self, dialect: Dialect) -> Compiled:
+        """The SQL text with placeholders by position, and what goes into them."""
         found = self._compiled.get(dialect.name)
         if found is None:
             compiled = self.statement.compile(dialect=dialect)  # type: ignore[attr-defined]
             assert isinstance(compiled, SQLCompiler)
             constants = {key: value for key, value in compiled.params.items() if value is not None}
-            found = self._compiled[dialect.name] = (str(compiled), constants)
+            found = Compiled(str(compiled), tuple(compiled.positiontup or ()), constants)
+            self._compiled[dialect.name] = found
         return found
 
     def __repr__(self) -> str:
@@ -77,11 +87,21 @@ class Connection:
 
     def run_many(self, query: Query, parameters: Iterable[Mapping[str, Any]]) -> None:
         """The statement once for each mapping."""
-        sql, constants = query.text_for(self._dialect)
+        _, names, constants = query.compiled_for(self._dialect)
+        rows = [{**constants, **each} for each in parameters] if constants else parameters
+        self.run_rows(query, [[each[name] for name in names] for each in rows])
+
+    def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
+        """The statement once for each row, whose values stand in the order of its placeholders."""
+        sql = query.compiled_for(self._dialect).sql
         self.statements += 1
-        self._cursor.executemany(sql, [{**constants, **each} for each in parameters] if constants else parameters)
+        if len(rows) == 1:
+            self._cursor.execute(sql, rows[0])
+        else:
+            self._cursor.executemany(sql, rows)
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
-        sql, constants = query.text_for(self._dialect)
+        sql, names, constants = query.compiled_for(self._dialect)
         self.statements += 1
-        self._cursor.execute(sql, {**constants, **parameters} if constants else parameters)
+        values = {**constants, **parameters} if constants else parameters
+        self._cursor.execute(sql, [values[name] for name in names])

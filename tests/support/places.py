@@ -1,0 +1,66 @@
+"""Where stores are opened: a file, memory, or a space of a server's database."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from headish import Store
+
+
+class Place:
+    """Opens stores on one set of rows, and closes them all at the end."""
+
+    target: str
+    space = "default"
+
+    def __init__(self) -> None:
+        self._opened: list[Store] = []
+        self._spaces = count(1)
+
+    def open(self, space: str | None = None, **options: Any) -> Store:
+        """A store in the place's space, or in another one of the same database."""
+        store = Store.open(self.target, space=self.space if space is None else self._name(space), **options)
+        self._opened.append(store)
+        return store
+
+    def reuse(self) -> Store:
+        """The store that was opened first, opened now if none was: for tests that run many times on one."""
+        return self._opened[0] if self._opened else self.open()
+
+    def fresh(self) -> Store:
+        """A store in an empty space of the same database."""
+        return self.open(f"fresh-{next(self._spaces)}")
+
+    def close(self) -> None:
+        for store in self._opened:
+            store.close()
+
+    def _name(self, space: str) -> str:
+        return space
+
+
+class FilePlace(Place):
+    """A SQLite file."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path, self.target = path, str(path)
+
+
+class MemoryPlace(Place):
+    """SQLite in memory: every store is a database of its own."""
+
+    target = ":memory:"
+
+
+class ServerPlace(Place):
+    """A space of a PostgreSQL database that other tests use too."""
+
+    def __init__(self, url: str, space: str) -> None:
+        super().__init__()
+        self.target, self.space = url, space
+
+    def _name(self, space: str) -> str:
+        return f"{self.space}-{space}"
