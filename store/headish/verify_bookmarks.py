@@ -30,7 +30,7 @@ class _Position(NamedTuple):
     turn: str | None
 
 
-def _positions(table: Table, kind: int) -> Select[Any]:
+def _positions(table: Table, kind: int) -> Select[*tuple[Any, ...]]:
     found = and_(turn.c.space == table.c.space, turn.c.chain == table.c.chain, turn.c.pos == table.c.pos)
     number: ColumnElement[int] = literal_column(str(kind)).label("kind")
     return (

@@ -48,7 +48,23 @@ from blake3 import blake3
 
 from headish import Store
 
-WORDS = "the quick brown fox jumps over a lazy dog while nobody looks at its watch".split()
+WORDS = [
+    "the",
+    "quick",
+    "brown",
+    "fox",
+    "jumps",
+    "over",
+    "a",
+    "lazy",
+    "dog",
+    "while",
+    "nobody",
+    "looks",
+    "at",
+    "its",
+    "watch",
+]
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 WRITERS = 8
 TURN = (

@@ -8,6 +8,7 @@ repaired, each repair is noted, and the store is left as it is.
 from __future__ import annotations
 
 import re
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -24,18 +25,46 @@ INTERRUPTED = "The call was interrupted: no result was stored."
 
 @dataclass
 class _Call:
-    """A call of the thread: its place, the id it goes out with, and the result that answers it."""
+    """A call of the thread: the id it goes out with, the result that answers it, and where that stood."""
 
     block: ToolUse
-    message: int
     id: str
     result: ToolResult | None = None
+    answered_in: int | None = None
+
+
+class _OpenCalls:
+    """Calls without a result, found in the order of the thread. Each call is passed over once, so it is linear."""
+
+    def __init__(self) -> None:
+        self._by_id: defaultdict[str, list[_Call]] = defaultdict(list)
+        self._by_name: defaultdict[str, deque[_Call]] = defaultdict(deque)
+        self._all: deque[_Call] = deque()
+
+    def enter(self, call: _Call) -> None:
+        if call.block.id is not None:
+            self._by_id[call.block.id].append(call)
+        self._by_name[call.block.name].append(call)
+        self._all.append(call)
+
+    def find(self, result: ToolResult) -> _Call | None:
+        """The call that a result answers: by id, else by name and order; a second answer answers nothing."""
+        if result.tool_use_id is not None:
+            same_id = self._by_id.get(result.tool_use_id, [])
+            call = same_id[-1] if same_id else None
+            return same_id.pop() if call and call.result is None and result.name in (None, call.block.name) else None
+        waiting = self._all if result.name is None else self._by_name[result.name]
+        while waiting and waiting[0].result is not None:
+            waiting.popleft()
+        return waiting[0] if waiting else None
 
 
 @dataclass
 class _Ledger:
-    calls: list[_Call] = field(default_factory=list)
-    matched: dict[tuple[int, int], _Call] = field(default_factory=dict)
+    open: _OpenCalls = field(default_factory=_OpenCalls)
+    calls: defaultdict[int, dict[int, _Call]] = field(default_factory=lambda: defaultdict(dict))
+    matched: set[tuple[int, int]] = field(default_factory=set)
+    taken: set[str] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
 
 
@@ -43,66 +72,64 @@ def settle(messages: Sequence[Message]) -> tuple[list[Message], list[Note]]:
     """The messages with each call's result directly behind the message that calls, and what was repaired.
 
     Results of one message stand in one ``tool`` message, in the order of the calls. Ids that are missing, illegal or
-    used twice are made from the turn's id and the call's position, the same every time.
+    used twice are made from the turn's id and the call's position, the same every time. A message that held results
+    alone is gone, and its cache flag goes with them.
     """
     ledger = _Ledger()
     for index, message in enumerate(messages):
         _enter_results(ledger, index, message)
         _enter_calls(ledger, index, message)
+    contents = [tuple(_rewritten(ledger, index, message)) for index, message in enumerate(messages)]
     settled: list[Message] = []
-    for index, message in enumerate(messages):
-        calls = [call for call in ledger.calls if call.message == index] if message.role == "assistant" else []
-        content = tuple(_rewritten(ledger, index, message))
+    for index, (message, content) in enumerate(zip(messages, contents, strict=True)):
         if content or not message.content:
             settled.append(replace(message, content=content))
+        calls = list(ledger.calls[index].values()) if index in ledger.calls else []
         if calls:
-            settled.append(_answers(ledger, message, calls))
+            moved = [call.answered_in for call in calls if call.answered_in is not None]
+            cache = any(messages[each].cache and not contents[each] for each in moved)
+            settled.append(_answers(ledger, message, calls, cache))
     return settled, ledger.notes
 
 
 def _enter_calls(ledger: _Ledger, index: int, message: Message) -> None:
-    taken = {call.id for call in ledger.calls}
+    if message.role != "assistant":
+        return
     for position, block in enumerate(message.content):
-        if isinstance(block, ToolUse) and message.role == "assistant":
-            call_id = _legal_id(ledger, block, message, index, position, taken)
-            taken.add(call_id)
-            ledger.calls.append(_Call(block, index, call_id))
+        if isinstance(block, ToolUse):
+            call = _Call(block, _legal_id(ledger, block, message, index, position))
+            ledger.taken.add(call.id)
+            ledger.calls[index][position] = call
+            ledger.open.enter(call)
 
 
-def _legal_id(ledger: _Ledger, block: ToolUse, message: Message, index: int, position: int, taken: set[str]) -> str:
-    if block.id is not None and LEGAL_ID.fullmatch(block.id) and block.id not in taken:
+def _legal_id(ledger: _Ledger, block: ToolUse, message: Message, index: int, position: int) -> str:
+    if block.id is not None and LEGAL_ID.fullmatch(block.id) and block.id not in ledger.taken:
         return block.id
     made = f"call_{message.turn or index}_{position}"
-    problem = "has no id" if block.id is None else f"has the id {block.id!r}, illegal or used before"
+    while made in ledger.taken:
+        made += "_"
+    problem = "has no id" if block.id is None else f"has the id {block.id[:80]!r}, illegal or used before"
     ledger.notes.append(Note(f"the call of {block.name} {problem}: sent as {made}", message.turn))
     return made
 
 
 def _enter_results(ledger: _Ledger, index: int, message: Message) -> None:
+    if message.role not in ("user", "tool"):
+        return
     for position, block in enumerate(message.content):
-        if isinstance(block, ToolResult) and message.role in ("user", "tool"):
-            call = _find_call(ledger, block)
-            if call is not None:
-                call.result = block
-                ledger.matched[index, position] = call
-
-
-def _find_call(ledger: _Ledger, result: ToolResult) -> _Call | None:
-    """The call that a result answers: by id, else by name and order; a second answer answers nothing."""
-    for call in reversed(ledger.calls) if result.tool_use_id is not None else ledger.calls:
-        same_name = result.name is None or result.name == call.block.name
-        same_id = result.tool_use_id is None or result.tool_use_id == call.block.id
-        if call.result is None and same_id and same_name:
-            return call
-    return None
+        call = ledger.open.find(block) if isinstance(block, ToolResult) else None
+        if call is not None and isinstance(block, ToolResult):
+            call.result, call.answered_in = block, index
+            ledger.matched.add((index, position))
 
 
 def _rewritten(ledger: _Ledger, index: int, message: Message) -> Iterator[ContentBlock]:
     """The blocks of a message without the results that move to their calls."""
-    ids = {id(call.block): call.id for call in ledger.calls if call.message == index}
+    calls = ledger.calls.get(index, {})
     for position, block in enumerate(message.content):
-        if isinstance(block, ToolUse) and id(block) in ids:
-            yield replace(block, id=ids[id(block)])
+        if position in calls:
+            yield replace(calls[position].block, id=calls[position].id)
         elif not isinstance(block, ToolResult):
             yield block
         elif (index, position) not in ledger.matched:
@@ -116,14 +143,12 @@ def _as_text(ledger: _Ledger, result: ToolResult, message: Message) -> Iterator[
     yield from result.content
 
 
-def _answers(ledger: _Ledger, message: Message, calls: Sequence[_Call]) -> Message:
+def _answers(ledger: _Ledger, message: Message, calls: Sequence[_Call], cache: bool) -> Message:
     results = []
     for call in calls:
         if call.result is None:
-            ledger.notes.append(
-                Note(f"the call of {call.block.name} has no result: settled as interrupted", message.turn)
-            )
+            what = f"the call of {call.block.name} has no result: settled as interrupted"
+            ledger.notes.append(Note(what, message.turn))
         found = call.result or ToolResult(content=(Text(INTERRUPTED),), is_error=True)
         results.append(replace(found, tool_use_id=call.id, name=call.block.name))
-    cached = message.cache and any(call.result is not None for call in calls)
-    return Message(role="tool", content=tuple(results), turn=message.turn, cache=False and cached)
+    return Message(role="tool", content=tuple(results), turn=message.turn, cache=cache)

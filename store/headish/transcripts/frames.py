@@ -7,10 +7,11 @@ cannot carry is refused with the word that gives it up; nothing is left out unas
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from headish import strictjson
 from headish.blocks import (
@@ -85,13 +86,7 @@ def _flatten_message(message: Message, drop: Collection[str], call_names: dict[s
     stop = message.attributes.stop
     yield from frames[:-1]
     if frames:
-        yield _replaced_stop(frames[-1], stop) if stop is not None else frames[-1]
-
-
-def _replaced_stop(frame: Frame, stop: str) -> Frame:
-    from msgspec.structs import replace
-
-    return replace(frame, stop=stop)
+        yield replace(frames[-1], stop=stop) if stop is not None else frames[-1]
 
 
 def _write_text(block: Text, step: _Step) -> Frame:
@@ -165,10 +160,9 @@ def _result_text(part: ContentBlock, step: _Step) -> str | None:
         return part.text
     if isinstance(part, Document):
         return _document_text(part, step)
-    word = "document" if isinstance(part, Document) else "unknown"
-    if word in step.drop:
+    if "unknown" in step.drop:
         return None
-    raise _refused(step, "a tool result that holds more than text", word)
+    raise _refused(step, "a tool result that holds more than text", "unknown")
 
 
 def _write_document(block: Document, step: _Step) -> Frame | None:
@@ -221,7 +215,7 @@ def _frame(
 
 def qualified(name: str) -> str:
     """A tool's name as 2.x writes it: ``functions.`` before it, unless it is there or the tool is built in."""
-    if name.startswith("functions.") or name in _BUILT_IN or name.startswith("browser."):
+    if name.startswith(("functions.", "browser.")) or name in _BUILT_IN:
         return name
     return f"functions.{name}"
 
@@ -263,4 +257,3 @@ _WRITERS: dict[type, Callable[[Any, _Step], Frame | None]] = {
     Tools: _dropped("tools", "a list of tool definitions"),
     Other: _dropped("unknown", "a block of the unknown kind"),
 }
-FLATTENED: Sequence[type] = tuple(_WRITERS)
