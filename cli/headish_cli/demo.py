@@ -1,10 +1,13 @@
 """``demo``: a tour of the main job, each command printed before its output, in a store of its own.
 
-The commands are run as the person would type them, by the same code; the tour only types.
+The commands are run as the person would type them, by the same code; the tour only types. Where a person would take an
+id from the drawing above, the tour looks it up.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 import tempfile
 from importlib.resources import as_file, files
@@ -12,94 +15,71 @@ from pathlib import Path
 
 import click
 
-TOUR: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (
-        "Conversations that fork, from a file. Every message becomes a turn, every reply a branch.",
-        ("import", "{conversations}", "--from", "oasst"),
-    ),
-    ("What is there now: a name for each conversation.", ("bookmark", "list")),
-    ("One of them, with all its branches.", ("tree", "greenhouse")),
-    (
-        "Continue a branch: two turns, from the newest message of the first conversation's first branch.",
-        ("bookmark", "set", "plan", "greenhouse"),
-    ),
-    (
-        "Options are handed down from the turn that sets them.",
-        (
-            "add",
-            "Answer in two sentences, please. What is the first thing to do?",
-            "-c",
-            "plan",
-            "--set",
-            "params.temperature=0.2",
-            "--search",
-        ),
-    ),
-    (
-        "",
-        ("add", "Mark out the plot and check where the shadow falls in December.", "-c", "plan", "--role", "assistant"),
-    ),
-    (
-        "Fork an earlier turn. The bookmark stays with its branch; the new one gets a name of its own.",
-        ("add", "And with half the money?", "-c", "plan~1", "-b", "cheap"),
-    ),
-    (
-        "",
-        (
-            "add",
-            "Then begin with a cold frame from old windows; it grows into a lean-to later.",
-            "-c",
-            "cheap",
-            "--role",
-            "assistant",
-        ),
-    ),
-    (
-        "Merge the two: the turn continues both.",
-        ("add", "Make one plan of both: what first, what later?", "-c", "plan", "-c", "cheap", "-b", "merged"),
-    ),
-    ("The thread that leads there, each turn once.", ("log", "merged", "--graph")),
-    ("The same as a context window: messages and the options they inherit.", ("resolve", "merged")),
-    ("As a transcript, OpenChatML 2.2.", ("export", "merged", "--to", "openchatml")),
-    ("And as the request that asks a provider to go on.", ("request", "merged", "--to", "anthropic")),
-    ("A bookmark remembers where it was.", ("bookmark", "history", "plan")),
-    ("Every hash, digest, seal and link, derived again.", ("verify",)),
-)
-"""Each step: a sentence, and the command. An empty sentence goes on with the one before."""
+FILE = "conversations.jsonl"
+TOUR: tuple[tuple[str, str], ...] = (
+    ("Conversations that fork, from a file: every message becomes a turn, every reply a branch.",
+     f"import {FILE} --from oasst"),
+    ("Importing it again stores nothing: turns are known by what they say.", f"import {FILE}"),
+    ("Each conversation has a name.", "bookmark list"),
+    ("One of them, with its branches.", "tree greenhouse"),
+    ("Name the end of a branch, by the first digits of its id.", "bookmark set plan <greenhouse/anchors>"),
+    ("Continue that branch. The name moves along, and what --set says holds for all that follows.",
+     "add 'Two sentences, please: what do I do first?' -c plan --set params.max_tokens=300"),
+    ("", "add 'Mark out the plot, and look where the shadow falls at noon. Then set the screws.'"
+         " -c plan --role assistant"),
+    ("Fork an earlier turn. The name stays with its branch.", "add 'And with half the money?' -c plan~2"),
+    ("", "bookmark set cheap @"),
+    ("", "add 'A cold frame from old windows, strapped down the same way; it can become the lean-to later.'"
+         " -c cheap --role assistant --cache"),
+    ("Merge the two: a turn may continue several.",
+     "add 'Make one plan of both: what this year, what next?' -c plan -c cheap -b merged"),
+    ("All of it again: the branches, their names, and where we are.", "tree merged"),
+    ("The thread that leads to the merge, newest first, each turn once.", "log merged --graph"),
+    ("The same as a context window: messages, and the options they inherit.", "resolve merged"),
+    ("As a transcript, OpenChatML 2.2.", "export merged --to openchatml"),
+    ("And as the request that asks a provider for the next turn.", "request merged --to anthropic"),
+    ("A bookmark remembers where it was; plan@{1} would name that turn.", "bookmark history plan"),
+    ("Every hash, digest, seal and link, derived again.", "verify"),
+)  # fmt: skip
+"""Each step: a sentence, and the command. An empty sentence goes on with the one before; ``<…>`` is a message's id."""
 
 
 @click.command("demo")
 @click.option("--keep", type=click.Path(), metavar="PATH", help="Keep the store of the tour here.")
 def demo_command(keep: str | None) -> None:
     """Take a tour: import, branch, merge, resolve, export, verify."""
-    with tempfile.TemporaryDirectory() as folder, as_file(_conversations()) as conversations:
+    if keep and Path(keep).exists():
+        raise click.UsageError(f"{keep} exists already; the tour begins with an empty store")
+    with tempfile.TemporaryDirectory() as folder, as_file(files("headish_cli") / FILE) as conversations:
         target = keep or str(Path(folder) / "tour.db")
-        for sentence, words in TOUR:
-            _take_step(target, sentence, [word.format(conversations=conversations) for word in words], words)
+        for sentence, command in TOUR:
+            _take_step(target, sentence, _with_ids(target, command), conversations)
     if keep:
-        click.echo(f"\nThe store of this tour: headish --db {keep} log")
+        click.echo(f"\nThe store of this tour: headish --db {shlex.quote(keep)} log merged")
 
 
-def _conversations() -> Path:
-    return files("headish_cli") / "conversations.jsonl"  # type: ignore[return-value]
+def _with_ids(target: str, command: str) -> str:
+    return re.sub("<(.+?)>", lambda message: _prefix_of(target, message.group(1)), command)
 
 
-def _take_step(target: str, sentence: str, words: list[str], shown: tuple[str, ...]) -> None:
+def _prefix_of(target: str, message_id: str) -> str:
+    """The digits that name the turn of an imported message, as the tree shows them."""
+    from headish import Store
+
+    with Store.open(target, create=False) as store:
+        turn = next(each for each in store.turns() if each.meta.app.get("oasst", {}).get("message_id") == message_id)
+        return store.abbreviate([turn.id])[turn.id]
+
+
+def _take_step(target: str, sentence: str, command: str, conversations: Path) -> None:
     from headish_cli.main import main
 
     if sentence:
-        click.echo()
-        click.echo(click.style(f"# {sentence}", dim=True))
-    typed = " ".join(_quoted(word.format(conversations="conversations.jsonl")) for word in shown)
-    click.echo(click.style("$ headish " + typed, bold=True))
+        click.echo("\n" + click.style(f"# {sentence}", fg="cyan"))
+    click.echo(click.style(f"$ headish {command}", bold=True))
     sys.stdout.flush()
+    words = [str(conversations) if word == FILE else word for word in shlex.split(command)]
     # What a command says on stderr belongs into the tour, in its place.
     main.main(["--db", target, *words], prog_name="headish", standalone_mode=False)
     sys.stdout.flush()
     sys.stderr.flush()
-
-
-def _quoted(word: str) -> str:
-    import shlex
-
-    return shlex.quote(word)

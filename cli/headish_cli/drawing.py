@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headish_cli.options import Settings, headish_argument, json_option, pass_settings
-from headish_cli.output import marks, one_line, preview, print_json_lines, role_word, width
+from headish_cli.output import marks, one_line, preview, print_json_lines, role_word, shorten, width
 
 if TYPE_CHECKING:
     from headish.ids import TurnId
@@ -31,7 +31,7 @@ def tree_command(settings: Settings, headish: str, as_json: bool) -> None:
         if as_json:
             print_json_lines(_record(turn, current) for turn in turns)
             return
-        short = store.abbreviate(turn.id for turn in turns)
+        short = shorten(store, (turn.id for turn in turns))
     for rails, turn in draw_tree(turns):
         click.echo(_line(rails, turn, short, turn.id == current))
 

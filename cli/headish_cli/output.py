@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from headish import Store
     from headish.blocks import ContentBlock
+    from headish.ids import TurnId
 
 ROLE_COLOURS = {"system": "magenta", "developer": "magenta", "user": "cyan", "assistant": "green", "tool": "yellow"}
 PLAIN_WIDTH = 100
@@ -43,6 +45,13 @@ def width() -> int:
 def preview(blocks: Sequence[ContentBlock]) -> str:
     """A message on one line: its text, and a word for what is no text."""
     return " ".join(" ".join(_in_words(block) for block in blocks).split())
+
+
+def shorten(store: Store, ids: Iterable[TurnId]) -> dict[TurnId, str]:
+    """The first digits of each id, as many for all as the closest two need."""
+    shortest = store.abbreviate(ids)
+    digits = max(map(len, shortest.values()), default=0)
+    return {turn_id: turn_id[:digits] for turn_id in shortest}
 
 
 def one_line(text: str, columns: int) -> str:

@@ -8,7 +8,18 @@ import click
 
 from headish_cli.graph import draw_graph
 from headish_cli.options import Settings, headish_argument, json_option, pass_settings
-from headish_cli.output import marks, one_line, preview, print_json, print_json_lines, readable, role_word, say, width
+from headish_cli.output import (
+    marks,
+    one_line,
+    preview,
+    print_json,
+    print_json_lines,
+    readable,
+    role_word,
+    say,
+    shorten,
+    width,
+)
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -49,7 +60,7 @@ def log_command(settings: Settings, headish: str, limit: int | None, graph: bool
         if as_json:
             print_json_lines(turn.to_dict() for turn in turns)
             return
-        short = store.abbreviate(turn.id for turn in turns)
+        short = shorten(store, (turn.id for turn in turns))
         rails = draw_graph(turns) if graph else [(turn, "") for turn in turns]
         names = _names(store)
         for turn, rail in rails:

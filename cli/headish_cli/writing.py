@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish_cli.options import Settings, json_option, parse_settings, pass_settings, read_text
 from headish_cli.output import print_json, say
 
@@ -69,7 +70,8 @@ def add_command(
 @pass_settings
 def doc_command(settings: Settings, path: str, continues: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Store a document as a turn and print its id. PATH may be - for standard input."""
-    document: bytes | str = sys.stdin.buffer.read() if path == "-" else path
+    # One byte past the limit is enough for the library to refuse it.
+    document: bytes | str = sys.stdin.buffer.read(PAYLOAD_LIMIT_BYTES + 1) if path == "-" else path
     with settings.open(create=True) as store:
         turn = store.add_document(document, continues=list(continues) or None, **options)
         _tell(store, turn, as_json)
