@@ -16,10 +16,10 @@ from headish import Store, Turn
 from headish.canonical import Said, Sealed, digest_turn, seal_turn
 from support.dags import dags
 from support.places import Place
+from support.shared import OASST, needs_shared
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "explanation" / "digests.md"
-TREES = ROOT.parent / "shared" / "data" / "oasst_trees.jsonl"
 
 
 def table(heading: str) -> list[dict[str, str]]:
@@ -194,11 +194,11 @@ def encodable(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-@pytest.mark.skipif(not TREES.exists(), reason=f"put Open Assistant trees, a JSON object a line, at {TREES}")
+@needs_shared
 class TestRealConversations:
     def messages(self) -> Iterator[tuple[str, str]]:
         """Role and text of every message of the file, parents first."""
-        for line in TREES.read_text("utf-8").splitlines():
+        for line in OASST.read_text("utf-8").splitlines():
             stack = [json.loads(line)["prompt"]]
             while stack:
                 message = stack.pop()
@@ -210,9 +210,9 @@ class TestRealConversations:
         for backend in ("sqlite", "postgresql"):
             place = new_place(backend)
             store = place.open()
-            done = store.import_file(TREES)
+            done = store.import_file(OASST)
             assert done.added == done.messages == len(list(self.messages()))
-            assert store.import_file(TREES).added == 0
+            assert store.import_file(OASST).added == 0
             assert store.verify().problems == ()
             found.append(list(store.turns()))
             place.close()
@@ -220,6 +220,6 @@ class TestRealConversations:
         assert {turn.id for turn in found[0]}.isdisjoint(turn.id for turn in found[1])
 
     def test_every_message_is_there_word_by_word(self, store: Store) -> None:
-        store.import_file(TREES)
+        store.import_file(OASST)
         stored = [(turn.meta.role, store.blocks(turn.id)[0].text) for turn in store.turns()]
         assert stored == list(self.messages())

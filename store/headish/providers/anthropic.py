@@ -25,6 +25,7 @@ CACHE_MARKS = 4
 SEARCH_TOOL = {"type": "web_search_20250305", "name": "web_search"}
 PARAMS = ("metadata", "output_config", "service_tier", "stop_sequences", "thinking")
 """Keys of the option ``params`` that are sent as they are. ``model`` and ``max_tokens`` are read as well."""
+ATTRIBUTES = ("speaker", "channel", "recipient", "call_id", "intent", "content_type", "constrain", "extra")
 _SYSTEM = ("system", "developer")
 _MODES = {"auto": "auto", "any": "any", "required": "any", "none": "none"}
 Blocks = list[dict[str, Any]]
@@ -42,6 +43,8 @@ def prepare_anthropic(window: ContextWindow, settings: Settings) -> Emission:
     system, turns, flagged = _write_messages(writer, messages)
     if not turns:
         raise Unsupported(PROVIDER, "a request without a message of the user or the assistant")
+    if turns[-1]["role"] == "assistant":
+        writer.notes.append(Note("the last message is the assistant's: models without prefill refuse the request"))
     _mark_cached(writer, flagged)
     params = _read_params(window.options)
     model = settings.model or params.get("model")
@@ -88,7 +91,8 @@ def _mark_cached(writer: BlockWriter, flagged: Sequence[Blocks]) -> None:
     for block in marked[-CACHE_MARKS:]:
         block["cache_control"] = {"type": "ephemeral"}
     if len(marked) < len(targets):
-        writer.notes.append(Note(f"{len(targets) - len(marked)} cache flags stand on messages that send nothing"))
+        idle = _counted(len(targets) - len(marked), "cache flag")
+        writer.notes.append(Note(f"{idle} left out: nothing of the message can be marked"))
     if len(marked) > CACHE_MARKS:
         dropped = len(marked) - CACHE_MARKS
         writer.notes.append(Note(f"the first {dropped} of {len(marked)} cache flags are left out: {CACHE_MARKS} fit"))
@@ -117,7 +121,7 @@ def _write_tool(writer: BlockWriter, name: str, description: str | None, schema:
 def _choose_tool(writer: BlockWriter, mode: Any, tools: Blocks) -> dict[str, Any]:
     if mode is None:
         return {}
-    sent = writer.names.send(mode) if isinstance(mode, str) else ""
+    sent = writer.names.send(mode) if isinstance(mode, str) and mode else ""
     choice: dict[str, Any] | None = {"type": _MODES[sent]} if sent in _MODES else None
     if any(tool["name"] == sent for tool in tools):
         choice = {"type": "tool", "name": sent}
@@ -172,8 +176,12 @@ def _note_options(
 
 
 def _note_attributes(writer: BlockWriter, messages: Sequence[Message]) -> None:
-    """A transcript's attributes have no place in the body either. Call ids and stops live on in other places."""
-    for name in ("speaker", "channel", "recipient", "intent"):
-        count = sum(getattr(message.attributes, name) is not None for message in messages)
+    """A transcript's attributes have no place in the body either."""
+    for name in ATTRIBUTES:
+        count = sum(bool(getattr(message.attributes, name)) for message in messages)
         if count:
-            writer.notes.append(Note(f"the {name} of {count} messages is not sent"))
+            writer.notes.append(Note(f"the {name} of {_counted(count, 'message')} is not sent"))
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"

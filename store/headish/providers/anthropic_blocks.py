@@ -115,7 +115,7 @@ class BlockWriter:
         if message.role == "tool":
             raise refused("a document of a tool that is no tool result", message)
         if message.role != "user" and not is_text(block):
-            raise refused(f"a {media_type_of(block)} document of role {message.role}", message)
+            raise refused(f"a document of type {media_type_of(block)} of role {message.role}", message)
         return self._document(block, message)
 
     def _document(self, block: Document, message: Message) -> Mapped:

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from msgspec.structs import replace
 
@@ -64,6 +65,7 @@ class _Ledger:
     open: _OpenCalls = field(default_factory=_OpenCalls)
     calls: defaultdict[int, dict[int, _Call]] = field(default_factory=lambda: defaultdict(dict))
     matched: set[tuple[int, int]] = field(default_factory=set)
+    orphans: defaultdict[int, list[ContentBlock]] = field(default_factory=lambda: defaultdict(list))
     taken: set[str] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
 
@@ -80,14 +82,20 @@ def settle(messages: Sequence[Message]) -> tuple[list[Message], list[Note]]:
         _enter_results(ledger, index, message)
         _enter_calls(ledger, index, message)
     contents = [tuple(_rewritten(ledger, index, message)) for index, message in enumerate(messages)]
+    # How many messages before each one keep a content of their own: what stands between a call and its result.
+    standing = list(accumulate((bool(content) for content in contents), initial=0))
     settled: list[Message] = []
     for index, (message, content) in enumerate(zip(messages, contents, strict=True)):
         if content or not message.content:
             settled.append(replace(message, content=content))
+        if index in ledger.orphans:
+            settled.append(Message(role="user", content=tuple(ledger.orphans[index]), turn=message.turn))
         calls = list(ledger.calls[index].values()) if index in ledger.calls else []
         if calls:
             moved = [call.answered_in for call in calls if call.answered_in is not None]
             cache = any(messages[each].cache and not contents[each] for each in moved)
+            if any(standing[each] > standing[index + 1] for each in moved):
+                ledger.notes.append(Note("results that came later are moved to their calls", message.turn))
             settled.append(_answers(ledger, message, calls, cache))
     return settled, ledger.notes
 
@@ -132,6 +140,8 @@ def _rewritten(ledger: _Ledger, index: int, message: Message) -> Iterator[Conten
             yield replace(calls[position].block, id=calls[position].id)
         elif not isinstance(block, ToolResult):
             yield block
+        elif (index, position) not in ledger.matched and message.role == "tool":
+            ledger.orphans[index] += _as_text(ledger, block, message)  # only a user may say text
         elif (index, position) not in ledger.matched:
             yield from _as_text(ledger, block, message)
 

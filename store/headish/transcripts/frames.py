@@ -7,7 +7,7 @@ cannot carry is refused with the word that gives it up; nothing is left out unas
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -40,10 +40,10 @@ _PEOPLE = ("user", "assistant", "system", "developer", "all")
 
 
 class Frame(Struct, frozen=True, kw_only=True):
-    """One frame of a transcript; ``body`` is its text, not yet escaped."""
+    """One frame of a transcript; ``body`` is its text in pieces, not yet escaped; a literal piece keeps its form."""
 
     role: str
-    body: str
+    body: tuple[Text, ...]
     attributes: Mapping[str, str | None] = {}
     extra: Mapping[str, str] = {}
     channel: str | None = None
@@ -76,24 +76,38 @@ def flatten(window: ContextWindow, drop: Collection[str] = ()) -> Iterator[Frame
 
 def _flatten_message(message: Message, drop: Collection[str], call_names: dict[str, str]) -> Iterator[Frame]:
     frames: list[Frame] = []
-    blocks = message.content or (Text(""),)
-    for index, block in enumerate(blocks):
-        following = blocks[index + 1] if index + 1 < len(blocks) else None
-        frame = _WRITERS[type(block)](block, _Step(message, drop, isinstance(following, ToolUse), dict(call_names)))
+    runs = _runs(message.content) or [(Text(""),)]
+    for index, (block, *more) in enumerate(runs):
+        before_call = index + 1 < len(runs) and isinstance(runs[index + 1][0], ToolUse)
+        step = _Step(message, drop, before_call, call_names)
+        frame = _WRITERS[type(block)](block, step)
         if isinstance(block, ToolUse) and block.id is not None:
             call_names[block.id] = block.name
-        frames += [frame] if frame is not None else []
-    stop = message.attributes.stop
+        if frame is not None:
+            frames.append(replace(frame, body=(*frame.body, *more)) if more else frame)
     yield from frames[:-1]
     if frames:
-        yield replace(frames[-1], stop=stop) if stop is not None else frames[-1]
+        stop = message.attributes.stop
+        yield frames[-1] if stop is None else replace(frames[-1], stop=stop)
+
+
+def _runs(blocks: Sequence[ContentBlock]) -> list[tuple[ContentBlock, ...]]:
+    """Each block alone; but texts of which one is literal stood in one frame, and do again."""
+    runs: list[tuple[ContentBlock, ...]] = []
+    for block in blocks:
+        before = runs[-1][-1] if runs else None
+        if isinstance(block, Text) and isinstance(before, Text) and (block.literal or before.literal):
+            runs[-1] = (*runs[-1], block)
+        else:
+            runs.append((block,))
+    return runs
 
 
 def _write_text(block: Text, step: _Step) -> Frame:
-    return _text_frame(block.text, step)
+    return _text_frame(block, step)
 
 
-def _text_frame(text: str, step: _Step) -> Frame:
+def _text_frame(text: Text, step: _Step) -> Frame:
     role, given = step.message.role, step.message.attributes
     if role == "tool":
         raise _refused(step, "text of a tool that is no tool result")
@@ -113,15 +127,22 @@ def _write_thinking(block: Thinking, step: _Step) -> Frame:
         raise _refused(step, f"reasoning of role {step.message.role}")
     if (block.signature is not None or block.provider is not None) and "signature" not in step.drop:
         raise _refused(step, "the signature of a provider's reasoning", "signature")
-    marked = any(marker in block.text for marker in _MARKERS)
+    given = step.message.attributes
+    attributes = {"name": given.speaker, "intent": given.intent, "content_type": given.content_type}
+    return _frame(step, _thinking_body(block, step), attributes, "analysis", given.constrain)
+
+
+def _thinking_body(block: Thinking, step: _Step) -> str:
+    """The text behind its start marker; what a reader would take for another kind is refused."""
     if block.kind is None:
         if any(block.text.startswith(f"<|start_{kind}|>") for kind in KINDS):
             raise _refused(step, "reasoning whose text begins with a marker")
-        return _frame(step, block.text, {"name": step.message.attributes.speaker}, "analysis", None)
-    if block.kind not in KINDS or marked:
-        raise _refused(step, f"reasoning of kind {block.kind!r}" + (" that holds other markers" if marked else ""))
-    body = f"<|start_{block.kind}|>{block.text}"
-    return _frame(step, body, {"name": step.message.attributes.speaker}, "analysis", None)
+        return block.text
+    if block.kind not in KINDS:
+        raise _refused(step, f"reasoning of kind {block.kind!r}")
+    if any(marker in block.text for marker in _MARKERS):
+        raise _refused(step, f"reasoning of kind {block.kind!r} that holds other markers")
+    return f"<|start_{block.kind}|>{block.text}"
 
 
 def _write_call(block: ToolUse, step: _Step) -> Frame:
@@ -167,7 +188,7 @@ def _result_text(part: ContentBlock, step: _Step) -> str | None:
 
 def _write_document(block: Document, step: _Step) -> Frame | None:
     text = _document_text(block, step)
-    return None if text is None else _text_frame(text, step)
+    return None if text is None else _text_frame(Text(text), step)
 
 
 def _document_text(block: Document, step: _Step) -> str | None:
@@ -192,7 +213,7 @@ def _dropped(word: str, what: str) -> Callable[[Any, _Step], None]:
 
 def _frame(
     step: _Step,
-    body: str,
+    body: str | Text,
     attributes: Mapping[str, str | None],
     channel: str | None,
     constrain: str | None,
@@ -203,7 +224,7 @@ def _frame(
     message = step.message
     return Frame(
         role=role or message.role,
-        body=body,
+        body=(Text(body) if isinstance(body, str) else body,),
         attributes=attributes,
         extra=message.attributes.extra,
         channel=channel,

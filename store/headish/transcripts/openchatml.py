@@ -11,8 +11,9 @@ a body that ends in ``<`` puts that run into a literal block, since it would swa
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
+from headish.blocks import Text
 from headish.errors import Unrepresentable
 from headish.model import ContextWindow
 from headish.transcripts.frames import TARGET, Frame, flatten
@@ -50,9 +51,27 @@ def write_frame(frame: Frame) -> str:
         f"<|start|>{frame.role}{attributes}",
         f"<|channel|>{channel}" if channel else "",
         f"<|constrain|>{check_value('constrain', frame.constrain, frame.turn)}" if frame.constrain else "",
-        f"<|message|>{escape(frame.body)}{terminator}",
+        f"<|message|>{write_body(frame.body)}{terminator}",
     ]
     return "".join(parts)
+
+
+def write_body(pieces: Iterable[Text]) -> str:
+    """The text of a frame: literal pieces in literal blocks, the rest escaped."""
+    written = ""
+    plain = ""
+    for piece in pieces:
+        if piece.literal and _can_stand_literally(piece.text):
+            written += f"{escape(plain)}<|literal|>{piece.text}<|endliteral|>"
+            plain = ""
+        else:
+            plain += piece.text
+    return written + escape(plain)
+
+
+def _can_stand_literally(text: str) -> bool:
+    """A reader ends the block at its first end token, and takes one that holds only ``<`` for plain text."""
+    return bool(text.strip("<")) and "<|endliteral|>" not in text
 
 
 def escape(body: str) -> str:

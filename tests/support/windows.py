@@ -1,0 +1,52 @@
+"""Windows written as JSON, and what is emitted from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headish import ContextWindow, Message, emit
+from headish.content import read_content
+from headish.errors import HeadishError
+from headish.model import NO_ATTRIBUTES, Attributes
+from headish.providers import prepare_request
+
+
+def read_message(message: Mapping[str, Any]) -> Message:
+    """A message as the case files have it: the window's JSON, and what only Python knows (attributes, turn)."""
+    attributes = message.get("attributes")
+    return Message(
+        role=message["role"],
+        content=read_content(message["content"]),
+        cache=message.get("cache", False),
+        attributes=NO_ATTRIBUTES if attributes is None else msgspec.convert(attributes, Attributes),
+        turn=message.get("turn"),
+    )
+
+
+def read_window(record: Mapping[str, Any]) -> ContextWindow:
+    return ContextWindow(tuple(map(read_message, record["messages"])), record.get("options", {}))
+
+
+def emitted_files(folder: Path) -> dict[str, str]:
+    """What a case folder has to hold beside its window: a file for each format, ``.refused`` where it must refuse."""
+    record = json.loads((folder / "window.json").read_text())
+    window = read_window(record)
+    files: dict[str, str] = {}
+    try:
+        files["openchatml.txt"] = str(emit(window, "openchatml", drop=record.get("drop", ())))
+    except HeadishError as error:
+        files["openchatml.refused"] = f"{type(error).__name__} {error.code}: {error}\n"
+    try:
+        emission = prepare_request("anthropic", window, tools=record.get("tools"), **record.get("settings", {}))
+        notes = [f"{note.what} ({note.turn})" if note.turn else note.what for note in emission.notes]
+        shown = {"body": emission.body, "notes": notes, "tool_names": emission.tool_names}
+        shown = {key: value for key, value in shown.items() if value}
+        files["anthropic.json"] = json.dumps(shown, ensure_ascii=False, indent=1) + "\n"
+    except HeadishError as error:
+        files["anthropic.refused"] = f"{type(error).__name__} {error.code}: {error}\n"
+    return files
