@@ -1,0 +1,150 @@
+"""The command as a whole: where the database is, exit codes, pipes, what it imports, and the tour."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from headish import Store
+from headish.version import __version__
+from headish_cli.main import COMMANDS, main
+from support.command import HEADISH, Command, start
+
+
+class TestWhereTheDatabaseIs:
+    def test_the_option_wins_over_the_environment_and_that_over_the_users_folder(self, tmp_path: Path) -> None:
+        home = {"XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)}
+        assert start("db", "path", env=home).stdout.decode().strip().endswith(os.path.join("headish", "headish.db"))
+        assert start("db", "path", env={**home, "HEADISH_DB": "/e.db"}).stdout == b"/e.db\n"
+        assert start("--db", "/o.db", "db", "path", env={**home, "HEADISH_DB": "/e.db"}).stdout == b"/o.db\n"
+
+    def test_the_users_folder_is_made_when_something_is_stored(self, tmp_path: Path) -> None:
+        home = {"XDG_DATA_HOME": str(tmp_path / "data"), "HOME": str(tmp_path)}
+        assert start("add", "hi", env=home).returncode == 0
+        assert start("export", env=home).stdout.endswith(b"hi<|end|>\n")
+
+    def test_reading_makes_nothing(self, headish: Command) -> None:
+        assert "there is no database" in headish.fails("log")
+        assert not Path(headish.target).exists()
+
+    def test_a_password_is_not_printed(self) -> None:
+        done = start("--db", "postgresql+psycopg://ada:secret@nowhere/x", "db", "path")
+        assert done.stdout == b"postgresql+psycopg://ada:***@nowhere/x\n"
+
+    def test_a_server_that_is_not_there_is_one_line_without_the_password(self) -> None:
+        done = start("--db", "postgresql+psycopg://ada:secret@127.0.0.1:1/x", "log")
+        assert done.returncode == 1
+        assert done.stderr.count(b"\n") == 1
+        assert b"secret" not in done.stderr
+
+    def test_spaces_do_not_see_each_other(self, headish: Command) -> None:
+        turn = headish.id("--space", "one", "add", "hi", "-b", "main")
+        headish("--space", "two", "add", "ho")
+        assert "no turn is named 'main'" in headish.fails("--space", "two", "get", "main")
+        assert f"no turn is named '{turn}' in this space" in headish.fails("--space", "two", "get", turn)
+        assert "it has no space 'three'" in headish.fails("--space", "three", "log")
+
+
+class TestExitCodes:
+    def test_errors_are_one_line_and_code_1(self, headish: Command, tmp_path: Path) -> None:
+        (tmp_path / "text.db").write_text("this is no database, it is a text that somebody wrote")
+        assert "not a SQLite database" in Command(str(tmp_path / "text.db")).fails("log")
+        assert "it is a folder" in Command(str(tmp_path)).fails("log")
+
+    def test_usage_errors_are_code_2(self, headish: Command) -> None:
+        assert "No such command" in headish.misused("frobnicate")
+        assert "No such option" in headish.misused("log", "--frobnicate")
+
+    def test_an_error_cannot_write_to_the_terminal(self, headish: Command) -> None:
+        headish("add", "q")
+        assert "\x1b" not in headish.fails("get", "a\x1b[31mb")
+
+    def test_verify_says_what_is_wrong_and_exits_1(self, headish: Command) -> None:
+        turn = headish.id("add", "q")
+        with closing(sqlite3.connect(headish.target)) as connection, connection:
+            connection.execute("UPDATE turn SET role = 'tool'")
+        done = headish.run("verify")
+        assert done.code == 1
+        assert done.out.startswith(f"turn {turn}: its digest disagrees")
+        report = headish.run("verify", "--json")
+        assert report.code == 1
+        assert report.json["problems"][0]["subject"] == f"turn {turn}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes break otherwise there; run this on a POSIX system")
+def test_a_broken_pipe_is_quiet(headish: Command) -> None:
+    with Store.open(headish.target) as store:
+        store.add_turns({"content": "x" * 200, "respond": index > 0} for index in range(3000))
+    with subprocess.Popen(
+        [HEADISH, "--db", headish.target, "log", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(30) in (0, 1)
+
+
+class TestStart:
+    @pytest.mark.parametrize("words", [("--version",), ("--help",), ("add", "--help"), ("db", "--help")])
+    def test_asking_for_help_loads_no_database(self, words: tuple[str, ...]) -> None:
+        code = (
+            "import sys\nfrom headish_cli.main import main\n"
+            f"try: main({list(words)!r})\nexcept SystemExit: pass\n"
+            "print(sorted({name.split('.')[0] for name in sys.modules} & {'sqlalchemy', 'alembic', 'rich', 'sqlite3'}))"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+        assert done.stdout.splitlines()[-1] == "[]"
+
+    def test_a_store_that_needs_no_upgrade_loads_no_alembic(self, headish: Command) -> None:
+        code = (
+            f"import sys, headish\nstore = headish.Store.open({headish.target!r})\nstore.add_turn('hi')\n"
+            "store.resolve()\nprint({'alembic', 'rich', 'psycopg', 'puremagic'} & set(sys.modules))"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+        assert done.stdout == "set()\n"
+
+    def test_the_version_is_the_packages(self) -> None:
+        assert start("--version").stdout.decode() == f"headish {__version__}\n"
+
+    def test_every_command_has_a_help_that_says_what_it_does(self, headish: Command) -> None:
+        listed = headish("--help").out
+        for name in COMMANDS:
+            assert f"  {name} " in listed
+            help_text = headish(name, "--help").out
+            assert help_text.startswith(f"Usage: headish {name} ")
+        assert sorted(COMMANDS) == main.list_commands(main.make_context("headish", ["--db", "x", "log"]))
+
+
+class TestDatabase:
+    def test_current_and_upgrade(self, headish: Command) -> None:
+        headish("add", "q")
+        assert headish("db", "current").out.startswith("headish_")
+        assert headish("db", "upgrade").err.startswith("The schema is headish_")
+        assert headish("stats").out.split()[:2] == ["turns", "1"]
+
+
+class TestDemo:
+    def test_the_tour_runs_every_step_and_ends_in_order(self) -> None:
+        done = start("demo")
+        assert done.returncode == 0, done.stderr
+        out = done.stdout.decode()
+        for command in ("import", "tree", "add", "bookmark set", "log", "resolve", "export", "request", "verify"):
+            assert f"\n$ headish {command}" in out
+        assert done.stderr.decode().endswith("all in order.\n")
+        body = out.split("--to anthropic\n")[1].split("\n\n#")[0]
+        assert json.loads(body)["messages"][-1]["content"][0]["text"].startswith("Make one plan of both")
+
+    def test_its_store_can_be_kept_and_looked_at(self, tmp_path: Path) -> None:
+        kept = str(tmp_path / "tour.db")
+        assert f"headish --db {kept} log merged" in start("demo", "--keep", kept).stdout.decode()
+        assert Command(kept)("log", "merged").out.count("\n") == 9
+        assert start("demo", "--keep", kept).returncode == 2

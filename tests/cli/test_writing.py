@@ -1,0 +1,147 @@
+"""``add``, ``doc`` and ``import``: what they store, what they print, what they tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from headish.ids import is_id_shaped
+from support.command import Command
+
+TREE = {
+    "message_tree_id": "tree",
+    "prompt": {
+        "message_id": "1",
+        "text": "Hi?",
+        "role": "prompter",
+        "replies": [
+            {"message_id": "2", "text": "Hello.", "role": "assistant", "rank": 0, "replies": []},
+            {"message_id": "3", "text": "Hey.", "role": "assistant", "rank": 1, "replies": []},
+        ],
+    },
+}
+
+
+class TestAdd:
+    def test_it_prints_the_new_id_and_nothing_else(self, headish: Command) -> None:
+        done = headish("add", "Hello?")
+        assert is_id_shaped(done.out.strip())
+        assert done.err == ""
+
+    def test_text_comes_from_standard_input_for_a_dash_and_for_nothing(self, headish: Command) -> None:
+        assert headish("get", headish("add", "-", stdin="one\n").out.strip()).out == "one\n\n"
+        assert headish("get", headish("add", stdin="two").out.strip()).out == "two\n"
+
+    def test_text_from_standard_input_is_utf8_whatever_the_locale_says(self, headish: Command) -> None:
+        headish("add", "-", stdin="Zoë".encode())
+        assert headish("get", "--json").json["content"] == [{"type": "text", "text": "Zoë"}]
+        assert "is not UTF-8" in headish.fails("add", "-", stdin=b"\xff")
+
+    def test_every_option_ends_where_it_belongs(self, headish: Command) -> None:
+        first = headish.id("add", "q", "-b", "main")
+        other = headish.id("add", "o")
+        turn = headish(
+            "add", "a", "-c", "main", "-c", other, "-p", "kilo", "--server", "files", "--server", "web", "--search",
+            "--tool-mode", "auto", "--role", "assistant", "--set", "params.temperature=0.5", "--set", "params.top_k=3",
+            "--set", 'note={"a":[1]}', "--cache", "--expect", first, "--json",
+        ).json  # fmt: skip
+        assert turn["meta"]["continues"] == [first, other]
+        assert turn["meta"]["head"] == "main"
+        assert turn["meta"]["role"] == "assistant"
+        assert turn["meta"]["cache"] is True
+        assert turn["meta"]["inherited"] == {
+            "params": {"temperature": 0.5, "top_k": 3},
+            "note": {"a": [1]},
+            "provider_ptr": "kilo",
+            "servers": ["files", "web"],
+            "search": True,
+            "tool_mode": "auto",
+        }
+
+    def test_an_inherited_option_is_switched_off_by_null(self, headish: Command) -> None:
+        headish("add", "q", "-b", "main", "--search", "-p", "kilo")
+        headish("add", "a", "-c", "main", "--no-search", "--set", "provider_ptr=null")
+        assert headish("resolve", "main", "--json").json["options"] == {"search": False}
+
+    def test_respond_continues_the_newest_turn(self, headish: Command) -> None:
+        first = headish.id("add", "q")
+        assert headish("add", "a", "-r", "--json").json["meta"]["continues"] == [first]
+
+    def test_blocks_are_given_as_json(self, headish: Command) -> None:
+        blocks = [{"type": "tool_use", "name": "f", "id": "c1", "input": {"b": 1, "a": 2}}]
+        headish("add", "-", "--json-blocks", "--role", "assistant", stdin=json.dumps(blocks))
+        assert headish("get", "--json").json["content"] == [
+            {"type": "tool_use", "name": "f", "id": "c1", "input": {"b": 1, "a": 2}}
+        ]
+
+    def test_a_branch_without_a_name_is_told_and_named_by_its_id(self, headish: Command) -> None:
+        headish("add", "q", "-b", "main")
+        assert headish("add", "a", "-c", "main").err == ""
+        done = headish("add", "b", "-c", "main~1")
+        assert done.err.count("\n") == 1
+        assert done.out.strip() in done.err
+        assert "No bookmark moved" in done.err
+
+    @pytest.mark.parametrize(
+        ("words", "reason"),
+        [
+            (("-c", "nowhere"), "no turn is named 'nowhere' in this space"),
+            (("-c", "a b"), "'a b' is not a headish"),
+            (("-b", "a:b"), "'a:b' cannot be the name of a bookmark: it holds ':'"),
+            (("--role", "king"), "unknown role 'king': use system, developer, user, assistant or tool"),
+            (("--set", "a={"), "--set a cannot be kept: it is not JSON"),
+            (("--set", "a=NaN"), "--set a cannot be kept"),
+            (("--json-blocks",), "content cannot be kept: it is not JSON"),
+            (("-b", "main", "--expect", "0" * 25), "bookmark 'main' no longer names"),
+        ],
+    )
+    def test_bad_input_is_one_line_and_nothing_is_stored(
+        self, headish: Command, words: tuple[str, ...], reason: str
+    ) -> None:
+        headish("add", "q")
+        before = headish("stats", "--json").json
+        assert reason in headish.fails("add", "text", *words)
+        assert headish("stats", "--json").json == before
+
+    @pytest.mark.parametrize("words", [("--set", "novalue"), ("--set", "=1"), ("--nonsense",), ("a", "b")])
+    def test_wrong_usage_is_exit_code_2(self, headish: Command, words: tuple[str, ...]) -> None:
+        assert "Usage: headish add" in headish.misused("add", *words)
+
+
+class TestDoc:
+    def test_it_stores_the_bytes_and_what_they_are(self, headish: Command, tmp_path: Path) -> None:
+        (tmp_path / "notes.md").write_text("# Notes")
+        turn = headish("doc", str(tmp_path / "notes.md"), "-b", "main", "--cache", "--json").json
+        assert turn["meta"]["type"] == "document"
+        assert turn["meta"]["content_type"] == "text/markdown"
+        assert turn["meta"]["document_name"] == "notes.md"
+        assert headish("get", "main", "--payload").out == "# Notes"
+
+    def test_it_reads_standard_input_too(self, headish: Command) -> None:
+        turn = headish("doc", "-", "--name", "a.csv", "--json", stdin=b"a,b").json
+        assert (turn["meta"]["content_type"], turn["meta"]["file_size"]) == ("text/csv", 3)
+        assert headish("doc", "-", "--content-type", "x/y", "--json", stdin=b"\0").json["meta"]["content_type"] == "x/y"
+
+    def test_a_missing_file_is_one_line(self, headish: Command) -> None:
+        assert "No such file" in headish.fails("doc", "nowhere.pdf")
+
+
+class TestImport:
+    def test_it_tells_what_was_new_and_stores_nothing_twice(self, headish: Command, tmp_path: Path) -> None:
+        (tmp_path / "trees.jsonl").write_text(json.dumps(TREE) + "\n\n")
+        path = str(tmp_path / "trees.jsonl")
+        assert headish("import", path).err == "1 conversations with 3 messages read; 3 turns and 1 bookmarks are new.\n"
+        assert headish("import", path, "--from", "oasst", "--json").json == {
+            "trees": 1, "messages": 3, "added": 0, "bookmarks": 0,
+        }  # fmt: skip
+
+    def test_it_reads_standard_input(self, headish: Command) -> None:
+        assert headish("import", "-", "--json", stdin=json.dumps(TREE)).json["added"] == 3
+
+    def test_bad_files_are_one_line_with_the_lines_number(self, headish: Command, tmp_path: Path) -> None:
+        (tmp_path / "bad.jsonl").write_text(json.dumps(TREE) + "\n{}\n")
+        assert "bad.jsonl, line 2" in headish.fails("import", str(tmp_path / "bad.jsonl"))
+        assert "it cannot be read" in headish.fails("import", str(tmp_path / "nowhere.jsonl"))
+        assert "unknown format 'x': known are oasst" in headish.fails("import", "-", "--from", "x", stdin="")

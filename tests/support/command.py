@@ -1,0 +1,76 @@
+"""The command, run inside the test's process, and as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from click.testing import CliRunner
+
+from headish_cli.main import main
+
+HEADISH = Path(sys.executable).parent / "headish"
+
+
+class Done(NamedTuple):
+    """What a command left: exit code, data and words."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def json_lines(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+class Command:
+    """``headish`` on one database. Calling it expects success; ``fails`` expects one line and exit code 1."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+
+    def run(self, *words: str, stdin: str | bytes | None = None) -> Done:
+        runner = CliRunner(env={"HEADISH_DB": None, "HEADISH_SPACE": None})
+        result = runner.invoke(main, ["--db", self.target, *words], input=stdin, prog_name="headish")
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Done(result.exit_code, result.stdout, result.stderr)
+
+    def __call__(self, *words: str, stdin: str | bytes | None = None) -> Done:
+        done = self.run(*words, stdin=stdin)
+        assert done.code == 0, done
+        return done
+
+    def fails(self, *words: str, stdin: str | bytes | None = None) -> str:
+        done = self.run(*words, stdin=stdin)
+        assert done.code == 1, done
+        assert done.out == ""
+        assert done.err.count("\n") == 1, done.err
+        return done.err.removeprefix("headish: ").removesuffix("\n")
+
+    def misused(self, *words: str, stdin: str | bytes | None = None) -> str:
+        done = self.run(*words, stdin=stdin)
+        assert done.code == 2, done
+        return done.err
+
+    def id(self, *words: str) -> str:
+        """The id that a command prints."""
+        return self(*words).out.strip()
+
+
+def start(*words: str, env: Mapping[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """A process of its own, waited for."""
+    cleaned = {key: value for key, value in os.environ.items() if not key.startswith("HEADISH_")}
+    return subprocess.run(
+        [HEADISH, *words], env={**cleaned, **(env or {})}, capture_output=True, timeout=60, check=False, **options
+    )
