@@ -24,7 +24,8 @@ def grown(headish: Command) -> dict[str, str]:
 
 def drawn(text: str) -> list[str]:
     """The lines of a drawing without ids, times and trailing blanks."""
-    return [re.sub(r"\b0[0-9a-z]{7,24} ?(\d{4}-\d\d-\d\d \d\d:\d\d )?", "", line).rstrip() for line in text.splitlines()]
+    id_and_time = re.compile(r"\b0[0-9a-z]{7,24} ?(\d{4}-\d\d-\d\d \d\d:\d\d )?")
+    return [id_and_time.sub("", line).rstrip() for line in text.splitlines()]
 
 
 class TestDrawings:

@@ -100,3 +100,14 @@ def counted_steps(store: Store) -> Iterator[list[int]]:
     finally:
         driver.set_progress_handler(None, 1)
         pooled.close()
+
+
+def run_sql(store: Store, sql: str) -> list[Any]:
+    """Run a statement on the connection that a SQLite store uses next."""
+    database: Any = database_of(store)
+    pooled = database._take_connection()
+    try:
+        rows: list[Any] = pooled.cursor().execute(sql).fetchall()
+        return rows
+    finally:
+        database._give_back(pooled)

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 ATTEMPTS = 30
 """How often a transaction that the server could not order with the others is tried."""
-_RETRIED = ("40001", "40P01")  # serialization_failure, deadlock_detected
+_RETRIED = ("40001", "40P01", "23505")  # serialization_failure, deadlock_detected, unique_violation: a race was lost
 _DIALECT = PGDialect_psycopg(paramstyle="format")  # type: ignore[no-untyped-call]
 _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
     "25006": (DatabaseReadOnly, "the server takes no writes (a replica, or a read-only transaction)"),
@@ -54,12 +54,14 @@ class PostgreSQLDatabase:
         self._psycopg = psycopg
         self.target = url.render_as_string(hide_password=True)
         commit = "off" if durability == "normal" else "on"
+        given = url.query.get("options", "")  # ours go with the user's own, not in their place
+        options = f"{given if isinstance(given, str) else ' '.join(given)} -c synchronous_commit={commit}"
         self._engine = sqlalchemy.create_engine(
             url,
             pool_size=8,
             max_overflow=120,
             isolation_level="READ COMMITTED",
-            connect_args={"options": f"-c synchronous_commit={commit}"},
+            connect_args={"options": options.strip()},
         )
 
     def read(self, work: Callable[[Connection], T]) -> T:

@@ -1,0 +1,39 @@
+"""A writer that is killed: what it was told is stored, and nothing is half there (the first promise)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.places import Place
+
+ROUNDS = 6
+WORKER = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9 here; run this on a POSIX system")
+def test_every_acknowledged_turn_survives_kill_9(durable_place: Place) -> None:
+    store = durable_place.open()
+    store.add_turn("root", bookmark="main")
+    acknowledged: list[str] = []
+    for number in range(ROUNDS):
+        command = [sys.executable, "-m", "support.workers", durable_place.target, durable_place.space]
+        with subprocess.Popen(command, cwd=WORKER, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            acknowledged += [process.stdout.readline().decode().strip() for _ in range(3 + 7 * number)]
+            os.kill(process.pid, signal.SIGKILL)
+            # What was written out before the kill and lies in the pipe was acknowledged as well.
+            rest = process.stdout.read().decode().split("\n")
+            acknowledged += rest[:-1]
+        assert process.returncode == -signal.SIGKILL
+    stored = [turn.id for turn in store.turns()][1:]
+    # At most one turn a round was stored and not told any more.
+    assert set(acknowledged) <= set(stored)
+    assert len(stored) <= len(acknowledged) + ROUNDS
+    assert [turn.id for turn in store.log("main")][::-1][1:] == stored
+    assert store.verify().problems == ()

@@ -1,0 +1,107 @@
+"""Processes that write at the same time. Each works on a store of its own and tells what it did."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from multiprocessing import get_context
+from multiprocessing.synchronize import Barrier
+from typing import Any
+
+from headish import Store
+from headish.errors import BookmarkMoved
+from support.places import Place
+
+PROCESSES = 8
+Work = Callable[[Store, int], Any]
+
+
+def run_together(place: Place, work: Work, count: int = PROCESSES) -> list[Any]:
+    """What ``work`` gives in each of so many processes, all of which began at the same moment."""
+    context = get_context("spawn")
+    barrier = context.Barrier(count)
+    queue = context.Queue()
+    arguments = [(place.target, place.space, work, number, barrier, queue) for number in range(count)]
+    processes = [context.Process(target=_run, args=each, daemon=True) for each in arguments]
+    for process in processes:
+        process.start()
+    results = dict(queue.get(timeout=120) for _ in processes)
+    for process in processes:
+        process.join()
+    failed = [result for result in results.values() if isinstance(result, BaseException)]
+    assert not failed, failed
+    return [results[number] for number in range(count)]
+
+
+def _run(target: str, space: str, work: Work, number: int, barrier: Barrier, queue: Any) -> None:
+    try:
+        barrier.wait(60)
+        with Store.open(target, space=space) as store:
+            queue.put((number, work(store, number)))
+    except BaseException as error:
+        queue.put((number, RuntimeError(f"{type(error).__name__}: {error}")))
+
+
+TURNS_EACH = 25
+
+
+def append_to_a_name(store: Store, number: int) -> list[str]:
+    return [store.add_turn(f"{number}/{index}", continues="main").id for index in range(TURNS_EACH)]
+
+
+def append_to_the_root(store: Store, number: int) -> list[str]:
+    """By the id of a turn that everybody else continues as well."""
+    root = next(store.turns()).id
+    return [store.add_turn(f"{number}/{index}", continues=root).id for index in range(TURNS_EACH)]
+
+
+def append_if_unmoved(store: Store, number: int) -> int:
+    """Read the name, append only if it is still there, else read again; how often it had moved."""
+    refused = 0
+    for index in range(TURNS_EACH):
+        while True:
+            seen = store.get("main").id
+            try:
+                store.add_turn(f"{number}/{index}", continues="main", expect=seen, meta={"saw": seen})
+                break
+            except BookmarkMoved:
+                refused += 1
+    return refused
+
+
+def append_batches(store: Store, number: int) -> int:
+    items = [{"content": f"{number}/{index}", "respond": index > 0, "bookmark": f"b{index % 2}"} for index in range(40)]
+    return len(store.add_turns(items))
+
+
+def move_one_name(store: Store, number: int) -> int:
+    """Set and remove a name that others set and remove."""
+    root = next(store.turns()).id
+    for _ in range(TURNS_EACH):
+        store.bookmark("contested", root)
+        if number % 2:
+            try:
+                store.unbookmark("contested")
+            except LookupError:
+                raise
+            except Exception as error:
+                if type(error).__name__ != "UnknownTurn":
+                    raise
+    return 0
+
+
+def just_open(store: Store, number: int) -> Sequence[str]:
+    return [store.add_turn(str(number)).id]
+
+
+def write_until_killed(target: str, space: str) -> None:
+    """Append for ever; an id is written out once it is stored."""
+    with Store.open(target, space=space) as store:
+        while True:
+            turn = store.add_turn("x" * 500, continues="main", inherited={"n": 1})
+            sys.stdout.write(turn.id + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    write_until_killed(*sys.argv[1:])
