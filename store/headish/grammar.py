@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -78,6 +79,12 @@ def parse_headish(text: object) -> Headish:
         raise InvalidHeadish(repr(text), "it must be text")
     if len(text) > HEADISH_LIMIT:
         raise InvalidHeadish(text, f"it is longer than {HEADISH_LIMIT} characters")
+    return _parse(text)
+
+
+# A conversation continues the same few names again and again.
+@lru_cache(maxsize=256)
+def _parse(text: str) -> Headish:
     matched = _BASE.match(text)
     if matched is None:
         raise InvalidHeadish(text, "it must begin with an id, a bookmark or @")
