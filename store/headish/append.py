@@ -22,7 +22,7 @@ from headish.ids import TurnId
 from headish.names import stored_name
 from headish.order import Place
 from headish.payloads import add_payloads
-from headish.spaces import take_seq
+from headish.spaces import refresh_after, take_seq
 from headish.turns import StoredTurn, add_links, add_turns, longest, newest_turn, parent_at, turn_at, turn_by_seq
 
 
@@ -84,6 +84,7 @@ def append(
     add_turns(connection, space, [appended.turn for appended in built])
     add_links(connection, space, builder.links)
     _move_bookmarks(connection, space, built, planner.follows)
+    refresh_after(connection, seq, len(drafts))
     return built
 
 

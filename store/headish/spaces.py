@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import bindparam, select, text, update
 
-from headish.dialects import Connection, Query
+from headish.dialects import Connection, Query, refresh_statistics
 from headish.schema import space
 
 FIND_SPACE = Query("find space", select(space.c.id).where(space.c.name == bindparam("name")))
@@ -17,6 +17,13 @@ TAKE_SEQ = Query(
     .returning(space.c.seq),
 )
 LAST_SEQ = Query("last commit number", select(space.c.seq).where(space.c.id == bindparam("space")))
+
+
+# A server keeps a statement's plan with the connection. One made while the tables were empty may take any index, since
+# all begin with the space, and then reads the whole space for every turn: an append would cost what the store holds.
+# New statistics make plans anew, everywhere; the server's own come a minute later.
+REFRESH = Query("refresh statistics", refresh_statistics())
+REFRESHED_AT = (100, 10_000)
 
 
 def find_space(connection: Connection, name: bytes) -> int | None:
@@ -38,3 +45,9 @@ def take_seq(connection: Connection, space: int, count: int) -> int:
     row = connection.row(TAKE_SEQ, space=space, count=count)
     assert row is not None
     return int(row[0]) - count + 1
+
+
+def refresh_after(connection: Connection, first: int, count: int) -> None:
+    """Tell the planner what it deals with, when a space has reached a size that it cannot have guessed."""
+    if any(first <= size < first + count for size in REFRESHED_AT):
+        connection.run(REFRESH)

@@ -35,14 +35,17 @@ def walk(connection: Connection, space: int, heads: Sequence[Place]) -> list[Wal
 
 
 def walk_backwards(connection: Connection, space: int, head: Place) -> Iterator[StoredTurn]:
-    """The turns of a walk, last first, without payloads; a range is read when it is reached."""
+    """The turns of a walk, last first, without payloads; read in portions that grow, each when it is reached."""
+    size = _FIRST_PORTION
     for segment in reversed(arrange([head], read_links(connection, space, head))):
-        for low in range(segment.high, segment.low - 1, -_PORTION):
-            portion = Segment(segment.chain, max(segment.low, low - _PORTION + 1), low)
+        high = segment.high
+        while high >= segment.low:
+            portion = Segment(segment.chain, max(segment.low, high - size + 1), high)
             turns = turns_of(connection, space, portion)
             if [turn.pos for turn in turns] != list(range(portion.low, portion.high + 1)):
                 raise _missing(segment)
             yield from reversed(turns)
+            high, size = portion.low - 1, min(2 * size, _LARGEST_PORTION)
 
 
 def walk_inherited(connection: Connection, space: int, heads: Sequence[Place]) -> list[tuple[str, bytes]]:
@@ -83,7 +86,7 @@ def walk_tree(connection: Connection, space: int, place: Place) -> tuple[list[Wa
     return sorted(walked.values(), key=lambda each: each.seq), links
 
 
-_PORTION = 256
+_FIRST_PORTION, _LARGEST_PORTION = 16, 512
 
 
 def _cut(chains: dict[int, list[Walked]], segment: Segment) -> list[Walked]:

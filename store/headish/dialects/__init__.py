@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import URL, bindparam, make_url
 from sqlalchemy.exc import ArgumentError, CompileError
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql import expression
+from sqlalchemy.sql import ClauseElement, Executable, expression
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.types import BigInteger
 
@@ -82,3 +82,19 @@ def _draw(*_: object, **__: object) -> str:
 @compiles(next_payload_number)
 def _unknown(*_: object, **__: object) -> str:
     raise CompileError("payload numbers are known for SQLite and PostgreSQL")
+
+
+class refresh_statistics(Executable, ClauseElement):
+    """Have the planner look at the tables again. SQLite plans without statistics, so there is nothing to do."""
+
+    inherit_cache = True
+
+
+@compiles(refresh_statistics, "sqlite")
+def _do_nothing(*_: object, **__: object) -> str:
+    return "SELECT NULL"
+
+
+@compiles(refresh_statistics, "postgresql")
+def _analyze(*_: object, **__: object) -> str:
+    return "ANALYZE turn, payload, link, bookmark, bookmark_log"

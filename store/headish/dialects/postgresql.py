@@ -34,6 +34,8 @@ ATTEMPTS = 30
 """How often a transaction that the server could not order with the others is tried."""
 _RETRIED = ("40001", "40P01", "23505")  # serialization_failure, deadlock_detected, unique_violation: a race was lost
 _DIALECT = PGDialect_psycopg(paramstyle="format")  # type: ignore[no-untyped-call]
+# Every statement of the append path has its index. A plan made for a small table would go without, and is kept.
+_SETTINGS = "-c enable_seqscan=off"
 _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
     "25006": (DatabaseReadOnly, "the server takes no writes (a replica, or a read-only transaction)"),
     "42501": (DatabaseReadOnly, "this role may not write here"),
@@ -55,7 +57,7 @@ class PostgreSQLDatabase:
         self.target = url.render_as_string(hide_password=True)
         commit = "off" if durability == "normal" else "on"
         given = url.query.get("options", "")  # ours go with the user's own, not in their place
-        options = f"{given if isinstance(given, str) else ' '.join(given)} -c synchronous_commit={commit}"
+        options = f"{given if isinstance(given, str) else ' '.join(given)} {_SETTINGS} -c synchronous_commit={commit}"
         self._engine = sqlalchemy.create_engine(
             url,
             pool_size=8,

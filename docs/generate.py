@@ -1,0 +1,165 @@
+"""Writes the pages of the reference that the code itself can tell: the command, the library, the schema, the errors.
+
+``python docs/generate.py`` writes them; a test compares them with what is in the repository.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import click
+from click.testing import CliRunner
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+import headish
+from headish import errors, limits, schema
+from headish.blocks import KINDS
+from headish.providers.values import Settings
+from headish_cli.main import main as command
+
+REFERENCE = Path(__file__).parent / "reference"
+NOTE = "<!-- Written by docs/generate.py; change the code and run `make docs`. -->\n\n"
+
+
+def write_cli() -> str:
+    """Every command's help, as the command prints it."""
+    parts = ["# The command\n", NOTE, "```text\n", _help(["headish"]), "```\n"]
+    for name in command.list_commands(click.Context(command)):
+        found = command.get_command(click.Context(command), name)
+        assert found is not None
+        parts += _command_help(found, ["headish", name])
+    return "".join(parts)
+
+
+def _command_help(found: click.Command, path: list[str]) -> Iterator[str]:
+    yield f"\n## {' '.join(path)}\n\n```text\n{_help(path)}```\n"
+    if isinstance(found, click.Group):
+        for name in sorted(found.commands):
+            yield from _command_help(found.commands[name], [*path, name])
+
+
+def _help(path: list[str]) -> str:
+    """As it is printed on a terminal of 100 columns."""
+    return CliRunner().invoke(command, [*path[1:], "--help"], prog_name="headish", terminal_width=100).stdout
+
+
+def write_library() -> str:
+    """The public methods of Store, and the functions beside it."""
+    names = [name for name, _ in inspect.getmembers(headish.Store, inspect.isfunction) if not name.startswith("_")]
+    ordered = ["open", *sorted(set(names) - {"close"}, key=_place_in_source), "close"]
+    parts = ["# The library\n", NOTE, "`from headish import Store, emit, Turn, Message, ContextWindow`\n"]
+    parts += ["\n## Store\n\n", _text(headish.Store), "\n"]
+    parts += [_member(headish.Store, name) for name in ordered]
+    parts += ["\n## Emitting\n", _function("emit", headish.emit)]
+    from headish.providers import prepare_request
+    from headish.transcripts import encode
+
+    parts += [_function("headish.providers.prepare_request", prepare_request)]
+    parts += [f"\nThe settings of a request: {_fields(Settings)}.\n", _text(Settings), "\n"]
+    parts += [_function("headish.transcripts.encode", encode), "\n## Values\n"]
+    for value in (headish.Turn, headish.Message, headish.ContextWindow, *KINDS.values()):
+        parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")
+    return "".join(parts)
+
+
+def _place_in_source(name: str) -> tuple[str, int]:
+    function = inspect.unwrap(getattr(headish.Store, name))
+    module = inspect.getmodule(function)
+    order = ("writing", "threadspace", "space", "naming", "importing", "store")
+    file = module.__name__.rpartition(".")[2] if module else ""
+    return f"{order.index(file)}", inspect.getsourcelines(function)[1]
+
+
+def _member(owner: Any, name: str) -> str:
+    return _function(f"Store.{name}", getattr(owner, name))
+
+
+def _function(name: str, function: Any) -> str:
+    signature = str(inspect.signature(function)).replace("self, ", "").replace("(self)", "()")
+    return f"\n### {name}\n\n```python\n{name}{_folded(signature)}\n```\n\n{_text(function)}\n"
+
+
+def _folded(signature: str) -> str:
+    """A long signature over several lines, an argument each."""
+    signature = re.sub(r"""(: |-> )(?:'([^']*)'|"([^"]*)")""", r"\1\2\3", signature)  # annotations, not defaults
+    if len(signature) < 90:
+        return signature
+    depth, lines, start = 0, [], 1
+    for index, character in enumerate(signature):
+        depth += (character in "([{") - (character in ")]}")
+        if (character == "," and depth == 1) or (depth == 0 and character == ")"):
+            lines.append("    " + signature[start:index].strip())
+            start = index + 1
+        if depth == 0:
+            return "(\n" + ",\n".join(lines) + ",\n)" + signature[start:]
+    return signature
+
+
+def _fields(struct: Any) -> str:
+    return ", ".join(f"`{name}`" for name in struct.__struct_fields__)
+
+
+def _text(documented: Any) -> str:
+    """A docstring as Markdown: code in single backticks."""
+    return re.sub(r"``(.+?)``", r"`\1`", inspect.getdoc(documented) or "")
+
+
+def write_schema() -> str:
+    """The tables: what each is for, and the statements that make it on both databases."""
+    said = _attribute_docstrings(schema)
+    parts = ["# The tables\n", NOTE, f"Revision `{schema.REVISION}`. {_text(schema)}\n"]
+    for table in schema.metadata.sorted_tables:
+        doc = said.get(table.name, "")
+        parts += [f"\n## {table.name}\n\n{doc}\n"]
+        for title, dialect in (("SQLite", sqlite.dialect()), ("PostgreSQL", postgresql.dialect())):
+            statements = [CreateTable(table), *map(CreateIndex, sorted(table.indexes, key=lambda each: str(each.name)))]
+            sql = ";\n".join(str(each.compile(dialect=dialect)).strip().replace("\t", "    ") for each in statements)
+            sql = "\n".join(line.rstrip() for line in sql.splitlines())
+            parts += [f"\n{title}:\n\n```sql\n{sql};\n```\n"]
+    return "".join(parts)
+
+
+def write_errors() -> str:
+    """The tree of errors, what each says of itself, and the limits."""
+    parts = ["# Errors and limits\n", NOTE, _text(errors).replace("::\n", "\n", 1), "\n\n| error | |\n|---|---|\n"]
+    for name, value in vars(errors).items():
+        if inspect.isclass(value) and issubclass(value, errors.HeadishError):
+            parts.append(f"| `{name}` | {' '.join(_text(value).split())} |\n")
+    parts += ["\n## Limits\n\n", _text(limits), "\n\n| limit | value | |\n|---|---|---|\n"]
+    for name, doc in _attribute_docstrings(limits).items():
+        parts.append(f"| `{name}` | {getattr(limits, name):,} | {doc.split(chr(10) * 2)[0]} |\n")
+    return "".join(parts)
+
+
+def _attribute_docstrings(module: Any) -> dict[str, str]:
+    """The strings that stand behind a module's assignments."""
+    body = ast.parse(inspect.getsource(module)).body
+    found = {}
+    for assignment, following in pairwise(body):
+        if isinstance(assignment, ast.Assign) and isinstance(following, ast.Expr):
+            target = assignment.targets[0]
+            if isinstance(target, ast.Name) and isinstance(following.value, ast.Constant):
+                found[target.id] = re.sub(r"``(.+?)``", r"`\1`", inspect.cleandoc(str(following.value.value)))
+    return found
+
+
+PAGES = {"cli.md": write_cli, "library.md": write_library, "schema.md": write_schema, "errors.md": write_errors}
+
+
+def main() -> None:
+    REFERENCE.mkdir(exist_ok=True)
+    for name, write in PAGES.items():
+        (REFERENCE / name).write_text(write(), encoding="utf-8")
+        sys.stdout.write(f"docs/reference/{name}\n")
+
+
+if __name__ == "__main__":
+    main()

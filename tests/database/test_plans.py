@@ -1,0 +1,69 @@
+"""What PostgreSQL's planner makes of the statements: an append touches as many rows in a grown store as in a young one.
+
+Rows, not time: the server counts what it reads. A connection keeps the plans that it made while the tables were empty,
+so the store is grown by the connection that is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headish import Store
+
+ROWS_READ = (
+    "SELECT sum(coalesce(idx_tup_fetch, 0) + seq_tup_read) + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes) "
+    "FROM pg_stat_user_tables"
+)
+CALLS: dict[str, Callable[[Store, int], Any]] = {
+    "append to a name": lambda store, index: store.add_turn(f"more {index}", continues="main"),
+    "append by id": lambda store, index: store.add_turn(f"more {index}", continues=store.get("main").id),
+    "fork": lambda store, index: store.add_turn(f"fork {index}", continues="main~1"),
+    "find a bookmark": lambda store, index: store.get("main"),
+    "children": lambda store, index: store.children("main~1"),
+    "options": lambda store, index: store.options("main"),
+    "log": lambda store, index: store.log("main", limit=3),
+}
+
+
+def rows_read(store: Store, work: Callable[[], object]) -> int:
+    """How many rows and index entries the server read for a piece of work on the store's one connection."""
+    database: Any = store._database
+
+    def total() -> int:
+        pooled = database._engine.raw_connection()
+        try:
+            cursor = pooled.cursor()
+            cursor.execute("SELECT pg_stat_force_next_flush()", prepare=False)
+            pooled.commit()
+            cursor.execute("SELECT pg_stat_clear_snapshot()", prepare=False)
+            [(count,)] = cursor.execute(ROWS_READ, prepare=False).fetchall()
+            pooled.commit()
+            return int(count)
+        finally:
+            pooled.close()
+
+    before = total()
+    work()
+    return total() - before
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_reads_as_much_in_a_grown_store_as_in_a_young_one(new_postgresql: str, call: str) -> None:
+    with Store.open(new_postgresql) as store:
+        store.add_turn("first", bookmark="main")
+
+        def grow(turns: int) -> None:
+            for index in range(turns):
+                store.add_turn(f"{store.space} {turns} {index}", continues="main")
+
+        def measured() -> int:
+            return rows_read(store, lambda: [CALLS[call](store, index) for index in range(8)])
+
+        grow(150)
+        measured()  # the statement's own plan
+        young = measured()
+        grow(700)
+        assert measured() <= young + 60

@@ -1,0 +1,30 @@
+"""The pages that docs/generate.py writes are those that lie in the repository."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("page", ["cli.md", "library.md", "schema.md", "errors.md"])
+def test_a_page_is_what_the_code_says(generate: ModuleType, page: str) -> None:
+    assert (DOCS / "reference" / page).read_text("utf-8") == generate.PAGES[page](), "run `make docs`"
+
+
+def test_every_generated_page_is_checked(generate: ModuleType) -> None:
+    assert sorted(generate.PAGES) == ["cli.md", "errors.md", "library.md", "schema.md"]
