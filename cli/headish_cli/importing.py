@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from headish_cli.options import Settings, input_path, json_option, pass_settings
-from headish_cli.output import print_json, say
+from headish_cli.output import counted, print_json, say
 
 
 @click.command("import")
@@ -26,8 +26,8 @@ def import_command(settings: Settings, file: str, format: str, as_json: bool) ->
     if as_json:
         print_json(done)
         return
-    new = f"{done.added} turns and {done.bookmarks} bookmarks are new"
-    say(f"{done.trees} conversations with {done.messages} messages read; {new}.")
+    read = f"{counted(done.trees, 'conversation')} with {counted(done.messages, 'message')} read"
+    say(f"{read}; new: {counted(done.added, 'turn')}, {counted(done.bookmarks, 'bookmark')}.")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings
-from headish_cli.output import print_json, readable, say
+from headish_cli.output import counted, print_json, readable, say
 
 
 @click.command("verify")
@@ -24,8 +24,9 @@ def verify_command(settings: Settings, as_json: bool) -> None:
     else:
         for problem in report.problems:
             click.echo(readable(f"{problem.subject}: {problem.what}"))
-        found = f"{len(report.problems)} problems" if report.problems else "all in order"
-        say(f"{report.turns} turns, {report.payloads} payloads, {report.bookmarks} bookmarks: {found}.")
+        found = counted(len(report.problems), "problem") if report.problems else "all in order"
+        checked = ((report.turns, "turn"), (report.payloads, "payload"), (report.bookmarks, "bookmark"))
+        say(f"{', '.join(counted(*each) for each in checked)}: {found}.")
     if report.problems:
         raise click.exceptions.Exit(1)
 
@@ -50,15 +51,21 @@ def db_command() -> None:
 
 
 @db_command.command("path")
+@json_option
 @pass_settings
-def path_command(settings: Settings) -> None:
+def path_command(settings: Settings, as_json: bool) -> None:
     """Print where the database is."""
-    click.echo(_without_password(settings.target))
+    path = _without_password(settings.target)
+    if as_json:
+        print_json({"path": path})
+    else:
+        click.echo(path)
 
 
 @db_command.command("current")
+@json_option
 @pass_settings
-def current_command(settings: Settings) -> None:
+def current_command(settings: Settings, as_json: bool) -> None:
     """Print the schema's revision; nothing is changed."""
     from headish.dialects import connect
     from headish.schema import REVISION
@@ -67,6 +74,9 @@ def current_command(settings: Settings) -> None:
     database = connect(settings.target, create=False)
     current = current_revision(database)
     database.close()
+    if as_json:
+        print_json({"current": current, "newest": REVISION})
+        return
     click.echo(current or "none")
     if current != REVISION:
         say(f"This headish writes {REVISION}.")

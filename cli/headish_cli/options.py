@@ -53,6 +53,8 @@ def read_text(text: str | None) -> str:
     if text not in (None, "-"):
         return text or ""
     data = sys.stdin.buffer.read()
+    if text is None and not data:
+        raise click.UsageError("there is nothing to store: give the text, or - with something on standard input")
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -37,6 +37,11 @@ def say(words: str) -> None:
     click.echo(words, err=True)
 
 
+def counted(count: int, word: str) -> str:
+    """``1 turn``, ``2,000 turns``."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
 def width() -> int:
     """Columns of the terminal; a fixed number where the output goes elsewhere, so that it is always the same."""
     return shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns if sys.stdout.isatty() else PLAIN_WIDTH

@@ -6,7 +6,7 @@ from headish.bookmarks import find_bookmark, past_place
 from headish.dialects import Connection
 from headish.errors import Ambiguous, CorruptTurn, UnknownTurn
 from headish.grammar import NEWEST, Back, Headish, Parent
-from headish.limits import CANDIDATES_SHOWN
+from headish.limits import CANDIDATES_SHOWN, PREFIX_MINIMUM
 from headish.order import Place
 from headish.turns import StoredTurn, links_of, newest_turn, turn_at, turn_by_id, turns_by_prefix
 
@@ -69,7 +69,13 @@ def _find_prefix(connection: Connection, space: int, headish: Headish) -> Stored
     found = turns_by_prefix(connection, space, prefix, CANDIDATES_SHOWN) if prefix else []
     if len(found) > 1:
         raise Ambiguous(headish.name or "", tuple(stored.id for stored in found))
-    return _known(headish, found[0] if found else None)
+    return _known(headish, found[0] if found else None, _hint(headish.name or ""))
+
+
+def _hint(name: str) -> str:
+    """What to say of a name that looks like the beginning of an id and is too short for one."""
+    short = len(name) < PREFIX_MINIMUM and name.isascii() and name.isalnum() and name[:1] == "0"
+    return f"the beginning of an id has at least {PREFIX_MINIMUM} digits" if short else ""
 
 
 def _step_back(connection: Connection, space: int, headish: Headish, stored: StoredTurn, step: Back) -> StoredTurn:

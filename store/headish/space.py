@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from headish import turns
+from headish import listings
 from headish.append import Appended
 from headish.dialects import Connection, Database
 from headish.errors import CorruptTurn
@@ -63,7 +63,7 @@ class OpenSpace:
         return found
 
     def _page(self, connection: Connection, seq: int, limit: int) -> list[tuple[int, Turn]]:
-        page = turns.turns_after(connection, self._number, seq, limit)
+        page = listings.turns_after(connection, self._number, seq, limit)
         return list(zip([stored.seq for stored in page], self._complete_all(connection, page), strict=True))
 
     def _complete_all(self, connection: Connection, stored: Iterable[StoredTurn]) -> list[Turn]:

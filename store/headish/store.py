@@ -11,7 +11,7 @@ import os
 from types import TracebackType
 from typing import Literal, Self
 
-from headish import payloads, spaces, turns
+from headish import listings, payloads, spaces
 from headish.bookmarks import list_bookmarks
 from headish.dialects import Connection, connect
 from headish.errors import UnknownDatabase
@@ -89,10 +89,10 @@ class Store(WritingSpace, ReadingSpace, NamingSpace, ImportingSpace):
 
         def work(connection: Connection) -> tuple[int, int, int, int, int, int]:
             space = self._number
-            [(count,)] = connection.rows(turns.COUNT_TURNS, space=space)
-            [(roots,)] = connection.rows(turns.COUNT_ROOTS, space=space)
+            [(count,)] = connection.rows(listings.COUNT_TURNS, space=space)
+            [(roots,)] = connection.rows(listings.COUNT_ROOTS, space=space)
             [(number, size)] = connection.rows(payloads.COUNT_PAYLOADS, space=space)
-            heads = len(turns.heads(connection, space))
+            heads = len(listings.heads(connection, space))
             names = len(list_bookmarks(connection, space))
             return count, roots, heads, names, number, int(size)
 

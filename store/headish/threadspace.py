@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 
-from headish import turns
+from headish import listings, turns
 from headish.blocks import ContentBlock
 from headish.bookmarks import list_bookmarks
 from headish.dialects import Connection
@@ -52,14 +52,14 @@ class ReadingSpace(OpenSpace):
         return self._read(
             headish,
             lambda connection, stored: self._complete_all(
-                connection, turns.children(connection, self._number, stored.place)
+                connection, listings.children(connection, self._number, stored.place)
             ),
         )
 
     def heads(self) -> list[Turn]:
         """The turns that nothing continues, newest first."""
         return self._database.read(
-            lambda connection: self._complete_all(connection, turns.heads(connection, self._number))
+            lambda connection: self._complete_all(connection, listings.heads(connection, self._number))
         )
 
     def log(self, headish: str = "@", *, limit: int | None = None) -> list[Turn]:

@@ -1,4 +1,4 @@
-"""Rows of ``turn`` and ``link``: one statement a function."""
+"""Rows of ``turn`` and ``link``: one turn, or those of a range; one statement a function."""
 
 from __future__ import annotations
 
@@ -8,17 +8,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import astuple
 from sqlalchemy import (
-    BigInteger,
     BindParameter,
     LargeBinary,
     Select,
     and_,
     bindparam,
-    cast,
-    exists,
     func,
     insert,
-    literal_column,
     select,
     union_all,
 )
@@ -29,7 +25,6 @@ from headish.limits import PREFIX_MINIMUM
 from headish.order import Place, Segment
 from headish.payloads import LOOKED_UP, in_portions
 from headish.schema import link, payload, turn
-from headish.schema import space as space_table
 
 
 class StoredTurn(Struct, frozen=True):
@@ -59,29 +54,30 @@ class StoredTurn(Struct, frozen=True):
 
 
 _space: BindParameter[int] = bindparam("space")
-_columns = [turn.c[name] for name in StoredTurn.__struct_fields__ if name != "hash"]
+COLUMNS = [turn.c[name] for name in StoredTurn.__struct_fields__ if name != "hash"]
 _with_hash = turn.outerjoin(payload, and_(payload.c.space == turn.c.space, payload.c.number == turn.c.payload))
 
 
-def _select() -> Select[Any]:
-    return select(*_columns, payload.c.hash).select_from(_with_hash).where(turn.c.space == _space)
+def select_turns() -> Select[Any]:
+    """A statement of ``StoredTurn``'s columns in a space, to be narrowed down."""
+    return select(*COLUMNS, payload.c.hash).select_from(_with_hash).where(turn.c.space == _space)
 
 
 _other = turn.alias("other")
-_longest = select(func.max(_other.c.pos)).where(_other.c.space == _space, _other.c.chain == turn.c.chain)
-
-AT_PLACE = Query("turn at a place", _select().where(turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos")))
+AT_PLACE = Query(
+    "turn at a place", select_turns().where(turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos"))
+)
 PARENT_AT = Query(
     "what a child needs of a turn at a place",
     select(turn.c.id, turn.c.digest).where(
         turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos")
     ),
 )
-BY_ID = Query("turn by id", _select().where(turn.c.id == bindparam("id")))
-BY_SEQ = Query("turn by commit number", _select().where(turn.c.seq == bindparam("seq")))
+BY_ID = Query("turn by id", select_turns().where(turn.c.id == bindparam("id")))
+BY_SEQ = Query("turn by commit number", select_turns().where(turn.c.seq == bindparam("seq")))
 BY_PREFIX = Query(
     "turns by id prefix",
-    _select()
+    select_turns()
     .where(turn.c.id >= bindparam("low"), turn.c.id < bindparam("high"))
     .order_by(turn.c.id)
     .limit(bindparam("limit")),
@@ -93,11 +89,7 @@ NEIGHBOURS = Query(
         select(func.min(turn.c.id)).where(turn.c.space == _space, turn.c.id > bindparam("id")).scalar_subquery(),
     ),
 )
-NEWEST = Query("newest turn", _select().order_by(turn.c.seq.desc()).limit(1))
-AFTER = Query(
-    "turns after a commit number",
-    _select().where(turn.c.seq > bindparam("seq")).order_by(turn.c.seq).limit(bindparam("limit")),
-)
+NEWEST = Query("newest turn", select_turns().order_by(turn.c.seq.desc()).limit(1))
 LONGEST = Query(
     "last position of a chain",
     select(func.max(turn.c.pos)).where(turn.c.space == _space, turn.c.chain == bindparam("chain")),
@@ -109,7 +101,7 @@ _wanted = union_all(
 ).cte("wanted")
 BY_DIGEST = Query(
     "turns by digests",
-    select(*_columns, payload.c.hash).select_from(
+    select(*COLUMNS, payload.c.hash).select_from(
         _wanted.outerjoin(_other, and_(_other.c.space == _space, _other.c.digest == _wanted.c.digest))
         .outerjoin(turn, and_(turn.c.space == _space, turn.c.chain == _other.c.chain, turn.c.pos == _other.c.pos))
         .outerjoin(payload, and_(payload.c.space == turn.c.space, payload.c.number == turn.c.payload))
@@ -123,105 +115,17 @@ LINKS_OF = Query(
     .where(link.c.space == _space, link.c.chain == bindparam("chain"))
     .order_by(link.c.ordinal),
 )
-# The next of the same chain, where there is one, and the first of each chain that begins here. The outer join fixes
-# the order: left to itself, SQLite begins with every turn of the space.
-_continuing = union_all(
-    select(cast(bindparam("chain"), BigInteger).label("chain"), (cast(bindparam("pos"), BigInteger) + 1).label("pos")),
-    select(link.c.chain, literal_column("0")).where(
-        link.c.space == _space, link.c.parent_chain == bindparam("chain"), link.c.parent_pos == bindparam("pos")
-    ),
-).cte("continuing")
-CHILDREN = Query(
-    "turns that continue a place",
-    select(*_columns, payload.c.hash).select_from(
-        _continuing.outerjoin(
-            turn, and_(turn.c.space == _space, turn.c.chain == _continuing.c.chain, turn.c.pos == _continuing.c.pos)
-        ).outerjoin(payload, and_(payload.c.space == turn.c.space, payload.c.number == turn.c.payload))
-    ),
-)
-ORPHANS = Query(
-    "turns without a payload row",
-    select(turn.c.id)
-    .where(
-        turn.c.space == _space,
-        ~exists().where(payload.c.space == turn.c.space, payload.c.number == turn.c.payload),
-    )
-    .order_by(turn.c.id),
-)
-# One statement, so that no writer commits between the two.
-COUNTED_AND_GIVEN_OUT = Query(
-    "count turns and commit numbers",
-    select(
-        select(func.count()).select_from(turn).where(turn.c.space == _space).scalar_subquery(),
-        select(space_table.c.seq).where(space_table.c.id == _space).scalar_subquery(),
-    ),
-)
-COUNT_TURNS = Query("count turns", select(func.count()).where(turn.c.space == _space))
 RANGE = Query(
     "turns of a range",
-    _select()
+    select_turns()
     .where(turn.c.chain == bindparam("chain"), turn.c.pos.between(bindparam("low"), bindparam("high")))
     .order_by(turn.c.pos),
-)
-PAGE = Query(
-    "turns by place, a page",
-    _select()
-    .where(
-        (turn.c.chain > cast(bindparam("chain"), BigInteger))
-        | (turn.c.chain == cast(bindparam("chain"), BigInteger)) & (turn.c.pos > cast(bindparam("pos"), BigInteger))
-    )
-    .order_by(turn.c.chain, turn.c.pos)
-    .limit(bindparam("limit")),
-)
-LINKS_BETWEEN = Query(
-    "links of a range of chains",
-    select(link.c.chain, link.c.parent_chain, link.c.parent_pos, turn.c.id, turn.c.digest, turn.c.seq)
-    .select_from(
-        link.outerjoin(
-            turn,
-            and_(
-                turn.c.space == link.c.space,
-                turn.c.chain == link.c.parent_chain,
-                turn.c.pos == link.c.parent_pos,
-            ),
-        )
-    )
-    .where(link.c.space == _space, link.c.chain.between(bindparam("low"), bindparam("high")))
-    .order_by(link.c.chain, link.c.ordinal),
-)
-
-# The chains of a space, by skipping from one to the next along the primary key instead of reading every turn.
-_chain = select(func.min(turn.c.chain).label("chain")).where(turn.c.space == _space).cte("chains", recursive=True)
-_next = select(func.min(_other.c.chain)).where(_other.c.space == _space, _other.c.chain > _chain.c.chain)
-_chains = _chain.union_all(select(_next.scalar_subquery()).where(_chain.c.chain.is_not(None)))
-_last = (
-    select(_other.c.pos)
-    .where(_other.c.space == _space, _other.c.chain == _chains.c.chain)
-    .order_by(_other.c.pos.desc())
-    .limit(1)
-    .scalar_subquery()
-)
-HEADS = Query(
-    "turns that nothing continues",
-    _select()
-    .where(
-        turn.c.chain == _chains.c.chain,
-        turn.c.pos == _last,
-        ~exists().where(link.c.space == _space, link.c.parent_chain == turn.c.chain, link.c.parent_pos == turn.c.pos),
-    )
-    .order_by(turn.c.seq.desc()),
-)
-COUNT_ROOTS = Query(
-    "count turns that continue nothing",
-    select(func.count())
-    .select_from(_chains)
-    .where(_chains.c.chain.is_not(None), ~exists().where(link.c.space == _space, link.c.chain == _chains.c.chain)),
 )
 
 
 def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | None:
     """The turn at a place."""
-    return _one(connection.row(AT_PLACE, space=space, chain=place.chain, pos=place.pos))
+    return _read_turn(connection.row(AT_PLACE, space=space, chain=place.chain, pos=place.pos))
 
 
 def parent_at(connection: Connection, space: int, place: Place) -> tuple[TurnId, bytes] | None:
@@ -232,18 +136,18 @@ def parent_at(connection: Connection, space: int, place: Place) -> tuple[TurnId,
 
 def turn_by_id(connection: Connection, space: int, turn_id: TurnId) -> StoredTurn | None:
     """The turn with this id."""
-    return _one(connection.row(BY_ID, space=space, id=turn_id))
+    return _read_turn(connection.row(BY_ID, space=space, id=turn_id))
 
 
 def turn_by_seq(connection: Connection, space: int, seq: int) -> StoredTurn | None:
     """The turn with this commit number."""
-    return _one(connection.row(BY_SEQ, space=space, seq=seq))
+    return _read_turn(connection.row(BY_SEQ, space=space, seq=seq))
 
 
 def turns_by_prefix(connection: Connection, space: int, prefix: str, limit: int) -> list[StoredTurn]:
     """Turns whose ids begin so, by id."""
     # "{" follows "z" in ASCII, so it ends the range of ids that begin with the prefix.
-    return _many(connection.rows(BY_PREFIX, space=space, low=prefix, high=prefix + "{", limit=limit))
+    return read_turns(connection.rows(BY_PREFIX, space=space, low=prefix, high=prefix + "{", limit=limit))
 
 
 def shortest_prefix(connection: Connection, space: int, turn_id: TurnId) -> str:
@@ -255,12 +159,7 @@ def shortest_prefix(connection: Connection, space: int, turn_id: TurnId) -> str:
 
 def newest_turn(connection: Connection, space: int) -> StoredTurn | None:
     """The turn that was committed last."""
-    return _one(connection.row(NEWEST, space=space))
-
-
-def turns_after(connection: Connection, space: int, seq: int, limit: int) -> list[StoredTurn]:
-    """A page of turns in commit order."""
-    return _many(connection.rows(AFTER, space=space, seq=seq, limit=limit))
+    return _read_turn(connection.row(NEWEST, space=space))
 
 
 def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]) -> list[StoredTurn]:
@@ -269,7 +168,7 @@ def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]
     for portion in in_portions(digests):
         found += connection.rows(BY_DIGEST, space=space, **portion)
     # A portion repeats its last digest to its full length.
-    by_seq = {stored.seq: stored for stored in _many(row for row in found if row[0] is not None)}
+    by_seq = {stored.seq: stored for stored in read_turns(row for row in found if row[0] is not None)}
     return [by_seq[seq] for seq in sorted(by_seq)]
 
 
@@ -284,26 +183,10 @@ def links_of(connection: Connection, space: int, chain: int) -> list[Place]:
     return [Place(*row) for row in connection.rows(LINKS_OF, space=space, chain=chain)]
 
 
-def children(connection: Connection, space: int, place: Place) -> list[StoredTurn]:
-    """The turns that continue the one at a place, in commit order."""
-    rows = connection.rows(CHILDREN, space=space, chain=place.chain, pos=place.pos)
-    return sorted(_many(row for row in rows if row[0] is not None), key=lambda stored: stored.seq)
-
-
-def heads(connection: Connection, space: int) -> list[StoredTurn]:
-    """The turns that nothing continues, newest first. Cost: a few index look-ups for each chain."""
-    return _many(connection.rows(HEADS, space=space))
-
-
 def turns_of(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
     """The turns of a range of a chain, by position."""
     chain, low, high = segment
-    return _many(connection.rows(RANGE, space=space, chain=chain, low=low, high=high))
-
-
-def turns_page(connection: Connection, space: int, after: Place, limit: int) -> list[StoredTurn]:
-    """A page of turns by place."""
-    return _many(connection.rows(PAGE, space=space, chain=after.chain, pos=after.pos, limit=limit))
+    return read_turns(connection.rows(RANGE, space=space, chain=chain, low=low, high=high))
 
 
 def add_turns(connection: Connection, space: int, turns: Sequence[StoredTurn]) -> None:
@@ -326,9 +209,10 @@ def _shared_digits(one: str, other: str) -> int:
     return next((index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
 
 
-def _one(row: Row | None) -> StoredTurn | None:
+def _read_turn(row: Row | None) -> StoredTurn | None:
     return None if row is None else StoredTurn(*row)
 
 
-def _many(rows: Iterable[Row]) -> list[StoredTurn]:
+def read_turns(rows: Iterable[Row]) -> list[StoredTurn]:
+    """Rows of ``select_turns`` as values."""
     return [StoredTurn(*row) for row in rows]

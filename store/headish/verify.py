@@ -15,11 +15,12 @@ from headish.canonical import Said, Sealed, digest_turn, hash_payload, seal_turn
 from headish.dialects import Connection, Database
 from headish.errors import HeadishError, InvalidContent
 from headish.ids import TurnId, as_turn_id
+from headish.listings import COUNTED_AND_GIVEN_OUT, LINKS_BETWEEN, ORPHANS, turns_page
 from headish.model import BLOCKS_TYPE, ROLES, Problem, Report
 from headish.order import Place
 from headish.payloads import payloads_after
 from headish.spaces import LAST_SEQ
-from headish.turns import COUNTED_AND_GIVEN_OUT, LINKS_BETWEEN, ORPHANS, StoredTurn, turns_page
+from headish.turns import StoredTurn
 from headish.verify_bookmarks import check_bookmarks
 
 Progress = Callable[[int], None]

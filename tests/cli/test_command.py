@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from headish import Store
+from headish.schema import REVISION
 from headish.version import __version__
 from headish_cli.main import COMMANDS, main
 from support.command import HEADISH, Command, start
@@ -127,7 +128,9 @@ class TestStart:
 class TestDatabase:
     def test_current_and_upgrade(self, headish: Command) -> None:
         headish("add", "q")
-        assert headish("db", "current").out.startswith("headish_")
+        assert headish("db", "current").out == f"{REVISION}\n"
+        assert headish("db", "current", "--json").json == {"current": REVISION, "newest": REVISION}
+        assert headish("db", "path", "--json").json == {"path": headish.target}
         assert headish("db", "upgrade").err.startswith("The schema is headish_")
         assert headish("stats").out.split()[:2] == ["turns", "1"]
 

@@ -34,6 +34,10 @@ class TestAdd:
         assert headish("get", headish("add", "-", stdin="one\n").out.strip()).out == "one\n\n"
         assert headish("get", headish("add", stdin="two").out.strip()).out == "two\n"
 
+    def test_an_empty_turn_is_stored_only_where_it_is_asked_for(self, headish: Command) -> None:
+        assert "there is nothing to store" in headish.misused("add", stdin="")
+        assert headish("get", headish.id("add", ""), "--json").json["content"] == [{"type": "text", "text": ""}]
+
     def test_text_from_standard_input_is_utf8_whatever_the_locale_says(self, headish: Command) -> None:
         headish("add", "-", stdin="Zoë".encode())
         assert headish("get", "--json").json["content"] == [{"type": "text", "text": "Zoë"}]
@@ -132,7 +136,7 @@ class TestImport:
     def test_it_tells_what_was_new_and_stores_nothing_twice(self, headish: Command, tmp_path: Path) -> None:
         (tmp_path / "trees.jsonl").write_text(json.dumps(TREE) + "\n\n")
         path = str(tmp_path / "trees.jsonl")
-        assert headish("import", path).err == "1 conversations with 3 messages read; 3 turns and 1 bookmarks are new.\n"
+        assert headish("import", path).err == "1 conversation with 3 messages read; new: 3 turns, 1 bookmark.\n"
         assert headish("import", path, "--from", "oasst", "--json").json == {
             "trees": 1, "messages": 3, "added": 0, "bookmarks": 0,
         }  # fmt: skip

@@ -10,7 +10,8 @@ from headish import ContextWindow, Message, emit
 from headish.blocks import Text
 from headish.errors import InvalidArgument, Unrepresentable
 from headish.model import Attributes
-from headish.transcripts.frames import DROPPABLE, flatten
+from headish.transcripts.flatten import flatten
+from headish.transcripts.frames import DROPPABLE
 from headish.transcripts.headers import is_header_value
 from support.emitted import windows
 from support.openchatml import read_openchatml

@@ -252,3 +252,9 @@ def test_arbitrary_text_names_a_turn_or_raises_only_headish_errors(place: Place,
         # Anything else than an error of the caller's ends the test.
         with suppress(InputError):
             call(text)
+
+
+def test_the_beginning_of_an_id_that_is_too_short_is_told(store: Store) -> None:
+    turn = store.add_turn("a")
+    with pytest.raises(UnknownTurn, match="the beginning of an id has at least 8 digits"):
+        store.get(turn.id[:7])

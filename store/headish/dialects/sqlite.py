@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -210,7 +211,7 @@ class SQLiteDatabase:
         """A consistent copy beside the file, made by SQLite itself and moved into place when it is whole."""
         if self._in_memory or self._is_uri:
             return None
-        final = Path(f"{self.target}.{label}")
+        final = _unused(Path(f"{self.target}.{label}"))
         part = Path(f"{final}.part")
         part.unlink(missing_ok=True)
         source, copy = sqlite3.connect(self.target), sqlite3.connect(part)
@@ -257,6 +258,12 @@ def _check_file(target: str, create: bool) -> None:
         raise DatabaseUnavailable(target, f"it cannot be read ({error.strerror})") from None
     if beginning and beginning != _MAGIC:
         raise NotADatabase(target, "the file is not a SQLite database")
+
+
+def _unused(path: Path) -> Path:
+    """The path, with a number behind it where an earlier backup lies there: a backup is never overwritten."""
+    numbered = (Path(f"{path}.{number}") for number in count(2))
+    return path if not path.exists() else next(each for each in numbered if not each.exists())
 
 
 def _primary_code(error: Exception) -> int:

@@ -1,4 +1,4 @@
-"""From messages of many blocks to frames of one: the flattening that every 2.x transcript needs.
+"""A content block as a frame of a 2.x transcript: attributes, channel, body and stop.
 
 Who may see a text is decided for each block, so reasoning never stands in one frame with the answer. What a frame
 cannot carry is refused with the word that gives it up; nothing is left out unasked.
@@ -7,11 +7,10 @@ cannot carry is refused with the word that gives it up; nothing is left out unas
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from msgspec import UNSET, Struct
-from msgspec.structs import replace
 
 from headish import strictjson
 from headish.blocks import (
@@ -26,9 +25,9 @@ from headish.blocks import (
     Tools,
     ToolUse,
 )
-from headish.errors import InvalidArgument, Unrepresentable
+from headish.errors import Unrepresentable
 from headish.media import NotDecodable, decode_text, is_text
-from headish.model import ContextWindow, Message
+from headish.model import Message
 
 TARGET = "OpenChatML 2.2"
 DROPPABLE = ("document", "is_error", "mark", "provider", "signature", "status", "tools", "unknown")
@@ -52,7 +51,7 @@ class Frame(Struct, frozen=True, kw_only=True):
     turn: str | None = None
 
 
-class _Step(Struct, frozen=True):
+class Step(Struct, frozen=True):
     """What a block's frame depends on beside the block."""
 
     message: Message
@@ -61,53 +60,11 @@ class _Step(Struct, frozen=True):
     call_names: Mapping[str, str]
 
 
-def flatten(window: ContextWindow, drop: Collection[str] = ()) -> Iterator[Frame]:
-    """The frames of a window, in order.
-
-    Raises: Unrepresentable where a block does not fit a frame; InvalidArgument for an unknown ``drop``.
-    """
-    unknown = sorted(set(drop) - set(DROPPABLE))
-    if unknown:
-        raise InvalidArgument(f"nothing named {unknown[0]!r} can be dropped; known are {', '.join(DROPPABLE)}")
-    call_names: dict[str, str] = {}
-    for message in window.messages:
-        yield from _flatten_message(message, drop, call_names)
-
-
-def _flatten_message(message: Message, drop: Collection[str], call_names: dict[str, str]) -> Iterator[Frame]:
-    frames: list[Frame] = []
-    runs = _runs(message.content) or [(Text(""),)]
-    for index, (block, *more) in enumerate(runs):
-        before_call = index + 1 < len(runs) and isinstance(runs[index + 1][0], ToolUse)
-        step = _Step(message, drop, before_call, call_names)
-        frame = _WRITERS[type(block)](block, step)
-        if isinstance(block, ToolUse) and block.id is not None:
-            call_names[block.id] = block.name
-        if frame is not None:
-            frames.append(replace(frame, body=(*frame.body, *more)) if more else frame)
-    yield from frames[:-1]
-    if frames:
-        stop = message.attributes.stop
-        yield frames[-1] if stop is None else replace(frames[-1], stop=stop)
-
-
-def _runs(blocks: Sequence[ContentBlock]) -> list[tuple[ContentBlock, ...]]:
-    """Each block alone; but texts of which one is literal stood in one frame, and do again."""
-    runs: list[tuple[ContentBlock, ...]] = []
-    for block in blocks:
-        before = runs[-1][-1] if runs else None
-        if isinstance(block, Text) and isinstance(before, Text) and (block.literal or before.literal):
-            runs[-1] = (*runs[-1], block)
-        else:
-            runs.append((block,))
-    return runs
-
-
-def _write_text(block: Text, step: _Step) -> Frame:
+def _write_text(block: Text, step: Step) -> Frame:
     return _text_frame(block, step)
 
 
-def _text_frame(text: Text, step: _Step) -> Frame:
+def _text_frame(text: Text, step: Step) -> Frame:
     role, given = step.message.role, step.message.attributes
     if role == "tool":
         raise _refused(step, "text of a tool that is no tool result")
@@ -122,7 +79,7 @@ def _text_frame(text: Text, step: _Step) -> Frame:
     return _frame(step, text, {**attributes, "content_type": given.content_type}, channel, given.constrain)
 
 
-def _write_thinking(block: Thinking, step: _Step) -> Frame:
+def _write_thinking(block: Thinking, step: Step) -> Frame:
     if step.message.role != "assistant":
         raise _refused(step, f"reasoning of role {step.message.role}")
     if (block.signature is not None or block.provider is not None) and "signature" not in step.drop:
@@ -132,7 +89,7 @@ def _write_thinking(block: Thinking, step: _Step) -> Frame:
     return _frame(step, _thinking_body(block, step), attributes, "analysis", given.constrain)
 
 
-def _thinking_body(block: Thinking, step: _Step) -> str:
+def _thinking_body(block: Thinking, step: Step) -> str:
     """The text behind its start marker; what a reader would take for another kind is refused."""
     if block.kind is None:
         if any(block.text.startswith(f"<|start_{kind}|>") for kind in KINDS):
@@ -145,7 +102,7 @@ def _thinking_body(block: Thinking, step: _Step) -> str:
     return f"<|start_{block.kind}|>{block.text}"
 
 
-def _write_call(block: ToolUse, step: _Step) -> Frame:
+def _write_call(block: ToolUse, step: Step) -> Frame:
     if step.message.role != "assistant":
         raise _refused(step, f"a tool call of role {step.message.role}")
     arguments = arguments_of(block)
@@ -156,7 +113,7 @@ def _write_call(block: ToolUse, step: _Step) -> Frame:
     return _frame(step, arguments, attributes, channel, given.constrain or constrain, stop="call")
 
 
-def _write_result(block: ToolResult, step: _Step) -> Frame:
+def _write_result(block: ToolResult, step: Step) -> Frame:
     if step.message.role not in ("user", "tool"):
         raise _refused(step, f"a tool result of role {step.message.role}")
     body = "\n".join(text for part in block.content if (text := _result_text(part, step)) is not None)
@@ -176,7 +133,7 @@ def _write_result(block: ToolResult, step: _Step) -> Frame:
     return _frame(step, body, attributes, given.channel or "commentary", given.constrain, role="tool")
 
 
-def _result_text(part: ContentBlock, step: _Step) -> str | None:
+def _result_text(part: ContentBlock, step: Step) -> str | None:
     if isinstance(part, Text):
         return part.text
     if isinstance(part, Document):
@@ -186,12 +143,12 @@ def _result_text(part: ContentBlock, step: _Step) -> str | None:
     raise _refused(step, "a tool result that holds more than text", "unknown")
 
 
-def _write_document(block: Document, step: _Step) -> Frame | None:
+def _write_document(block: Document, step: Step) -> Frame | None:
     text = _document_text(block, step)
     return None if text is None else _text_frame(Text(text), step)
 
 
-def _document_text(block: Document, step: _Step) -> str | None:
+def _document_text(block: Document, step: Step) -> str | None:
     if is_text(block):
         try:
             return decode_text(block)
@@ -202,8 +159,8 @@ def _document_text(block: Document, step: _Step) -> str | None:
     raise _refused(step, f"a document of type {block.source.media_type}", "document")
 
 
-def _dropped(word: str, what: str) -> Callable[[Any, _Step], None]:
-    def write(block: Any, step: _Step) -> None:
+def _dropped(word: str, what: str) -> Callable[[Any, Step], None]:
+    def write(block: Any, step: Step) -> None:
         if word not in step.drop:
             detail = block.type if isinstance(block, Other) else ""
             raise _refused(step, f"{what} {detail}".strip(), word)
@@ -212,7 +169,7 @@ def _dropped(word: str, what: str) -> Callable[[Any, _Step], None]:
 
 
 def _frame(
-    step: _Step,
+    step: Step,
     body: str | Text,
     attributes: Mapping[str, str | None],
     channel: str | None,
@@ -263,11 +220,11 @@ def _says_error(body: str) -> bool:
     return isinstance(value, dict) and value.get("ok") is False
 
 
-def _refused(step: _Step, what: str, drop: str | None = None) -> Unrepresentable:
+def _refused(step: Step, what: str, drop: str | None = None) -> Unrepresentable:
     return Unrepresentable(TARGET, what, turn=step.message.turn, drop=drop)
 
 
-_WRITERS: dict[type, Callable[[Any, _Step], Frame | None]] = {
+WRITERS: dict[type, Callable[[Any, Step], Frame | None]] = {
     Text: _write_text,
     Thinking: _write_thinking,
     ToolUse: _write_call,

@@ -16,7 +16,8 @@ from collections.abc import Collection, Iterable
 from headish.blocks import Text
 from headish.errors import Unrepresentable
 from headish.model import ContextWindow
-from headish.transcripts.frames import TARGET, Frame, flatten
+from headish.transcripts.flatten import flatten
+from headish.transcripts.frames import TARGET, Frame
 from headish.transcripts.headers import check_channel, check_value, write_attributes
 
 VERSION_HEADER = "version: 2.2\n\n"
