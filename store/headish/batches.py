@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
-from headish.append import Earlier
 from headish.drafts import Draft, NewTurn
 from headish.errors import InvalidArgument
 from headish.grammar import Headish
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.model import Turn
+from headish.planning import Earlier
 
 
 def as_new_turn(item: object) -> NewTurn:

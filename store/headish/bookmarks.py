@@ -1,18 +1,20 @@
 """Rows of ``bookmark`` and its log: names, where they point, and every move (I6).
 
-Writers that follow a name lock its row first, then read where it points in a statement of its own: a statement that
-waited for the lock would join the row's new place with an old view of the turns.
+Writers that follow names lock their rows first, in the order of the names, so that nobody waits in a circle; then they
+read what is there in a statement of its own: one that waited for the lock would join the row's new place with an old
+view of the turns.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import BindParameter, bindparam, delete, insert, select, text
 
 from headish.dialects import Connection, Query, Row
 from headish.order import Place
+from headish.payloads import PORTION, in_portions
 from headish.schema import bookmark, bookmark_log, turn
 
 _space: BindParameter[int] = bindparam("space")
@@ -24,6 +26,13 @@ _points = (turn.c.space == bookmark.c.space, turn.c.chain == bookmark.c.chain, t
 
 FIND = Query("find bookmark", select(bookmark.c.chain, bookmark.c.pos).where(*_here))
 LOCK = Query("lock bookmark", select(bookmark.c.chain, bookmark.c.pos).where(*_here).with_for_update())
+LOCK_SOME = Query(
+    "lock bookmarks",
+    select(bookmark.c.name, bookmark.c.chain, bookmark.c.pos)
+    .where(bookmark.c.space == _space, bookmark.c.name.in_([bindparam(each) for each in PORTION]))
+    .order_by(bookmark.c.name)
+    .with_for_update(),
+)
 LOCK_AT = Query(
     "lock bookmarks at a place",
     select(bookmark.c.name)
@@ -74,10 +83,24 @@ HISTORY = Query(
 )
 
 
-def find_bookmark(connection: Connection, space: int, name: bytes, *, lock: bool = False) -> Place | None:
-    """Where a name points; ``lock`` keeps other writers from moving it until the transaction ends."""
-    row = connection.row(LOCK if lock else FIND, space=space, name=name)
+def find_bookmark(connection: Connection, space: int, name: bytes) -> Place | None:
+    """Where a name points."""
+    row = connection.row(FIND, space=space, name=name)
     return Place(*row) if row else None
+
+
+def lock_bookmarks(connection: Connection, space: int, names: Collection[bytes]) -> dict[bytes, Place]:
+    """Where names point, of those that there are; nobody else moves them until the transaction ends.
+
+    Cost: one statement for each ``LOOKED_UP`` names.
+    """
+    if len(names) == 1:
+        [name] = names
+        row = connection.row(LOCK, space=space, name=name)
+        return {name: Place(*row)} if row else {}
+    portions = in_portions(sorted(names))
+    rows = [row for portion in portions for row in connection.rows(LOCK_SOME, space=space, **portion)]
+    return {name: Place(chain, pos) for name, chain, pos in rows}
 
 
 def bookmarks_at(connection: Connection, space: int, place: Place, limit: int) -> list[bytes]:

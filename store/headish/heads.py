@@ -11,14 +11,13 @@ from headish.order import Place
 from headish.turns import StoredTurn, links_of, newest_turn, turn_at, turn_by_id, turns_by_prefix
 
 
-def find_head(connection: Connection, space: int, headish: Headish, *, lock: bool = False) -> StoredTurn:
+def find_head(connection: Connection, space: int, headish: Headish) -> StoredTurn:
     """The turn that a headish names.
 
-    ``lock`` holds the row of a bare bookmark, so that it still points there when the transaction ends.
     Cost: an index look-up or two, and one more for each fork that a suffix steps over.
     Raises: UnknownTurn, Ambiguous.
     """
-    stored = _find_base(connection, space, headish, lock)
+    stored = _find_base(connection, space, headish)
     for step in headish.steps:
         if isinstance(step, Back):
             stored = _step_back(connection, space, headish, stored, step)
@@ -42,21 +41,21 @@ def parents_of(connection: Connection, space: int, stored: StoredTurn) -> list[P
     return links_of(connection, space, stored.chain)
 
 
-def _find_base(connection: Connection, space: int, headish: Headish, lock: bool) -> StoredTurn:
+def _find_base(connection: Connection, space: int, headish: Headish) -> StoredTurn:
     if headish.id is not None:
         return _known(headish, turn_by_id(connection, space, headish.id))
     if headish.name == NEWEST:
         return _known(headish, newest_turn(connection, space), "it holds no turn yet")
-    place = _find_place(connection, space, headish, lock)
+    place = _find_place(connection, space, headish)
     if place is not None:
         return _known(headish, turn_at(connection, space, place))
     return _find_prefix(connection, space, headish)
 
 
-def _find_place(connection: Connection, space: int, headish: Headish, lock: bool) -> Place | None:
+def _find_place(connection: Connection, space: int, headish: Headish) -> Place | None:
     name = (headish.name or "").encode()
     if headish.past is None:
-        return find_bookmark(connection, space, name, lock=lock and headish.bookmark is not None)
+        return find_bookmark(connection, space, name)
     past = headish.past if isinstance(headish.past, int) else headish.past.timestamp() * 1000
     place = past_place(connection, space, name, past)
     if place is None:

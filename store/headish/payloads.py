@@ -11,7 +11,9 @@ from headish.dialects import Connection, Query, Row, next_payload_number
 from headish.schema import payload
 
 LOOKED_UP = 64
-"""So many hashes are looked up by one statement; the last one fills up a shorter list."""
+"""So many keys are looked up by one statement; the last one fills up a shorter list."""
+PORTION = tuple(f"wanted{index}" for index in range(LOOKED_UP))
+"""The parameters of such a statement."""
 
 _add = (
     insert(payload)
@@ -34,7 +36,7 @@ FIND_PAYLOADS = Query(
     "find payloads",
     select(payload.c.hash, payload.c.number).where(
         payload.c.space == bindparam("space"),
-        payload.c.hash.in_([bindparam(f"hash{index}") for index in range(LOOKED_UP)]),
+        payload.c.hash.in_([bindparam(each) for each in PORTION]),
     ),
 )
 READ_PAYLOAD = Query(
@@ -80,13 +82,13 @@ def add_payloads(connection: Connection, space: int, payloads: Mapping[bytes, by
     return found
 
 
-def in_portions(hashes: Iterable[bytes]) -> Iterator[dict[str, bytes]]:
-    """The hashes as parameters of a statement that looks up ``LOOKED_UP`` of them."""
-    listed = list(hashes)
+def in_portions(keys: Iterable[bytes]) -> Iterator[dict[str, bytes]]:
+    """The keys as parameters of a statement that looks up ``LOOKED_UP`` of them; the last one fills it up."""
+    listed = list(keys)
     for start in range(0, len(listed), LOOKED_UP):
         portion = listed[start : start + LOOKED_UP]
         portion += [portion[-1]] * (LOOKED_UP - len(portion))
-        yield {f"hash{index}": hash for index, hash in enumerate(portion)}
+        yield dict(zip(PORTION, portion, strict=True))
 
 
 def payloads_after(connection: Connection, space: int, number: int, limit: int) -> Sequence[Row]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headish.bookmarks import find_bookmark
 from headish.canonical import digest_turn
 from headish.dialects import Connection
 from headish.drafts import Draft
@@ -51,9 +50,8 @@ def match_stored(
     return matched, tip
 
 
-def thread_roots(connection: Connection, space: int, bookmark: bytes) -> set[Place] | None:
-    """The turns without parents that the thread of a bookmark begins with; None where there is no such name."""
-    place = find_bookmark(connection, space, bookmark, lock=True)
+def thread_roots(connection: Connection, space: int, place: Place | None) -> set[Place] | None:
+    """The turns without parents that the thread of a place begins with; None where there is no such place."""
     if place is None:
         return None
     links = read_links(connection, space, place)

@@ -45,8 +45,12 @@ def store_trees(
                 where.append(stored)
         roots.append((tree.bookmark, where[0]))
     built = append(connection, space, new, mint, carries_names=False) if new else []
-    places = [(name, built[root].turn.place if isinstance(root, int) else root) for name, root in roots]
-    named = sum(_bookmark(connection, space, name, place) for name, place in places if name is not None)
+    free = {name: root for name, root in reversed(roots) if name is not None}
+    # In the order of the names, as every writer goes about them.
+    named = sum(
+        _bookmark(connection, space, name, built[root].turn.place if isinstance(root, int) else root)
+        for name, root in sorted(free.items())
+    )
     return Imported(len(trees), sum(len(tree.drafts) for tree in trees), len(new), named)
 
 

@@ -23,7 +23,7 @@ from headish.dialects import Connection, Query, Row
 from headish.ids import TurnId
 from headish.limits import PREFIX_MINIMUM
 from headish.order import Place, Segment
-from headish.payloads import LOOKED_UP, in_portions
+from headish.payloads import PORTION, in_portions
 from headish.schema import link, payload, turn
 
 
@@ -96,9 +96,7 @@ LONGEST = Query(
 )
 # From the digests to places in the index alone, from there to the turns: asked for whole turns, SQLite takes the index
 # for no better than the primary key and reads the whole space.
-_wanted = union_all(
-    *(select(bindparam(f"hash{index}", type_=LargeBinary).label("digest")) for index in range(LOOKED_UP))
-).cte("wanted")
+_wanted = union_all(*(select(bindparam(each, type_=LargeBinary).label("digest")) for each in PORTION)).cte("wanted")
 BY_DIGEST = Query(
     "turns by digests",
     select(*COLUMNS, payload.c.hash).select_from(

@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headish.append import Appended, Earlier, append
+from headish.append import Appended, append
 from headish.batches import StoredTurns, as_new_turn, in_batches
-from headish.bookmarks import find_bookmark, move_bookmark
+from headish.bookmarks import lock_bookmarks, move_bookmark
 from headish.content import Content
 from headish.dialects import Connection
 from headish.drafts import Continues, Draft, NewTurn, make_document_draft, make_draft
@@ -22,6 +22,7 @@ from headish.mediatypes import guess_media_type
 from headish.model import Attributes, Message, Recorded, Turn
 from headish.names import check_name
 from headish.order import Place
+from headish.planning import Earlier
 from headish.reading import continues_of
 from headish.record import match_stored, thread_roots
 from headish.space import OpenSpace
@@ -58,7 +59,7 @@ class WritingSpace(OpenSpace):
         the id that the name must have pointed at. ``inherited`` are options for this turn and all that follow it,
         deep-merged with the shortcuts (``provider_ptr``, ``servers``, ``search``, ``tool_mode``); ``None`` inside
         switches a value off. ``attributes`` are the transcript's, ``meta`` the application's own.
-        Cost: seven statements, however long the thread and however large the store.
+        Cost: eight statements, however long the thread and however large the store.
         Raises: InputError in its kinds, BookmarkMoved; nothing is stored then.
         """
         new = NewTurn(
@@ -146,8 +147,10 @@ class WritingSpace(OpenSpace):
         self, connection: Connection, drafts: list[Draft], base: Headish | None, name: bytes | None
     ) -> tuple[Appended, int]:
         space = self._number
+        # Before the commit number is taken, as append does: in the other order two writers would wait for each other.
+        before = lock_bookmarks(connection, space, [] if name is None else [name])
         stored_base = None if base is None else find_head(connection, space, base)
-        roots = None if name is None or base is not None else thread_roots(connection, space, name)
+        roots = None if name is None or base is not None else thread_roots(connection, space, before.get(name))
         matched, tip = match_stored(connection, space, drafts, stored_base, roots)
         tail = [_follow(draft, index, tip) for index, draft in enumerate(drafts[matched:])]
         # By place, not by name: only the bookmark that was given may move (R4).
@@ -157,7 +160,7 @@ class WritingSpace(OpenSpace):
         else:
             assert tip is not None
             last = Appended(tip, continues_of(connection, space, tip))
-        if name is not None and find_bookmark(connection, space, name) != last.turn.place:
+        if name is not None and before.get(name) != last.turn.place:
             move_bookmark(connection, space, name, [last.turn.place])
         return last, len(built)
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
 import pytest
+import sqlalchemy
 
 from headish import Store
 from support import workers
@@ -76,6 +77,28 @@ class TestProcesses:
         moves = store.bookmark_history("contested")
         assert [move.number for move in moves] == list(range(len(moves), 0, -1))
         assert store.verify().problems == ()
+
+    def test_names_that_are_continued_crosswise_are_locked_in_one_order(self, new_postgresql: str) -> None:
+        """A deadlock would be run again, but only after a second of waiting for it to be found."""
+        place = Place()
+        place.target = new_postgresql
+        with Store.open(new_postgresql) as store:
+            for name in ("a", "b"):
+                store.add_turn(f"root {name}", bookmark=name)
+            run_together(place, workers.cross_names)
+            assert store.stats().turns == PROCESSES * TURNS_EACH + 2
+            assert store.verify().problems == ()
+        assert deadlocks(new_postgresql) == 0
+
+
+def deadlocks(url: str) -> int:
+    """How many the server has met in a database."""
+    engine = sqlalchemy.create_engine(url, poolclass=sqlalchemy.NullPool)
+    with engine.connect() as connection:
+        connection.exec_driver_sql("SELECT pg_stat_force_next_flush()")
+        connection.commit()
+        own = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+        return int(connection.exec_driver_sql(own).scalar_one())
 
 
 class TestThreads:

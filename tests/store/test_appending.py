@@ -216,7 +216,17 @@ class TestContinues:
             with counted_statements() as counted:
                 store.add_turn(f"turn {number}", continues="main")
             counts.add(counted.count)
-        assert len(counts) == 1
+        assert counts == {8}
+
+    def test_names_of_a_batch_are_locked_together(self, store: Store) -> None:
+        store.add_turns(["past the size at which statistics are refreshed"] * 100)
+        counts = []
+        for size in (64, 128):
+            with counted_statements() as counted:
+                store.add_turns([{"content": str(index), "bookmark": f"{size}-{index}"} for index in range(size)])
+            counts.append(counted.count)
+        # Each 64 names more: one statement locks them, one finds their payloads, two move each of them.
+        assert counts[1] - counts[0] == 1 + 1 + 2 * 64
 
 
 class TestOptions:

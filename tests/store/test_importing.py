@@ -15,6 +15,7 @@ from headish import Store, emit
 from headish.errors import InvalidImport, UnknownFormat
 from headish.limits import IMPORT_LINE_BYTES
 from support.emitted import check_anthropic
+from support.growing import texts
 from support.insides import unchanged
 from support.openchatml import read_openchatml
 from support.places import Place
@@ -99,6 +100,13 @@ class TestTrees:
         store.bookmark("capital", lima.id)
         store.import_file(as_file(CAPITAL))
         assert store.get("capital") == lima
+
+    def test_of_two_trees_with_one_name_the_first_has_it(self, store: Store) -> None:
+        done = store.import_file(
+            as_file(tree("same", message("one")), tree("other", message("x")), tree("same", message("two")))
+        )
+        assert (done.added, done.bookmarks) == (3, 2)
+        assert texts(store, "same") == ["one"]
 
     def test_two_replies_of_the_same_text_are_two_turns_and_stay_two(self, store: Store) -> None:
         twice = tree("twice", message("Hi?", message("Hello.", role="assistant"), message("Hello.", role="assistant")))

@@ -90,6 +90,18 @@ def move_one_name(store: Store, number: int) -> int:
     return 0
 
 
+def cross_names(store: Store, number: int) -> None:
+    """Continue two names in either order, set one of them while others continue it, and record to it."""
+    for index in range(TURNS_EACH):
+        names, text = ["a", "b"] if number % 2 else ["b", "a"], f"{number}/{index}"
+        if index % 3 == 0:
+            store.add_turn(text, continues=names)
+        elif index % 3 == 1:
+            store.add_turn(text, continues=names[0], bookmark=names[1])
+        else:
+            store.record([{"role": "user", "content": text}], continues=names[0], bookmark=names[1])
+
+
 def just_open(store: Store, number: int) -> Sequence[str]:
     return [store.add_turn(str(number)).id]
 
