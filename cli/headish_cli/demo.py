@@ -37,7 +37,8 @@ TOUR: tuple[tuple[str, str], ...] = (
     ("The thread that leads to the merge, newest first, each turn once.", "log merged --graph"),
     ("The same as a context window: messages, and the options they inherit.", "resolve merged"),
     ("As a transcript, OpenChatML 2.2.", "export merged --to openchatml"),
-    ("And as the request that asks a provider for the next turn.", "request merged --to anthropic"),
+    ("And as the request that asks a provider for the next turn.",
+     "request merged --to anthropic --model claude-sonnet-4-5"),
     ("A bookmark remembers where it was; plan@{1} would name that turn.", "bookmark history plan"),
     ("Every hash, digest, seal and link, derived again.", "verify"),
 )  # fmt: skip

@@ -143,8 +143,9 @@ class TestDemo:
         for command in ("import", "tree", "add", "bookmark set", "log", "resolve", "export", "request", "verify"):
             assert f"\n$ headish {command}" in out
         assert done.stderr.decode().endswith("all in order.\n")
-        body = out.split("--to anthropic\n")[1].split("\n\n#")[0]
-        assert json.loads(body)["messages"][-1]["content"][0]["text"].startswith("Make one plan of both")
+        body = json.loads(out.split("--model claude-sonnet-4-5\n")[1].split("\n\n#")[0])
+        assert (body["model"], body["max_tokens"]) == ("claude-sonnet-4-5", 300)
+        assert body["messages"][-1]["content"][0]["text"].startswith("Make one plan of both")
 
     def test_its_store_can_be_kept_and_looked_at(self, tmp_path: Path) -> None:
         kept = str(tmp_path / "tour.db")
