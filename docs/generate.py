@@ -59,12 +59,16 @@ def write_library() -> str:
     parts += ["\n## Store\n\n", _text(headish.Store), "\n"]
     parts += [_member(headish.Store, name) for name in ordered]
     parts += ["\n## Emitting\n", _function("emit", headish.emit)]
+    from headish import transcripts
     from headish.providers import prepare_request
-    from headish.transcripts import encode
 
     parts += [_function("headish.providers.prepare_request", prepare_request)]
     parts += [f"\nThe settings of a request: {_fields(Settings)}.\n", _text(Settings), "\n"]
-    parts += [_function("headish.transcripts.encode", encode), "\n## Values\n"]
+    parts += ["\n## Transcripts\n\n", _text(transcripts), "\n"]
+    functions = [name for name in transcripts.__all__ if inspect.isfunction(getattr(transcripts, name))]
+    parts += [_function(f"headish.transcripts.{name}", getattr(transcripts, name)) for name in functions]
+    parts += [f"\n### Transcript\n\n{_fields(transcripts.Transcript)}\n\n{_text(transcripts.Transcript)}\n"]
+    parts.append("\n## Values\n")
     for value in (headish.Turn, headish.Message, headish.ContextWindow, *KINDS.values()):
         parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")
     return "".join(parts)

@@ -14,6 +14,7 @@
     │   │   └── TooLarge          more bytes than the limit
     │   ├── InvalidArgument       arguments that do not go together
     │   ├── InvalidImport         a file to import that does not hold what its format says
+    │   ├── InvalidTranscript     text that its format's grammar refuses (``code`` is E-PARSE-…, E-STREAM-TRUNCATED, …)
     │   └── UnknownFormat         no emitter or importer of that name
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
     ├── Unrepresentable           the outside format cannot carry this thread (``code`` is E-EMIT-…)
@@ -119,6 +120,20 @@ class InvalidImport(InputError):
         self.source, self.line, self.reason = source, line, reason
         where = source if line is None else f"{source}, line {line}"
         super().__init__(f"cannot import {where}: {reason}")
+
+
+class InvalidTranscript(InputError):
+    """Text that is no transcript of its format. ``line`` and ``column`` count from 1, in characters.
+
+    ``code`` is E-PARSE-ENCODING, -DETECT, -HEADER, -FRAME or -CHANNEL-MISSING, E-STREAM-TRUNCATED, or
+    E-BODY-CONSTRAINT-VIOLATION; ``format`` the one it was read as, None where none was recognised.
+    """
+
+    def __init__(self, code: str, format: str | None, reason: str, line: int, column: int) -> None:
+        self.code, self.format, self.reason = code, format, reason
+        self.line, self.column = line, column
+        what = f"{format} transcript" if format else "transcript"
+        super().__init__(f"{code}: this is no {what}: {reason} (line {line}, column {column})")
 
 
 class UnknownFormat(InputError):

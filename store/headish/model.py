@@ -121,9 +121,12 @@ class Turn(Struct, frozen=True, eq=False):
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """One message of a context window. ``turn`` is the id of the turn it came from, None for a made one."""
+    """One message of a window or transcript. ``turn`` is the id of the turn it came from, None for a made one.
 
-    role: str
+    ``role`` is None only for the bare sequences of OpenChatML 0.1 (R15).
+    """
+
+    role: str | None
     content: tuple[ContentBlock, ...]
     cache: bool = False
     attributes: Attributes = NO_ATTRIBUTES

@@ -15,7 +15,7 @@ from headish.bookmarks import lock_bookmarks, move_bookmark
 from headish.content import Content
 from headish.dialects import Connection
 from headish.drafts import Continues, Draft, NewTurn, make_document_draft, make_draft
-from headish.errors import InvalidArgument, TooLarge
+from headish.errors import InvalidArgument, InvalidRole, TooLarge
 from headish.grammar import Headish, parse_headish
 from headish.heads import find_head
 from headish.mediatypes import guess_media_type
@@ -193,6 +193,8 @@ class WritingSpace(OpenSpace):
 def _as_item(message: Message | Mapping[str, Any]) -> NewTurn:
     """A message of ``record``: role, content, and where given cache and attributes."""
     if isinstance(message, Message):
+        if message.role is None:
+            raise InvalidRole(None)
         return NewTurn(message.content, message.role, cache=message.cache, attributes=message.attributes)
     allowed = ("role", "content", "cache", "attributes")
     unknown = sorted(set(message) - set(allowed)) if isinstance(message, Mapping) else []

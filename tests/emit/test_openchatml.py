@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from headish import ContextWindow, Message, emit
 from headish.blocks import Text
 from headish.errors import InvalidArgument, Unrepresentable
 from headish.model import Attributes
-from headish.transcripts.flatten import flatten
-from headish.transcripts.frames import DROPPABLE
-from headish.transcripts.headers import is_header_value
+from headish.transcripts import parse
+from headish.transcripts.flatten import DROPPABLE, flatten
+from headish.transcripts.forms import is_header_value
+from headish.transcripts.transcript import stop_of, usual_stop
 from support.emitted import windows
 from support.openchatml import read_openchatml
 
@@ -59,11 +61,20 @@ def test_any_window_is_a_transcript_that_reads_or_is_refused(window: ContextWind
         assert error.code in ("E-EMIT-UNREPRESENTABLE", "E-EMIT-HEADER-VALUE")
         assert error.drop not in drop
         return
-    frames = list(flatten(window, drop))
-    if frames and frames[-1].stop == "none":
+    flat = tuple(replace(message, turn=None, cache=False) for message in flatten(window, drop))
+    assert parse(text, partial=True).messages == tuple(_plain(message) for message in flat)
+    if flat and stop_of(flat[-1]) == "none":
         text += "<|end|>\n"
     assert text.encode()
-    assert len(read_openchatml(text)) == len(frames)
+    assert len(read_openchatml(text)) == len(flat)
+
+
+def _plain(message: Message) -> Message:
+    """A message as a reader gives it: the usual stop is not said."""
+    attributes = message.attributes
+    if attributes.stop == usual_stop(message):
+        attributes = replace(attributes, stop=None)
+    return replace(message, attributes=replace(attributes, tight=False))
 
 
 @given(window=windows(), drop=st.just(set(DROPPABLE)))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+TRANSCRIPTS = SHARED / "fixtures" / "transcripts"
 OASST = SHARED / "data" / "oasst_trees.jsonl"
 needs_shared = pytest.mark.skipif(
     not SHARED.is_dir(),

@@ -1,12 +1,85 @@
-"""Transcripts: threads as text in outside formats. ``encode`` writes one; each format is a codec in ``CODECS``."""
+"""Transcripts: conversations as text in outside formats, read and written through one neutral model.
+
+::
+
+    text ──parse──▶ Transcript ──emit──▶ text          to_json, from_json: the model as JSON
+    window ──encode──▶ text                             a window's messages are flattened on the way
+
+Nothing is lost in silence: what a format can carry comes back as it was, what it cannot carry is refused by name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import Any
 
-from headish.errors import UnknownFormat
+from headish.errors import InvalidArgument, UnknownFormat
 from headish.model import ContextWindow
-from headish.transcripts.openchatml import encode_openchatml
+from headish.transcripts.chatml_parser import ChatMLParser
+from headish.transcripts.chatml_writer import write_chatml
+from headish.transcripts.detect import detect
+from headish.transcripts.drops import give_up
+from headish.transcripts.flatten import flatten
+from headish.transcripts.frame_parser import FrameParser
+from headish.transcripts.frame_writer import write_transcript
+from headish.transcripts.jsonform import from_json, to_json
+from headish.transcripts.parser import Parser
+from headish.transcripts.rwkv_parser import RWKVParser
+from headish.transcripts.rwkv_writer import write_rwkv
+from headish.transcripts.transcript import Transcript
+
+__all__ = ["FORMATS", "Transcript", "detect", "emit", "encode", "from_json", "parse", "to_json"]
+
+FORMATS = ("v0.1", "2.0", "2.2", "harmony", "rwkv")
+_ALIASES = {"openchatml": "2.2"}
+
+
+def parse(
+    data: str | bytes,
+    format: str | None = None,
+    *,
+    partial: bool = False,
+    strict: bool = True,
+    start_role: str | None = None,
+    bos: str = "[BOS]",
+    eos: str = "[EOS]",
+) -> Transcript:
+    """A transcript from its text; without a ``format`` it is detected (never ``harmony``).
+
+    ``partial`` takes a text that ends early: its last message has ``stop`` ``none``, or the rest is ``tail``.
+    ``strict=False`` keeps a body that breaks its constraint, and an answer without a channel where the header wants
+    one. ``start_role``: the text begins inside that role's header, as a completion does. ``bos`` and ``eos`` are
+    OpenChatML 0.1's spellings of the base model's tokens. A header's version picks the grammar of a 2.x file.
+    Time is linear in the length of the text.
+    Raises: InvalidTranscript with a ``code``, line and column; UnknownFormat.
+    """
+    if format is None:
+        format = "2.2" if start_role is not None else detect(data)
+    parser = open_parser(format, strict=strict, start_role=start_role, bos=bos, eos=eos)
+    parser.feed(data)
+    parser.end_input()
+    return parser.finish(partial=partial)
+
+
+def emit(
+    transcript: Transcript,
+    format: str,
+    *,
+    drop: Collection[str] = (),
+    bos: str = "[BOS]",
+    eos: str = "[EOS]",
+) -> str:
+    """The text of a transcript, faithfully: what comes back from ``parse`` is the same transcript.
+
+    ``drop`` gives things up by name (``header``, ``call_id``, ``intent``, …).
+    Raises: Unrepresentable (E-EMIT-UNREPRESENTABLE) with the word for ``drop`` where there is one; HeaderValue
+    (E-EMIT-HEADER-VALUE); UnknownFormat; InvalidArgument for an unknown ``drop``.
+    """
+    name = _known(format)
+    given = give_up(transcript, drop) if drop else transcript
+    if name == "v0.1":
+        return write_chatml(given, bos=bos, eos=eos)
+    return write_rwkv(given) if name == "rwkv" else write_transcript(given, name)
 
 
 def encode(window: ContextWindow, format: str = "2.2", *, drop: Collection[str] = ()) -> str:
@@ -16,10 +89,37 @@ def encode(window: ContextWindow, format: str = "2.2", *, drop: Collection[str] 
     as they were.
     Raises: UnknownFormat; Unrepresentable and HeaderValue for what the format cannot carry.
     """
-    codec = CODECS.get(format)
-    if codec is None:
+    if _ALIASES.get(format, format) != "2.2":
         raise UnknownFormat(format, tuple(sorted(CODECS)))
-    return codec(window, drop=drop)
+    messages = tuple(flatten(window, drop))
+    return write_transcript(Transcript(messages=messages, header={"version": "2.2"}), "2.2")
 
 
-CODECS: dict[str, Callable[..., str]] = {"2.2": encode_openchatml, "openchatml": encode_openchatml}
+def open_parser(
+    format: str,
+    *,
+    strict: bool = True,
+    start_role: str | None = None,
+    bos: str = "[BOS]",
+    eos: str = "[EOS]",
+) -> Parser:
+    """The incremental parser of a format. Raises: UnknownFormat, InvalidArgument."""
+    name = _known(format)
+    if start_role is not None and (not isinstance(start_role, str) or not start_role):
+        raise InvalidArgument(f"start_role is the name of a role, not {start_role!r}")
+    if name == "v0.1":
+        return ChatMLParser(bos=bos, eos=eos, start_role=start_role)
+    return (
+        RWKVParser(start_role=start_role) if name == "rwkv" else FrameParser(name, strict=strict, start_role=start_role)
+    )
+
+
+def _known(format: str) -> str:
+    name = _ALIASES.get(format, format)
+    if name not in FORMATS:
+        raise UnknownFormat(format, (*FORMATS, *_ALIASES))
+    return name
+
+
+CODECS: dict[str, Callable[..., Any]] = {"2.2": encode, "openchatml": encode}
+"""The formats that a window is encoded in."""

@@ -1,237 +1,182 @@
-"""A content block as a frame of a 2.x transcript: attributes, channel, body and stop.
+"""A frame of OpenChatML 2.x as a message, and back: which kind of block a header and its channel make of a body.
 
-Who may see a text is decided for each block, so reasoning never stands in one frame with the answer. What a frame
-cannot carry is refused with the word that gives it up; nothing is left out unasked.
+=================================  =========================================
+header                             content
+=================================  =========================================
+assistant, ``to`` a tool           one call; its arguments are the body
+tool                               one result
+assistant on ``analysis``          one thinking block
+any other                          texts
+=================================  =========================================
+
+A frame carries just that, so writing refuses every other message; nothing is flattened unasked (flatten.py).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from collections.abc import Sequence
+from itertools import pairwise
 
-from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
-from headish import strictjson
-from headish.blocks import (
-    ContentBlock,
-    Document,
-    Mark,
-    Other,
-    ProviderBlock,
-    Text,
-    Thinking,
-    ToolResult,
-    Tools,
-    ToolUse,
-)
-from headish.errors import Unrepresentable
-from headish.media import NotDecodable, decode_text, is_text
+from headish.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
+from headish.errors import HeaderValue, Unrepresentable
 from headish.model import Message
-
-TARGET = "OpenChatML 2.2"
-DROPPABLE = ("document", "is_error", "mark", "provider", "signature", "status", "tools", "unknown")
-"""What can be given up by name."""
-KINDS = ("reflect", "introspect", "reason")
-_MARKERS = tuple(f"<|{edge}_{kind}|>" for kind in KINDS for edge in ("start", "end"))
-_BUILT_IN = ("python", "browser")
-_PEOPLE = ("user", "assistant", "system", "developer", "all")
-
-
-class Frame(Struct, frozen=True, kw_only=True):
-    """One frame of a transcript; ``body`` is its text in pieces, not yet escaped; a literal piece keeps its form."""
-
-    role: str
-    body: tuple[Text, ...]
-    attributes: Mapping[str, str | None] = {}
-    extra: Mapping[str, str] = {}
-    channel: str | None = None
-    constrain: str | None = None
-    stop: str = "end"
-    turn: str | None = None
+from headish.transcripts.forms import PEOPLE, ROLES, TERMINATORS, Form, is_tool_role
+from headish.transcripts.headers import Header
+from headish.transcripts.jsontext import is_object, read_json, says_more
+from headish.transcripts.transcript import (
+    KINDS,
+    MARKERS,
+    arguments_of,
+    make_call,
+    make_message,
+    plain_text,
+    stop_of,
+)
 
 
-class Step(Struct, frozen=True):
-    """What a block's frame depends on beside the block."""
-
-    message: Message
-    drop: Collection[str]
-    before_call: bool
-    call_names: Mapping[str, str]
+def is_call(header: Header) -> bool:
+    """Whether a frame is a call: its recipient is a tool. The terminator does not decide."""
+    return header.role == "assistant" and header.to is not None and header.to not in PEOPLE
 
 
-def _write_text(block: Text, step: Step) -> Frame:
-    return _text_frame(block, step)
+def read_message(header: Header, pieces: Sequence[Text], stop: str) -> Message:
+    """The message of a frame; ``pieces`` are its text in normal form."""
+    said = {
+        "speaker": header.name, "channel": header.channel, "recipient": header.to, "call_id": header.call_id,
+        "intent": header.intent, "content_type": header.content_type, "constrain": header.constrain,
+        "extra": dict(header.extra), "stop": stop,
+    }  # fmt: skip
+    content: list[ContentBlock] = list(pieces)
+    if is_call(header):
+        assert header.to is not None
+        said |= {"recipient": None, "call_id": None}
+        content = [make_call(header.to, plain_text(tuple(pieces)), id=header.call_id)]
+    elif header.role == "tool":
+        said |= {"speaker": None, "call_id": None}
+        failed = True if says_error(plain_text(tuple(pieces))) else None
+        content = [ToolResult(header.call_id, header.name, tuple(pieces), failed)]
+    elif header.role == "assistant" and header.channel == "analysis":
+        content = [read_thinking(plain_text(tuple(pieces)))]
+    return make_message(header.role, content, **said)
 
 
-def _text_frame(text: Text, step: Step) -> Frame:
-    role, given = step.message.role, step.message.attributes
-    if role == "tool":
-        raise _refused(step, "text of a tool that is no tool result")
-    channel, intent = given.channel, given.intent
-    if role == "assistant":
-        if channel == "analysis" or (given.recipient is not None and given.recipient not in _PEOPLE):
-            raise _refused(step, "plain text where a reader expects reasoning or a call")
-        preamble = step.before_call and channel is None
-        channel = channel or ("commentary" if preamble else "final")
-        intent = intent or ("preamble" if preamble else None)
-    attributes = {"to": given.recipient, "call_id": given.call_id, "name": given.speaker, "intent": intent}
-    return _frame(step, text, {**attributes, "content_type": given.content_type}, channel, given.constrain)
+def read_thinking(body: str) -> Thinking:
+    """Reasoning: of a kind where it begins with that start marker and holds no other marker."""
+    for kind in KINDS:
+        marker = f"<|start_{kind}|>"
+        if body.startswith(marker):
+            text = body[len(marker) :]
+            return Thinking(body) if any(other in text for other in MARKERS) else Thinking(text, kind)
+    return Thinking(body)
 
 
-def _write_thinking(block: Thinking, step: Step) -> Frame:
-    if step.message.role != "assistant":
-        raise _refused(step, f"reasoning of role {step.message.role}")
-    if (block.signature is not None or block.provider is not None) and "signature" not in step.drop:
-        raise _refused(step, "the signature of a provider's reasoning", "signature")
-    given = step.message.attributes
-    attributes = {"name": given.speaker, "intent": given.intent, "content_type": given.content_type}
-    return _frame(step, _thinking_body(block, step), attributes, "analysis", given.constrain)
-
-
-def _thinking_body(block: Thinking, step: Step) -> str:
-    """The text behind its start marker; what a reader would take for another kind is refused."""
-    if block.kind is None:
-        if any(block.text.startswith(f"<|start_{kind}|>") for kind in KINDS):
-            raise _refused(step, "reasoning whose text begins with a marker")
-        return block.text
-    if block.kind not in KINDS:
-        raise _refused(step, f"reasoning of kind {block.kind!r}")
-    if any(marker in block.text for marker in _MARKERS):
-        raise _refused(step, f"reasoning of kind {block.kind!r} that holds other markers")
-    return f"<|start_{block.kind}|>{block.text}"
-
-
-def _write_call(block: ToolUse, step: Step) -> Frame:
-    if step.message.role != "assistant":
-        raise _refused(step, f"a tool call of role {step.message.role}")
-    arguments = arguments_of(block)
-    given = step.message.attributes
-    attributes = {"to": qualified(block.name), "call_id": block.id, "name": given.speaker, "intent": given.intent}
-    constrain = "json" if _is_object(arguments) else None
-    channel = given.channel if given.channel is not None else "commentary"
-    return _frame(step, arguments, attributes, channel, given.constrain or constrain, stop="call")
-
-
-def _write_result(block: ToolResult, step: Step) -> Frame:
-    if step.message.role not in ("user", "tool"):
-        raise _refused(step, f"a tool result of role {step.message.role}")
-    body = "\n".join(text for part in block.content if (text := _result_text(part, step)) is not None)
-    if block.is_error and not _says_error(body) and "is_error" not in step.drop:
-        raise _refused(step, "an error flag that the result itself does not show", "is_error")
-    if block.status is not None and "status" not in step.drop:
-        raise _refused(step, f"the status {block.status!r} of a result", "status")
-    name = block.name or step.call_names.get(block.tool_use_id or "")
-    given = step.message.attributes
-    attributes = {
-        "name": None if name is None else qualified(name),
-        "call_id": block.tool_use_id,
-        "to": given.recipient or "assistant",
-        "intent": given.intent,
-        "content_type": given.content_type,
-    }
-    return _frame(step, body, attributes, given.channel or "commentary", given.constrain, role="tool")
-
-
-def _result_text(part: ContentBlock, step: Step) -> str | None:
-    if isinstance(part, Text):
-        return part.text
-    if isinstance(part, Document):
-        return _document_text(part, step)
-    if "unknown" in step.drop:
-        return None
-    raise _refused(step, "a tool result that holds more than text", "unknown")
-
-
-def _write_document(block: Document, step: Step) -> Frame | None:
-    text = _document_text(block, step)
-    return None if text is None else _text_frame(Text(text), step)
-
-
-def _document_text(block: Document, step: Step) -> str | None:
-    if is_text(block):
-        try:
-            return decode_text(block)
-        except NotDecodable as error:
-            raise _refused(step, str(error)) from None
-    if "document" in step.drop:
-        return None
-    raise _refused(step, f"a document of type {block.source.media_type}", "document")
-
-
-def _dropped(word: str, what: str) -> Callable[[Any, Step], None]:
-    def write(block: Any, step: Step) -> None:
-        if word not in step.drop:
-            detail = block.type if isinstance(block, Other) else ""
-            raise _refused(step, f"{what} {detail}".strip(), word)
-
-    return write
-
-
-def _frame(
-    step: Step,
-    body: str | Text,
-    attributes: Mapping[str, str | None],
-    channel: str | None,
-    constrain: str | None,
-    *,
-    role: str | None = None,
-    stop: str = "end",
-) -> Frame:
-    message = step.message
-    return Frame(
-        role=role or message.role,
-        body=(Text(body) if isinstance(body, str) else body,),
-        attributes=attributes,
-        extra=message.attributes.extra,
-        channel=channel,
-        constrain=constrain,
-        stop=stop,
-        turn=message.turn,
-    )
-
-
-def qualified(name: str) -> str:
-    """A tool's name as 2.x writes it: ``functions.`` before it, unless it is there or the tool is built in."""
-    if name.startswith(("functions.", "browser.")) or name in _BUILT_IN:
-        return name
-    return f"functions.{name}"
-
-
-def arguments_of(call: ToolUse) -> str:
-    """The exact text of a call's arguments."""
-    if call.raw is not None:
-        return call.raw
-    return "" if call.input is UNSET else strictjson.encode(call.input).decode()
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
+def says_error(body: str) -> bool:
+    """Whether the body of a reply is the envelope of 2.2 §8.2 with ``ok`` false."""
+    if '"ok"' not in body or not is_object(body):
         return False
-
-
-def _says_error(body: str) -> bool:
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return False
+    value = read_json(body)
     return isinstance(value, dict) and value.get("ok") is False
 
 
-def _refused(step: Step, what: str, drop: str | None = None) -> Unrepresentable:
-    return Unrepresentable(TARGET, what, turn=step.message.turn, drop=drop)
+def write_message(message: Message, form: Form) -> tuple[Header, tuple[Text, ...], str]:
+    """The header, the texts and the stop of a message, as this form says them.
+
+    Raises: Unrepresentable for a message that is no single frame; HeaderValue for a tool named like a role.
+    """
+    given, content = message.attributes, message.content
+    header = Header(
+        role=_role(message, form), name=given.speaker, to=given.recipient, call_id=given.call_id, intent=given.intent,
+        content_type=given.content_type, channel=given.channel, constrain=given.constrain, extra=given.extra,
+    )  # fmt: skip
+    stop = stop_of(message)
+    if stop not in TERMINATORS:
+        raise _refused(message, form, f"the stop {stop!r}")
+    if all(isinstance(block, Text) for block in content):
+        _check_texts(message, header, form)
+        return header, tuple(block for block in content if isinstance(block, Text)), stop
+    if len(content) != 1:
+        raise _refused(message, form, "a message of several blocks")
+    [block] = content
+    if isinstance(block, ToolUse):
+        return _write_call(block, message, header, form), (Text(arguments_of(block)),), stop
+    if isinstance(block, ToolResult):
+        return _write_result(block, message, header, form), _result_texts(block, message, form), stop
+    if isinstance(block, Thinking):
+        return header, (Text(_thinking_body(block, message, header, form)),), stop
+    raise _refused(message, form, f"a block of type {type(block).__struct_config__.tag or 'unknown'!r}")
 
 
-WRITERS: dict[type, Callable[[Any, Step], Frame | None]] = {
-    Text: _write_text,
-    Thinking: _write_thinking,
-    ToolUse: _write_call,
-    ToolResult: _write_result,
-    Document: _write_document,
-    ProviderBlock: _dropped("provider", "a provider's own block"),
-    Mark: _dropped("mark", "a control token kept from another format"),
-    Tools: _dropped("tools", "a list of tool definitions"),
-    Other: _dropped("unknown", "a block of the unknown kind"),
-}
+def _role(message: Message, form: Form) -> str:
+    if message.role not in ROLES:
+        raise _refused(message, form, f"the role {message.role!r}")
+    return message.role
+
+
+def _check_texts(message: Message, header: Header, form: Form) -> None:
+    if header.role == "tool":
+        raise _refused(message, form, "text of a tool that is no tool result")
+    if header.role == "assistant" and header.channel == "analysis":
+        raise _refused(message, form, "plain text where a reader expects reasoning")
+    if is_call(header):
+        raise _refused(message, form, "plain text where a reader expects a call")
+    texts = [block for block in message.content if isinstance(block, Text)]
+    beside = any(not (one.literal or other.literal) for one, other in pairwise(texts))
+    if beside or any(not block.text for block in texts):
+        raise _refused(message, form, "an empty text, or two that stand side by side")
+
+
+def _write_call(block: ToolUse, message: Message, header: Header, form: Form) -> Header:
+    if header.role != "assistant" or header.to is not None or header.call_id is not None:
+        raise _refused(message, form, "a tool call of another role, or one with a recipient beside its own")
+    if block.name in PEOPLE:
+        raise HeaderValue(form.title, f"a tool named {block.name!r}", turn=message.turn)
+    if says_more(block):
+        raise _refused(message, form, "a call whose JSON has further keys")
+    return replace(header, to=block.name, call_id=block.id)
+
+
+def _write_result(block: ToolResult, message: Message, header: Header, form: Form) -> Header:
+    if header.role != "tool" or header.name is not None or header.call_id is not None:
+        raise _refused(message, form, "a tool result of another role, or one with a name beside its own")
+    if block.status is not None:
+        raise _refused(message, form, f"the status {block.status!r} of a tool result", "status")
+    if says_more(block):
+        raise _refused(message, form, "a result whose JSON has further keys")
+    if block.is_error and not says_error(plain_text(block.content)):
+        raise _refused(message, form, "an error flag that the result itself does not show", "is_error")
+    header = replace(header, name=block.name, call_id=block.tool_use_id)
+    if not form.replies_by_role or block.name is None:
+        if form.has_header or block.name is not None:
+            return header
+        raise _refused(message, form, "a tool reply without the tool's name")
+    role, colon, _ = block.name.partition(":")
+    if block.name in ROLES or (colon and role in ROLES and role != "tool"):
+        raise HeaderValue(form.title, f"a tool named {block.name!r}", turn=message.turn)
+    if not is_tool_role(block.name) and header.to is None:
+        raise _refused(message, form, "a reply of a tool outside functions, without a recipient")
+    return header
+
+
+def _result_texts(block: ToolResult, message: Message, form: Form) -> tuple[Text, ...]:
+    texts = tuple(part for part in block.content if isinstance(part, Text))
+    if len(texts) < len(block.content):
+        raise _refused(message, form, "a tool result that holds more than text")
+    return texts
+
+
+def _thinking_body(block: Thinking, message: Message, header: Header, form: Form) -> str:
+    """The text behind its start marker; what a reader would take for another kind is refused."""
+    if header.role != "assistant" or header.channel != "analysis" or is_call(header):
+        raise _refused(message, form, "reasoning outside the assistant's analysis")
+    if block.signature is not None or block.provider is not None:
+        raise _refused(message, form, "the signature of a provider's reasoning", "signature")
+    body = block.text if block.kind is None else f"<|start_{block.kind}|>{block.text}"
+    if read_thinking(body) != Thinking(block.text, block.kind):
+        raise _refused(message, form, "reasoning whose markers a reader would take for another kind")
+    return body
+
+
+def _refused(message: Message, form: Form, what: str, drop: str | None = None) -> Unrepresentable:
+    return Unrepresentable(form.title, what, turn=message.turn, drop=drop)

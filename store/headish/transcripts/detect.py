@@ -1,0 +1,50 @@
+"""Which format a text is written in, told by its beginning. Harmony is never guessed: only the caller knows the wire.
+
+The first rule that matches wins; blanks and a byte order mark at the start do not count.
+"""
+
+from __future__ import annotations
+
+import re
+
+from headish.errors import InvalidTranscript
+from headish.transcripts.source import BLANKS
+from headish.transcripts.tokens import BODY_TOKEN
+
+_RWKV = ("<<SYS>>", "<<USER>>", "<<ASSISTANT>>", "<<TOOL_CALL", "<<TOOL_RESULT")
+_FRAME_LINE = re.compile(r"^<\|start\|>", re.MULTILINE)
+_VERSION_LINE = re.compile(r"""^(?:version|"version"|'version')[ \t]*:""", re.MULTILINE)
+
+
+def detect(data: str | bytes) -> str:
+    """The format of a text: ``2.2`` (any 2.x file), ``v0.1`` or ``rwkv``.
+
+    Raises: InvalidTranscript (E-PARSE-DETECT where none is recognised, E-PARSE-ENCODING).
+    """
+    text = decode(data).removeprefix("\ufeff").lstrip(BLANKS)
+    if text.startswith("<|start|>"):
+        return "2.2"
+    if text.startswith(("[BOS]", "<|im_start|>")):
+        return "v0.1"
+    if text.startswith(_RWKV):
+        return "rwkv"
+    frame = _FRAME_LINE.search(text)
+    if frame is not None or _VERSION_LINE.search(text):
+        return "2.2"
+    if BODY_TOKEN.search(text) or "<|im_start|>" in text or "<|im_end|>" in text:
+        return "v0.1"
+    raise InvalidTranscript("E-PARSE-DETECT", None, "no format is recognised; name it", 1, 1)
+
+
+def decode(data: str | bytes) -> str:
+    """The text of some bytes. Raises: InvalidTranscript (E-PARSE-ENCODING)."""
+    try:
+        if isinstance(data, str):
+            data.encode()
+            return data
+        return data.decode()
+    except UnicodeError as error:
+        at = getattr(error, "start", 0)
+        before = data[:at] if isinstance(data, str) else data[:at].decode(errors="replace")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        raise InvalidTranscript("E-PARSE-ENCODING", None, "this is not UTF-8", line, column) from None

@@ -1,0 +1,103 @@
+"""What all parsers of transcripts share: chunks in, messages and events out, an end.
+
+Reading a whole text loops over the incremental parser, so there is one parser for each family of formats.
+"""
+
+from __future__ import annotations
+
+import codecs
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from headish.model import Message
+from headish.transcripts.headers import Header
+from headish.transcripts.source import Source
+from headish.transcripts.transcript import Transcript
+
+
+class Opened(NamedTuple):
+    """A message begins; what its header says decides who may see it."""
+
+    number: int
+    header: Header
+
+
+class Piece(NamedTuple):
+    """Text of the message that is open, as it came."""
+
+    text: str
+
+
+class Closed(NamedTuple):
+    """A message is complete."""
+
+    number: int
+    message: Message
+
+
+ParserEvent = Opened | Piece | Closed
+
+
+class Parser(ABC):
+    """An incremental parser: ``messages`` that are complete, and the ``events`` since they were taken last."""
+
+    def __init__(self, format: str) -> None:
+        self._source = Source(format)
+        self.messages: list[Message] = []
+        self.events: list[ParserEvent] = []
+        self._decode = codecs.getincrementaldecoder("utf-8")().decode
+        self._is_first = True
+
+    def feed(self, chunk: str | bytes) -> None:
+        """More of the text. Raises: InvalidTranscript."""
+        text, broken = (chunk, None) if isinstance(chunk, str) else self._decode_bytes(chunk)
+        if self._is_first and text:
+            # A byte order mark at the very start is dropped; elsewhere it is text.
+            self._is_first, text = False, text.removeprefix("\ufeff")
+        surrogate = _first_surrogate(text)
+        self._source.add(text if surrogate is None else text[:surrogate])
+        while self._step():
+            pass
+        if surrogate is not None or broken is not None:
+            reason = broken or "a lone surrogate has no UTF-8"
+            raise self._source.error("E-PARSE-ENCODING", reason, len(self._source.text))
+
+    def take_events(self) -> list[ParserEvent]:
+        """What happened since the last time."""
+        events, self.events = self.events, []
+        return events
+
+    def end_input(self) -> None:
+        """No more bytes come: a character that was cut off is an error."""
+        try:
+            self._decode(b"", True)
+        except UnicodeDecodeError:
+            raise self._source.error(
+                "E-PARSE-ENCODING", "the text ends inside a character", len(self._source.text)
+            ) from None
+
+    @abstractmethod
+    def _step(self) -> bool:
+        """Read on by one token or so; False where more input is needed."""
+
+    @abstractmethod
+    def finish(self, *, partial: bool = False) -> Transcript:
+        """The transcript, when no more input comes."""
+
+    def _decode_bytes(self, chunk: bytes) -> tuple[str, str | None]:
+        """The text of a chunk, and what is wrong behind it."""
+        try:
+            return self._decode(chunk), None
+        except UnicodeDecodeError as error:
+            held = error.object[: error.start]
+            return held.decode(), f"this is not UTF-8 ({error.reason})"
+
+
+def _first_surrogate(text: str) -> int | None:
+    if text.isascii():
+        return None
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return None

@@ -1,0 +1,16 @@
+"""The tokens of OpenChatML 0.1 (its README at git 48037ee: the later flattened copy has lost everything in ``<…>``)."""
+
+from __future__ import annotations
+
+import re
+
+IM_START, IM_END = "<|im_start|>", "<|im_end|>"
+THOUGHTS = ("reflect", "introspect", "reason")
+FUNCTIONS = {"assistant": "function_call", "tool": "function_output", "system": "function_list"}
+"""The function block that each role has; in another role the token is a mark."""
+NAMES = (
+    "fim_prefix", "fim_suffix", "fim_middle", "file_separator", *THOUGHTS,
+    *(f"{edge}_{kind}" for kind in THOUGHTS for edge in ("start", "end")),
+    "function_list", "function_output", "function_call",
+)  # fmt: skip
+BODY_TOKEN = re.compile(rf"<\|({'|'.join(NAMES)})\|>")

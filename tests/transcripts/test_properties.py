@@ -1,0 +1,104 @@
+"""What holds for every text and every model, in every format."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headish.errors import HeadishError, InvalidTranscript, Unrepresentable
+from headish.transcripts import emit, from_json, parse, to_json
+from support.transcripts import FORMATS, cut, less_layout, models, outcome, texts_of
+
+each_format = pytest.mark.parametrize("format", FORMATS)
+
+
+@each_format
+class TestReading:
+    @given(data=st.data())
+    def test_any_chunking_gives_the_same_model_or_error(self, format: str, data: st.DataObject) -> None:
+        text = data.draw(texts_of(format))
+        chunks = data.draw(cut(text))
+        for partial in (False, True):
+            assert outcome(format, chunks, partial=partial) == outcome(format, [text], partial=partial)
+
+    @given(data=st.data())
+    def test_every_single_character_may_be_a_chunk(self, format: str, data: st.DataObject) -> None:
+        text = data.draw(texts_of(format))
+        assert outcome(format, list(text)) == outcome(format, [text])
+
+    @given(data=st.data())
+    def test_bytes_may_be_cut_inside_a_character(self, format: str, data: st.DataObject) -> None:
+        text = data.draw(texts_of(format)).encode()
+        assert outcome(format, [text[at : at + 1] for at in range(len(text))]) == outcome(format, [text])
+
+    @given(data=st.binary(max_size=200))
+    def test_arbitrary_bytes_raise_only_the_named_error(self, format: str, data: bytes) -> None:
+        for partial in (False, True):
+            try:
+                parse(data, format, partial=partial)
+            except InvalidTranscript as error:
+                assert error.code
+                assert min(error.line, error.column) >= 1
+
+    @given(data=st.data())
+    def test_a_start_role_is_the_same_as_its_header(self, format: str, data: st.DataObject) -> None:
+        rest = data.draw(texts_of(format))
+        head = {"v0.1": "<|im_start|>assistant", "rwkv": "<<ASSISTANT>>\n"}.get(format, "<|start|>assistant")
+        try:
+            read = parse(rest, format, start_role="assistant")
+        except HeadishError:
+            return
+        assert read == parse(head + rest, format)
+
+
+@each_format
+class TestWritingWhatWasRead:
+    @given(data=st.data())
+    def test_an_accepted_text_comes_back_as_the_same_model(self, format: str, data: st.DataObject) -> None:
+        text = data.draw(texts_of(format))
+        try:
+            read = parse(text, format, partial=data.draw(st.booleans()))
+        except InvalidTranscript:
+            return
+        try:
+            written = emit(read, format if read.header is None else _version(read.header["version"]))
+        except Unrepresentable as error:
+            # 2.0 writes a reply under its tool's name, which a reader takes for one only in these two cases (F14).
+            named = format == "2.0" and ("outside functions" in error.what or "a tool named" in error.what)
+            assert read.tail is not None or format == "harmony" or named, error
+            return
+        again = parse(written, format, partial=True)
+        assert _less_raw(again) == _less_raw(read)
+        assert emit(again, format if read.header is None else _version(read.header["version"])) == written
+
+    @given(data=st.data())
+    def test_the_model_as_json_is_the_same_model(self, format: str, data: st.DataObject) -> None:
+        try:
+            read = parse(data.draw(texts_of(format)), format, partial=True)
+        except InvalidTranscript:
+            return
+        assert from_json(to_json(read)) == read
+
+
+def _version(version: str) -> str:
+    return "2.0" if version in ("2", "2.0") or version.startswith("1") else "2.2"
+
+
+def _less_raw(transcript: object) -> object:
+    return to_json(transcript)  # type: ignore[arg-type]
+
+
+@each_format
+class TestWritingModels:
+    @given(data=st.data())
+    def test_a_model_that_is_written_comes_back_as_it_was(self, format: str, data: st.DataObject) -> None:
+        transcript = from_json(data.draw(models(format)))
+        try:
+            written = emit(transcript, format)
+        except Unrepresentable as error:
+            assert error.code in ("E-EMIT-UNREPRESENTABLE", "E-EMIT-HEADER-VALUE")
+            return
+        again = parse(written, format, partial=True, strict=False)
+        assert less_layout(again) == less_layout(transcript)
+        assert emit(again, format) == written

@@ -1,0 +1,108 @@
+"""The sample cases of ../shared/fixtures/transcripts, run from where they lie; its README says what each file means.
+
+They hold every worked example of the format documents in its true line structure, and Harmony's own test data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headish.errors import HeadishError
+from headish.transcripts import Transcript, detect, emit, from_json, parse, to_json
+from support.shared import TRANSCRIPTS, needs_shared
+
+pytestmark = needs_shared
+
+
+class Case:
+    """One case: its files, by suffix."""
+
+    def __init__(self, why: Path) -> None:
+        self.format, self.name = why.parent.name, f"{why.parent.name}/{why.stem}"
+        self._base = str(why).removesuffix(".why")
+
+    def read(self, suffix: str) -> bytes | None:
+        path = Path(self._base + suffix)
+        return path.read_bytes() if path.exists() else None
+
+    def json(self, suffix: str) -> Any:
+        found = self.read(suffix)
+        return None if found is None else json.loads(found)
+
+    @property
+    def text(self) -> bytes:
+        found = self.read(".txt")
+        assert found is not None
+        return found
+
+    def option(self, name: str, default: Any) -> Any:
+        return (self.json(".opts.json") or {}).get(name, default)
+
+    def parse(self) -> Transcript:
+        return parse(self.text, None if self.format == "auto" else self.format, **self.option("parse", {}))
+
+    @property
+    def target(self) -> str:
+        return str(self.option("format", detect(self.text) if self.format == "auto" else self.format))
+
+
+def cases(*suffixes: str, accepted: bool = False) -> pytest.MarkDecorator:
+    """The cases that have all these files; with ``accepted`` those whose text can be read."""
+    found = [Case(why) for why in sorted(TRANSCRIPTS.glob("*/*.why")) if why.parent.name != "convert"]
+    chosen = [case for case in found if all(case.read(suffix) is not None for suffix in suffixes)]
+    kept = [case for case in chosen if not accepted or "error" not in case.json(".json")]
+    # Where the folder is missing one case stands for all, and is skipped with the reason.
+    params = [pytest.param(case, id=case.name) for case in kept] or [pytest.param(None, id="none")]
+    return pytest.mark.parametrize("case", params)
+
+
+def outcome(work: Callable[[], Any]) -> Any:
+    """What comes of it: the value, or the error's code as the cases write it."""
+    try:
+        return work()
+    except HeadishError as error:
+        return {"error": error.code}
+
+
+@cases(".txt")
+def test_reading_gives_the_model_or_the_error(case: Case) -> None:
+    wanted = case.json(".json")
+    assert outcome(lambda: to_json(case.parse())) == wanted
+    if "error" not in wanted:
+        assert from_json(wanted) == case.parse()
+
+
+@cases(".txt", accepted=True)
+def test_writing_gives_the_text_back(case: Case) -> None:
+    refused = case.json(".out.json")
+    wanted = case.read(".out.txt") or case.text
+    written = outcome(lambda: emit(case.parse(), case.target).encode())
+    assert written == (wanted if refused is None else refused)
+
+
+@cases(".model.json")
+def test_a_model_is_written_or_refused(case: Case) -> None:
+    wanted = case.read(".out.txt")
+    written = outcome(lambda: emit(from_json(case.json(".model.json")), case.format).encode())
+    assert written == (case.json(".json") if wanted is None else wanted)
+
+
+@cases(".detect.json")
+def test_the_format_is_detected(case: Case) -> None:
+    assert detect(case.text) == case.json(".detect.json")
+
+
+@cases(".txt", ".harmony.txt")
+def test_harmony_carries_what_is_left_of_it(case: Case) -> None:
+    assert emit(case.parse(), "harmony", drop=case.option("drop", ())).encode() == case.read(".harmony.txt")
+
+
+@cases(".txt", ".harmony.json")
+def test_harmony_refuses_it(case: Case) -> None:
+    refused = outcome(lambda: emit(case.parse(), "harmony", drop=case.option("drop", ())))
+    assert refused == case.json(".harmony.json")
