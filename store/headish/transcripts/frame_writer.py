@@ -7,7 +7,6 @@ forms without escapes refuse a body that holds a token.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -22,7 +21,6 @@ from headish.transcripts.headers import Header, check_channel, check_value, writ
 from headish.transcripts.transcript import Transcript, stop_of
 from headish.transcripts.yamlheader import write_header
 
-_TRAILING = re.compile(r"<+\Z")
 _NINE = TOKEN["2.2"]
 
 
@@ -57,7 +55,9 @@ def write_frame(message: Message, form: Form) -> str:
 def escape(body: str) -> str:
     """A body of 2.2 in which no control token stands but our own."""
     doubled = _NINE.sub(lambda token: "<" + token.group(), body)
-    return _TRAILING.sub(lambda run: f"<|literal|>{run.group()}<|endliteral|>", doubled)
+    kept = doubled.rstrip("<")  # a pattern for the run at the end would look for it at each of its angles
+    run = doubled[len(kept) :]
+    return f"{kept}<|literal|>{run}<|endliteral|>" if run else doubled
 
 
 def _is_unfinished(transcript: Transcript) -> bool:
