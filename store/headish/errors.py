@@ -16,6 +16,7 @@
     │   ├── InvalidImport         a file to import that does not hold what its format says
     │   ├── InvalidTranscript     text that its format's grammar refuses (``code`` is E-PARSE-…, E-STREAM-TRUNCATED, …)
     │   └── UnknownFormat         no emitter or importer of that name
+    ├── HiddenMessage             a message that an end user may not see (E-PERM-VISIBILITY)
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
     ├── Unrepresentable           the outside format cannot carry this thread (``code`` is E-EMIT-…)
     │   ├── HeaderValue           a name, id or attribute that the format's headers cannot hold
@@ -142,6 +143,18 @@ class UnknownFormat(InputError):
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
         self.name, self.known = name, known
         super().__init__(f"unknown format {name!r}: known are {', '.join(known)}")
+
+
+class HiddenMessage(HeadishError):
+    """An end user may see nothing of this message; ``index`` is its place. A debugging view may opt in."""
+
+    code = "E-PERM-VISIBILITY"
+
+    def __init__(self, index: int, role: str | None) -> None:
+        self.index, self.role = index, role
+        super().__init__(
+            f"E-PERM-VISIBILITY: message {index} ({role}) is hidden from end users; show it with debug only"
+        )
 
 
 class BookmarkMoved(HeadishError):

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from headish.errors import HeadishError
-from headish.transcripts import Transcript, detect, emit, from_json, parse, to_json
+from headish.errors import HeadishError, HiddenMessage
+from headish.transcripts import Transcript, detect, emit, from_json, lint, parse, resample, show, to_json, visible
 from support.shared import TRANSCRIPTS, needs_shared
 
 pytestmark = needs_shared
@@ -106,3 +106,27 @@ def test_harmony_carries_what_is_left_of_it(case: Case) -> None:
 def test_harmony_refuses_it(case: Case) -> None:
     refused = outcome(lambda: emit(case.parse(), "harmony", drop=case.option("drop", ())))
     assert refused == case.json(".harmony.json")
+
+
+@cases(".txt", ".lint.json")
+def test_the_lint_codes_are_these(case: Case) -> None:
+    assert lint(case.parse(), case.target) == case.json(".lint.json")
+
+
+@cases(".txt", ".visible.json")
+def test_an_end_user_sees_this_and_no_more(case: Case) -> None:
+    transcript, wanted = case.parse(), case.json(".visible.json")
+    assert [list(each) for each in visible(transcript)] == wanted
+    for index, text in wanted:
+        assert show(transcript, index) == text
+    for index in set(range(len(transcript.messages))) - {index for index, _ in wanted}:
+        with pytest.raises(HiddenMessage) as error:
+            show(transcript, index)
+        assert error.value.code == "E-PERM-VISIBILITY"
+        assert show(transcript, index, debug=True) is not None
+
+
+@cases(".txt", ".resample.json")
+def test_the_next_sampling_sees_these_messages(case: Case) -> None:
+    for policy, wanted in case.json(".resample.json").items():
+        assert resample(case.parse(), policy) == wanted

@@ -13,25 +13,36 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from headish.errors import InvalidArgument, UnknownFormat
+from headish.errors import UnknownFormat
 from headish.model import ContextWindow
-from headish.transcripts.chatml_parser import ChatMLParser
-from headish.transcripts.chatml_writer import write_chatml
-from headish.transcripts.detect import detect
+from headish.transcripts.detection import detect
 from headish.transcripts.drops import give_up
 from headish.transcripts.flatten import flatten
-from headish.transcripts.frame_parser import FrameParser
+from headish.transcripts.formats import FORMATS, open_parser, write
 from headish.transcripts.frame_writer import write_transcript
 from headish.transcripts.jsonform import from_json, to_json
-from headish.transcripts.parser import Parser
-from headish.transcripts.rwkv_parser import RWKVParser
-from headish.transcripts.rwkv_writer import write_rwkv
+from headish.transcripts.lints import lint
+from headish.transcripts.stream import Event, Stream
 from headish.transcripts.transcript import Transcript
+from headish.transcripts.views import for_completion, resample, show, visible
 
-__all__ = ["FORMATS", "Transcript", "detect", "emit", "encode", "from_json", "parse", "to_json"]
-
-FORMATS = ("v0.1", "2.0", "2.2", "harmony", "rwkv")
-_ALIASES = {"openchatml": "2.2"}
+__all__ = [
+    "FORMATS",
+    "Event",
+    "Stream",
+    "Transcript",
+    "detect",
+    "emit",
+    "encode",
+    "for_completion",
+    "from_json",
+    "lint",
+    "parse",
+    "resample",
+    "show",
+    "to_json",
+    "visible",
+]
 
 
 def parse(
@@ -75,11 +86,7 @@ def emit(
     Raises: Unrepresentable (E-EMIT-UNREPRESENTABLE) with the word for ``drop`` where there is one; HeaderValue
     (E-EMIT-HEADER-VALUE); UnknownFormat; InvalidArgument for an unknown ``drop``.
     """
-    name = _known(format)
-    given = give_up(transcript, drop) if drop else transcript
-    if name == "v0.1":
-        return write_chatml(given, bos=bos, eos=eos)
-    return write_rwkv(given) if name == "rwkv" else write_transcript(given, name)
+    return write(give_up(transcript, drop) if drop else transcript, format, bos=bos, eos=eos)
 
 
 def encode(window: ContextWindow, format: str = "2.2", *, drop: Collection[str] = ()) -> str:
@@ -89,36 +96,10 @@ def encode(window: ContextWindow, format: str = "2.2", *, drop: Collection[str] 
     as they were.
     Raises: UnknownFormat; Unrepresentable and HeaderValue for what the format cannot carry.
     """
-    if _ALIASES.get(format, format) != "2.2":
+    if format not in CODECS:
         raise UnknownFormat(format, tuple(sorted(CODECS)))
     messages = tuple(flatten(window, drop))
     return write_transcript(Transcript(messages=messages, header={"version": "2.2"}), "2.2")
-
-
-def open_parser(
-    format: str,
-    *,
-    strict: bool = True,
-    start_role: str | None = None,
-    bos: str = "[BOS]",
-    eos: str = "[EOS]",
-) -> Parser:
-    """The incremental parser of a format. Raises: UnknownFormat, InvalidArgument."""
-    name = _known(format)
-    if start_role is not None and (not isinstance(start_role, str) or not start_role):
-        raise InvalidArgument(f"start_role is the name of a role, not {start_role!r}")
-    if name == "v0.1":
-        return ChatMLParser(bos=bos, eos=eos, start_role=start_role)
-    return (
-        RWKVParser(start_role=start_role) if name == "rwkv" else FrameParser(name, strict=strict, start_role=start_role)
-    )
-
-
-def _known(format: str) -> str:
-    name = _ALIASES.get(format, format)
-    if name not in FORMATS:
-        raise UnknownFormat(format, (*FORMATS, *_ALIASES))
-    return name
 
 
 CODECS: dict[str, Callable[..., Any]] = {"2.2": encode, "openchatml": encode}

@@ -1,0 +1,51 @@
+"""The formats by name: which parser reads one, which function writes it."""
+
+from __future__ import annotations
+
+from headish.errors import InvalidArgument, UnknownFormat
+from headish.transcripts.chatml_parser import ChatMLParser
+from headish.transcripts.chatml_writer import write_chatml
+from headish.transcripts.frame_parser import FrameParser
+from headish.transcripts.frame_writer import write_transcript
+from headish.transcripts.parser import Parser
+from headish.transcripts.rwkv_parser import RWKVParser
+from headish.transcripts.rwkv_writer import write_rwkv
+from headish.transcripts.transcript import Transcript
+
+FORMATS = ("v0.1", "2.0", "2.2", "harmony", "rwkv")
+_ALIASES = {"openchatml": "2.2"}
+
+
+def open_parser(
+    format: str,
+    *,
+    strict: bool = True,
+    start_role: str | None = None,
+    bos: str = "[BOS]",
+    eos: str = "[EOS]",
+) -> Parser:
+    """The incremental parser of a format. Raises: UnknownFormat, InvalidArgument."""
+    name = known_format(format)
+    if start_role is not None and (not isinstance(start_role, str) or not start_role):
+        raise InvalidArgument(f"start_role is the name of a role, not {start_role!r}")
+    if name == "v0.1":
+        return ChatMLParser(bos=bos, eos=eos, start_role=start_role)
+    return (
+        RWKVParser(start_role=start_role) if name == "rwkv" else FrameParser(name, strict=strict, start_role=start_role)
+    )
+
+
+def write(transcript: Transcript, format: str, *, bos: str = "[BOS]", eos: str = "[EOS]") -> str:
+    """The text of a transcript. Raises: Unrepresentable, HeaderValue, UnknownFormat."""
+    name = known_format(format)
+    if name == "v0.1":
+        return write_chatml(transcript, bos=bos, eos=eos)
+    return write_rwkv(transcript) if name == "rwkv" else write_transcript(transcript, name)
+
+
+def known_format(format: str) -> str:
+    """The name of a format, aliases resolved. Raises: UnknownFormat."""
+    name = _ALIASES.get(format, format)
+    if name not in FORMATS:
+        raise UnknownFormat(format, (*FORMATS, *_ALIASES))
+    return name

@@ -1,0 +1,145 @@
+"""Events for display while a transcript arrives: what an end user may see, as soon as it is sure.
+
+``response.delta`` carries visible text, never retracted and never part of a token or of hidden reasoning; the deltas of
+a message join to what ``visible`` says of it. ``response.done`` comes at every end of a message, hidden ones too.
+``response.reasoning_text.delta`` and ``.done`` carry analysis, only for who opts in. OpenChatML 0.1 shows a message
+when it is complete.
+
+Source: OpenChatML 2.2 §9, 2.0 §9.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from headish.transcripts.formats import open_parser
+from headish.transcripts.frames import is_call
+from headish.transcripts.parser import Closed, Opened, ParserEvent, Piece
+from headish.transcripts.transcript import KINDS, Transcript, stop_of
+from headish.transcripts.views import may_be_seen, visible_text
+
+_STARTS = {f"<|start_{kind}|>": f"<|end_{kind}|>" for kind in KINDS}
+_LONGEST = max(len(marker) for marker in (*_STARTS, *_STARTS.values()))
+
+
+class Event(Struct, frozen=True, omit_defaults=True):
+    """One event. ``message`` is the index of its message: events of two messages are never mixed."""
+
+    type: str
+    message: int
+    text: str | None = None
+    stop: str | None = None
+
+
+class Stream:
+    """A transcript that arrives in chunks. After ``finish``, ``rest`` holds the events that came only then."""
+
+    def __init__(self, format: str, *, reasoning: bool = False, **settings: Any) -> None:
+        self._parser = open_parser(format, **settings)
+        self._waits = format == "v0.1"
+        self._reasoning = reasoning
+        self._index = 0
+        self._shown: _Shown | None = None
+        self._kind = "response.delta"
+        self.rest: list[Event] = []
+
+    def feed(self, chunk: bytes | str) -> list[Event]:
+        """More of the text, and what may be shown of it. Raises: InvalidTranscript."""
+        self._parser.feed(chunk)
+        return self._translate(self._parser.take_events())
+
+    def finish(self, *, partial: bool = False) -> Transcript:
+        """The whole transcript. Raises: InvalidTranscript (E-STREAM-TRUNCATED) unless ``partial``."""
+        self._parser.end_input()
+        transcript = self._parser.finish(partial=partial)
+        self.rest = self._translate(self._parser.take_events())
+        return transcript
+
+    def _translate(self, happened: list[ParserEvent]) -> list[Event]:
+        events: list[Event] = []
+        for each in happened:
+            if isinstance(each, Opened):
+                self._open(each)
+            elif isinstance(each, Piece):
+                self._delta(events, self._shown.add(each.text) if self._shown else "")
+            else:
+                self._close(events, each)
+        return events
+
+    def _open(self, opened: Opened) -> None:
+        header, self._index = opened.header, opened.number
+        calls = is_call(header)
+        thinks = header.role == "assistant" and header.channel == "analysis" and not calls
+        self._shown = None
+        if self._waits:
+            return
+        if thinks and self._reasoning:
+            self._shown, self._kind = _Shown(cuts=False), "response.reasoning_text.delta"
+        elif not calls and may_be_seen(header.role, header.channel, header.intent):
+            self._shown, self._kind = _Shown(cuts=header.role == "assistant"), "response.delta"
+
+    def _close(self, events: list[Event], closed: Closed) -> None:
+        if self._waits:
+            self._kind = "response.delta"
+            self._delta(events, visible_text(closed.message))
+        elif self._shown is not None:
+            self._delta(events, self._shown.end())
+        if self._shown is not None and self._kind != "response.delta":
+            events.append(Event("response.reasoning_text.done", closed.number))
+        events.append(Event("response.done", closed.number, stop=stop_of(closed.message)))
+        self._shown = None
+
+    def _delta(self, events: list[Event], text: str) -> None:
+        if text:
+            events.append(Event(self._kind, self._index, text))
+
+
+class _Shown:
+    """The text of one message without hidden spans, given out as soon as it is sure."""
+
+    def __init__(self, *, cuts: bool) -> None:
+        self._cuts = cuts
+        self._held = ""
+        self._until: str | None = None
+
+    def add(self, text: str) -> str:
+        if not self._cuts:
+            return text
+        text = self._held + text
+        shown: list[str] = []
+        while True:
+            if self._until is None:
+                at, marker = _first_start(text)
+                if marker is None:
+                    at = _sure(text, tuple(_STARTS))
+                shown.append(text[:at])
+                text = text[at:]
+                if marker is None:
+                    break
+                self._until, text = _STARTS[marker], text[len(marker) :]
+            else:
+                before, found, behind = text.partition(self._until)
+                if not found:
+                    text = before[_sure(before, (self._until,)) :]
+                    break
+                self._until, text = None, behind
+        self._held = text
+        return "".join(shown)
+
+    def end(self) -> str:
+        held, self._held = self._held, ""
+        return held if self._until is None else ""
+
+
+def _first_start(text: str) -> tuple[int, str | None]:
+    found = [(at, marker) for marker in _STARTS if (at := text.find(marker)) >= 0]
+    return min(found) if found else (0, None)
+
+
+def _sure(text: str, markers: tuple[str, ...]) -> int:
+    """Up to where a text cannot be the beginning of a marker."""
+    first = max(0, len(text) - _LONGEST + 1)
+    held = (at for at in range(first, len(text)) if any(marker.startswith(text[at:]) for marker in markers))
+    return next(held, len(text))

@@ -1,0 +1,154 @@
+"""Who may see what: the text of a transcript that an end user may be shown, and the messages that are sampled from.
+
+One policy for all formats (OpenChatML 2.2 §4, §5, §11): the user's and the assistant's words on ``final``, and the
+assistant's commentary that is meant as a preamble. Never a system, developer or tool message, reasoning, or a call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from headish.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.errors import HiddenMessage, InvalidArgument
+from headish.model import Message
+from headish.transcripts.pairs import pair_replies
+from headish.transcripts.transcript import KINDS, Transcript, arguments_of, make_message, plain_text
+
+_SPAN = re.compile(r"<\|start_(reflect|introspect|reason)\|>(?:(?!<\|end_\1\|>).)*+(?:<\|end_\1\|>)?", re.DOTALL)
+POLICIES = ("ocm", "harmony")
+
+
+def may_be_seen(role: str | None, channel: str | None, intent: str | None) -> bool:
+    """Whether an end user may see the text of a message that is no call."""
+    if role == "assistant" and channel == "commentary":
+        return intent == "preamble"
+    return role in ("user", "assistant") and channel in (None, "final") and intent != "debug"
+
+
+def visible(transcript: Transcript) -> list[tuple[int, str]]:
+    """``(index, text)`` of each message that an end user may see, in order; empty texts are left out."""
+    seen = [(index, visible_text(message)) for index, message in enumerate(transcript.messages)]
+    return [(index, text) for index, text in seen if text]
+
+
+def visible_text(message: Message) -> str:
+    """What an end user may see of a message; reasoning that slipped into an answer is cut out (2.2 §7)."""
+    given = message.attributes
+    is_call = len(message.content) == 1 and isinstance(message.content[0], ToolUse)
+    if is_call or not may_be_seen(message.role, given.channel, given.intent):
+        return ""
+    if message.role == "user":
+        return plain_text(message.content)
+    return cut_reasoning("".join(_unmarked(message.content)))
+
+
+def cut_reasoning(text: str) -> str:
+    """A text without what stands between a start marker and its end marker, or the end of the text."""
+    return _SPAN.sub("", text) if "<|start_" in text else text
+
+
+def show(transcript: Transcript, index: int, debug: bool = False) -> str:
+    """The text of one message for an end user; with ``debug`` of any, calls and results too.
+
+    Raises: HiddenMessage (E-PERM-VISIBILITY) where the user may see nothing of it; InvalidArgument for a wrong index.
+    """
+    if not 0 <= index < len(transcript.messages):
+        raise InvalidArgument(f"there is no message {index}: the transcript has {len(transcript.messages)}")
+    message = transcript.messages[index]
+    if debug:
+        return "\n".join(filter(None, (_debug_text(block) for block in message.content)))
+    text = visible_text(message)
+    if not text:
+        raise HiddenMessage(index, message.role)
+    return text
+
+
+def resample(transcript: Transcript, policy: str = "ocm") -> list[int]:
+    """The indexes of the messages that the next sampling should see: reasoning of finished turns is dropped.
+
+    ``ocm`` (2.2 §7, §12): in each turn that a later user message closes and that holds an answer, the analysis goes,
+    with its calls and their replies, but for all up to the turn's last unanswered call. ``harmony`` does what Harmony's
+    renderer does: where the last answer is on ``final``, the analysis before the first one goes.
+    """
+    if policy not in POLICIES:
+        raise InvalidArgument(f"unknown policy {policy!r}: use {' or '.join(POLICIES)}")
+    dropped = (
+        _dropped_by_harmony(transcript.messages) if policy == "harmony" else _dropped_by_turns(transcript.messages)
+    )
+    return [index for index in range(len(transcript.messages)) if index not in dropped]
+
+
+def for_completion(transcript: Transcript, policy: str = "ocm") -> Transcript:
+    """What the next sampling sees: the kept messages, all ended by ``end`` or ``call``, and an open answer."""
+    kept = [transcript.messages[index] for index in resample(transcript, policy)]
+    ended = tuple(
+        replace(message, attributes=replace(message.attributes, stop=None))
+        if message.attributes.stop == "return"
+        else message
+        for message in kept
+    )
+    return replace(transcript, messages=ended, pending=make_message("assistant", ()), eos=False)
+
+
+def _unmarked(blocks: Sequence[ContentBlock]) -> list[str]:
+    """The texts outside thoughts; behind a start mark without its end nothing is shown."""
+    hidden: str | None = None
+    texts: list[str] = []
+    for block in blocks:
+        if isinstance(block, Mark):
+            kind = block.token.strip("<|>")
+            if hidden is None and kind.removeprefix("start_") in KINDS and kind.startswith("start_"):
+                hidden = kind.removeprefix("start_")
+            elif kind == f"end_{hidden}":
+                hidden = None
+        elif isinstance(block, Text) and hidden is None:
+            texts.append(block.text)
+    return texts
+
+
+def _debug_text(block: ContentBlock) -> str:
+    if isinstance(block, ToolUse):
+        return f"{block.name} {arguments_of(block)}"
+    if isinstance(block, ToolResult):
+        return plain_text(block.content)
+    if isinstance(block, Text | Thinking):
+        return block.text
+    return block.raw if isinstance(block, Tools) else block.token if isinstance(block, Mark) else ""
+
+
+def _dropped_by_harmony(messages: Sequence[Message]) -> set[int]:
+    answers = [index for index, message in enumerate(messages) if message.role == "assistant"]
+    finals = [index for index in answers if messages[index].attributes.channel == "final"]
+    if not answers or not finals or finals[-1] != answers[-1]:
+        return set()
+    return {index for index in range(finals[0]) if messages[index].attributes.channel == "analysis"}
+
+
+def _dropped_by_turns(messages: Sequence[Message]) -> set[int]:
+    replies = pair_replies(messages)
+    answered = set(replies.values())
+    users = [index for index, message in enumerate(messages) if message.role == "user"]
+    starts = [0, *users] if users[:1] != [0] else users
+    dropped: set[int] = set()
+    for begin, end in pairwise(starts):
+        turn = range(begin, end)
+        if not any(_is_answer(messages[index]) for index in turn):
+            continue
+        open_calls = [index for index in turn if _call_of(messages[index]) is not None and index not in answered]
+        kept_to = open_calls[-1] if open_calls else begin - 1
+        dropped |= {index for index in turn if index > kept_to and messages[index].attributes.channel == "analysis"}
+    return dropped | {reply for reply, call in replies.items() if call in dropped}
+
+
+def _is_answer(message: Message) -> bool:
+    final = message.attributes.channel in (None, "final")
+    return message.role == "assistant" and final and _call_of(message) is None
+
+
+def _call_of(message: Message) -> ToolUse | None:
+    block = message.content[0] if len(message.content) == 1 else None
+    return block if isinstance(block, ToolUse) else None

@@ -1,0 +1,81 @@
+"""Events while a transcript arrives: visible text at once, hidden text never, whatever the chunks are."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headish.errors import InvalidTranscript
+from headish.transcripts import Event, Stream, Transcript, parse, visible
+from support.transcripts import FORMATS, cut, texts_of
+
+
+def run(format: str, chunks: list[str], **settings: bool) -> tuple[list[Event], Transcript]:
+    stream = Stream(format, **settings)
+    events = [event for chunk in chunks for event in stream.feed(chunk)]
+    transcript = stream.finish(partial=True)
+    return events + stream.rest, transcript
+
+
+def joined(events: list[Event], kind: str = "response.delta") -> list[tuple[int, str]]:
+    texts: defaultdict[int, str] = defaultdict(str)
+    for event in events:
+        if event.type == kind:
+            texts[event.message] += event.text or ""
+    return sorted(texts.items())
+
+
+class TestDeltas:
+    def test_text_is_shown_as_it_comes(self) -> None:
+        stream = Stream("2.2")
+        assert stream.feed("<|start|>assistant<|channel|>final<|mess") == []
+        assert stream.feed("age|>Li") == [Event("response.delta", 0, "Li")]
+        assert stream.feed("ma<") == [Event("response.delta", 0, "ma")]
+        assert stream.feed("|end|>") == [Event("response.done", 0, stop="end")]
+
+    def test_reasoning_that_slips_into_an_answer_is_not_shown(self) -> None:
+        text = "<|start|>assistant<|channel|>final<|message|>a<|start_reason|>secret<|end_reason|>b<|end|>"
+        for size in range(1, 12):
+            events, _ = run("2.2", [text[at : at + size] for at in range(0, len(text), size)])
+            assert joined(events) == [(0, "ab")]
+
+    def test_analysis_is_shown_to_who_opts_in(self) -> None:
+        text = "<|start|>assistant<|channel|>analysis<|message|>why<|end|>\n<|start|>assistant<|message|>so<|end|>"
+        hidden, _ = run("2.0", [text])
+        assert [event.type for event in hidden] == ["response.done", "response.delta", "response.done"]
+        opted, _ = run("2.0", [text], reasoning=True)
+        assert joined(opted, "response.reasoning_text.delta") == [(0, "why")]
+        assert [event.type for event in opted][:3] == [
+            "response.reasoning_text.delta", "response.reasoning_text.done", "response.done",
+        ]  # fmt: skip
+
+    def test_a_stream_that_ends_early_is_an_error_after_its_deltas(self) -> None:
+        stream = Stream("harmony", start_role="assistant")
+        assert [event.text for event in stream.feed("<|channel|>final<|message|>half")] == ["half"]
+        with pytest.raises(InvalidTranscript) as error:
+            stream.finish()
+        assert error.value.code == "E-STREAM-TRUNCATED"
+
+    def test_a_message_of_openchatml_0_1_shows_when_it_is_complete(self) -> None:
+        stream = Stream("v0.1")
+        assert stream.feed("<|im_start|>assistant\n<|start_reason|>x<|end_reason|>\nHi") == []
+        assert stream.feed("\n<|im_end|>") == [Event("response.delta", 0, "Hi"), Event("response.done", 0, stop="end")]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@given(data=st.data())
+def test_the_deltas_join_to_what_is_visible(format: str, data: st.DataObject) -> None:
+    text = data.draw(texts_of(format))
+    try:
+        whole = parse(text, format, partial=True)
+    except InvalidTranscript:
+        return
+    events, transcript = run(format, data.draw(cut(text)))
+    assert transcript == whole
+    assert joined(events) == visible(whole)
+    assert [event.message for event in events if event.type == "response.done"] == list(range(len(whole.messages)))
+    order = [event.message for event in events]
+    assert order == sorted(order), "no two messages are mixed"
