@@ -15,11 +15,14 @@
     │   ├── InvalidArgument       arguments that do not go together
     │   ├── InvalidImport         a file to import that does not hold what its format says
     │   ├── InvalidTranscript     text that its format's grammar refuses (``code`` is E-PARSE-…, E-STREAM-TRUNCATED, …)
+    │   ├── InvalidInterchange    API JSON that holds what a transcript does not carry (E-MAP-INPUT)
     │   └── UnknownFormat         no emitter or importer of that name
     ├── HiddenMessage             a message that an end user may not see (E-PERM-VISIBILITY)
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
     ├── Unrepresentable           the outside format cannot carry this thread (``code`` is E-EMIT-…)
     │   ├── HeaderValue           a name, id or attribute that the format's headers cannot hold
+    │   ├── Unmappable            API JSON that cannot carry this transcript (E-MAP-UNREPRESENTABLE)
+    │   ├── ConversionLoss        a conversion that would not come back (E-CONVERT-LOSS)
     │   └── Unsupported           a provider that cannot take this
     └── DatabaseError             the database is in the way: mend the place, not the call
         ├── UnknownDatabase       no database, or no such space in it, and none was to be created
@@ -137,6 +140,16 @@ class InvalidTranscript(InputError):
         super().__init__(f"{code}: this is no {what}: {reason} (line {line}, column {column})")
 
 
+class InvalidInterchange(InputError):
+    """API JSON that cannot be read as a transcript; ``path`` leads to what is in the way."""
+
+    code = "E-MAP-INPUT"
+
+    def __init__(self, target: str, reason: str, path: str = "$") -> None:
+        self.target, self.reason, self.path = target, reason, path
+        super().__init__(f"{self.code}: this {target} cannot be read: {reason} (at {path})")
+
+
 class UnknownFormat(InputError):
     """No emitter, provider or importer of that name; ``known`` are the names there are."""
 
@@ -182,6 +195,18 @@ class HeaderValue(Unrepresentable):
     """A value that would break out of the format's message header."""
 
     code = "E-EMIT-HEADER-VALUE"
+
+
+class Unmappable(Unrepresentable):
+    """API JSON that cannot carry this transcript so that it comes back."""
+
+    code = "E-MAP-UNREPRESENTABLE"
+
+
+class ConversionLoss(Unrepresentable):
+    """A conversion that would not come back; ``drop`` may give up what is in the way."""
+
+    code = "E-CONVERT-LOSS"
 
 
 class Unsupported(Unrepresentable):

@@ -13,7 +13,29 @@ from typing import Any
 import pytest
 
 from headish.errors import HeadishError, HiddenMessage
-from headish.transcripts import Transcript, detect, emit, from_json, lint, parse, resample, show, to_json, visible
+from headish.transcripts import (
+    Transcript,
+    convert,
+    detect,
+    emit,
+    from_anthropic,
+    from_chat,
+    from_interchange,
+    from_interchange20,
+    from_json,
+    from_responses,
+    lint,
+    parse,
+    resample,
+    show,
+    to_anthropic,
+    to_chat,
+    to_interchange,
+    to_interchange20,
+    to_json,
+    to_responses,
+    visible,
+)  # fmt: skip
 from support.shared import TRANSCRIPTS, needs_shared
 
 pytestmark = needs_shared
@@ -51,10 +73,13 @@ class Case:
         return str(self.option("format", detect(self.text) if self.format == "auto" else self.format))
 
 
+def all_cases() -> list[Case]:
+    return [Case(why) for why in sorted(TRANSCRIPTS.glob("*/*.why")) if why.parent.name != "convert"]
+
+
 def cases(*suffixes: str, accepted: bool = False) -> pytest.MarkDecorator:
     """The cases that have all these files; with ``accepted`` those whose text can be read."""
-    found = [Case(why) for why in sorted(TRANSCRIPTS.glob("*/*.why")) if why.parent.name != "convert"]
-    chosen = [case for case in found if all(case.read(suffix) is not None for suffix in suffixes)]
+    chosen = [case for case in all_cases() if all(case.read(suffix) is not None for suffix in suffixes)]
     kept = [case for case in chosen if not accepted or "error" not in case.json(".json")]
     # Where the folder is missing one case stands for all, and is skipped with the reason.
     params = [pytest.param(case, id=case.name) for case in kept] or [pytest.param(None, id="none")]
@@ -130,3 +155,53 @@ def test_an_end_user_sees_this_and_no_more(case: Case) -> None:
 def test_the_next_sampling_sees_these_messages(case: Case) -> None:
     for policy, wanted in case.json(".resample.json").items():
         assert resample(case.parse(), policy) == wanted
+
+
+APIS = {
+    "interchange": (to_interchange, from_interchange), "chat": (to_chat, from_chat),
+    "responses": (to_responses, from_responses), "anthropic": (to_anthropic, from_anthropic),
+}  # fmt: skip
+
+
+def api_of(case: Case, name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    return (to_interchange20, from_interchange20) if (case.format, name) == ("2.0", "interchange") else APIS[name]
+
+
+@pytest.mark.parametrize(("case", "name"), [
+    pytest.param(case, name, id=f"{case.name}-{name}") for name in APIS for case in all_cases()
+    if case.read(f".{name}.json") is not None and case.read(".txt") is not None
+] or [pytest.param(None, "", id="none")])  # fmt: skip
+def test_api_json_is_written_and_read_back(case: Case, name: str) -> None:
+    write, read = api_of(case, name)
+    wanted = case.json(f".{name}.json")
+    written = outcome(lambda: write(case.parse()))
+    assert written == wanted
+    if "error" not in wanted and not case.option("oneway", False):
+        model = to_json(case.parse())
+        model.pop("header_raw", None)
+        assert to_json(read(written)) == model
+
+
+@pytest.mark.parametrize(("case", "name"), [
+    pytest.param(case, name, id=f"{case.name}-{name}") for name in APIS for case in all_cases()
+    if case.read(f".in.{name}.json") is not None
+] or [pytest.param(None, "", id="none")])  # fmt: skip
+def test_other_api_json_is_read(case: Case, name: str) -> None:
+    _, read = api_of(case, name)
+    transcript = outcome(lambda: read(case.json(f".in.{name}.json")))
+    assert (transcript if isinstance(transcript, dict) else to_json(transcript)) == case.json(".json")
+    wanted = case.read(".out.txt")
+    assert wanted is None or emit(transcript, case.format).encode() == wanted
+
+
+@pytest.mark.parametrize("case", [
+    pytest.param(Case(why), id=why.stem) for why in sorted(TRANSCRIPTS.glob("convert/*.why"))
+] or [pytest.param(None, id="none")])  # fmt: skip
+def test_a_format_is_converted_into_another(case: Case) -> None:
+    source, target = case.option("from", ""), case.option("to", "")
+    transcript = parse(case.text, source)
+    converted = outcome(
+        lambda: emit(convert(transcript, source, target, drop=case.option("drop", ())), target).encode()
+    )
+    wanted = case.read(".out.txt")
+    assert converted == (case.json(".json") if wanted is None else wanted)

@@ -15,13 +15,19 @@ from typing import Any
 
 from headish.errors import UnknownFormat
 from headish.model import ContextWindow
+from headish.transcripts.anthropic_messages import from_anthropic, to_anthropic
+from headish.transcripts.chat import from_chat, to_chat
+from headish.transcripts.conversion import convert
 from headish.transcripts.detection import detect
 from headish.transcripts.drops import give_up
 from headish.transcripts.flatten import flatten
 from headish.transcripts.formats import FORMATS, open_parser, write
 from headish.transcripts.frame_writer import write_transcript
+from headish.transcripts.interchange import from_interchange, to_interchange
+from headish.transcripts.interchange20 import from_interchange20, to_interchange20
 from headish.transcripts.jsonform import from_json, to_json
 from headish.transcripts.lints import lint
+from headish.transcripts.responses import from_responses, to_responses
 from headish.transcripts.stream import Event, Stream
 from headish.transcripts.transcript import Transcript
 from headish.transcripts.views import for_completion, resample, show, visible
@@ -31,16 +37,27 @@ __all__ = [
     "Event",
     "Stream",
     "Transcript",
+    "convert",
     "detect",
     "emit",
     "encode",
     "for_completion",
+    "from_anthropic",
+    "from_chat",
+    "from_interchange",
+    "from_interchange20",
     "from_json",
+    "from_responses",
     "lint",
     "parse",
     "resample",
     "show",
+    "to_anthropic",
+    "to_chat",
+    "to_interchange",
+    "to_interchange20",
     "to_json",
+    "to_responses",
     "visible",
 ]
 

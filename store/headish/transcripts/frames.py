@@ -144,8 +144,11 @@ def _write_result(block: ToolResult, message: Message, header: Header, form: For
         raise _refused(message, form, f"the status {block.status!r} of a tool result", "status")
     if says_more(block):
         raise _refused(message, form, "a result whose JSON has further keys")
-    if block.is_error and not says_error(plain_text(block.content)):
+    says_so = says_error(plain_text(block.content))
+    if block.is_error and not says_so:
         raise _refused(message, form, "an error flag that the result itself does not show", "is_error")
+    if says_so and not block.is_error:
+        raise _refused(message, form, "a result that a reader would take for an error")
     header = replace(header, name=block.name, call_id=block.tool_use_id)
     if not form.replies_by_role or block.name is None:
         if form.has_header or block.name is not None:

@@ -1,0 +1,178 @@
+"""From one format to another, checked: what is converted back must be the same.
+
+The way: give up what the caller names, flatten (one message a block), rename the tools, fill what the target's frames
+say and the source's do not, emit, and convert back. Every refusal on the way is E-CONVERT-LOSS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import zip_longest
+
+from msgspec.structs import replace
+
+from headish.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.errors import ConversionLoss, Unrepresentable
+from headish.model import Attributes, Message
+from headish.transcripts.drops import give_up, merge_texts
+from headish.transcripts.formats import known_format, write
+from headish.transcripts.forms import FORMS, is_builtin
+from headish.transcripts.frames import says_error
+from headish.transcripts.jsontext import is_object, says_more
+from headish.transcripts.transcript import Transcript, arguments_of, make_call, plain_text, usual_stop
+
+FUNCTIONS = "functions."
+
+
+def convert(transcript: Transcript, source: str, target: str, *, drop: Collection[str] = ()) -> Transcript:
+    """The transcript as the target format says it.
+
+    ``drop`` names what is given up (``header``, ``call_id``, …). Free to change are only layout, ``return``, an error
+    flag that is false, how blocks are grouped into messages, and the number of the header's version.
+    Raises: ConversionLoss (E-CONVERT-LOSS); UnknownFormat, InvalidArgument.
+    """
+    source, target = known_format(source), known_format(target)
+    given = give_up(transcript, drop)
+    try:
+        converted = _convert(given, source, target)
+        write(converted, target)
+        back = give_up(_convert(converted, target, source), drop)
+    except ConversionLoss:
+        raise
+    except Unrepresentable as error:
+        raise ConversionLoss(error.target, error.what, turn=error.turn, drop=error.drop) from None
+    lost = _difference(_compared(given), _compared(back))
+    if lost is not None:
+        raise ConversionLoss(target, lost)
+    return converted
+
+
+def _convert(transcript: Transcript, source: str, target: str) -> Transcript:
+    if transcript.tail is not None:
+        raise ConversionLoss(target, "the unread rest of a partial reading")
+    messages = list(_flatten(transcript.messages))
+    if (source in FORMS) != (target in FORMS):
+        messages = list(_into_frames(messages, target) if target in FORMS else _out_of_frames(messages))
+    header = transcript.header
+    if header is not None and target in FORMS and FORMS[target].has_header:
+        header = {**header, "version": target}
+    plain = replace(transcript, messages=tuple(messages), header=header, header_raw=None)
+    return plain if source == "v0.1" == target else replace(plain, bos=False, eos=False)
+
+
+def _flatten(messages: Sequence[Message]) -> Iterator[Message]:
+    """One message a block, texts plain; what belongs to one format alone is refused."""
+    for message in messages:
+        if message.role is None or any(isinstance(block, Mark | Tools) for block in message.content):
+            raise ConversionLoss("another format", "a bare sequence, a mark or a list of tools", turn=message.turn)
+        blocks = merge_texts(message.content)
+        attributes = replace(message.attributes, tight=False, stop=None)
+        for block in blocks[:-1]:
+            yield replace(message, content=(_less_layout(block),), attributes=attributes)
+        last = replace(message, content=tuple(_less_layout(block) for block in blocks[-1:]))
+        stop = message.attributes.stop
+        yield replace(last, attributes=replace(attributes, stop=None if stop == usual_stop(last) else stop))
+
+
+def _less_layout(block: ContentBlock) -> ContentBlock:
+    if isinstance(block, ToolUse | ToolResult):
+        block = replace(block, closed=False)
+    if isinstance(block, ToolUse):
+        return replace(block, envelope=_further_keys(block))
+    if isinstance(block, ToolResult):
+        return replace(block, envelope=_further_keys(block), content=merge_texts(block.content))
+    return block
+
+
+def _further_keys(block: ToolUse | ToolResult) -> str | None:
+    return block.envelope if says_more(block) else None
+
+
+def _into_frames(messages: Sequence[Message], target: str) -> Iterator[Message]:
+    """What a frame says and the other formats leave unsaid."""
+    for message, following in zip_longest(messages, messages[1:]):
+        block = message.content[0] if message.content else Text("")
+        given, filled = message.attributes, {}
+        if isinstance(block, ToolUse):
+            constrains = FORMS[target].constrains and is_object(arguments_of(block))
+            filled = {"channel": "commentary", "constrain": "json" if constrains else None}
+            block = make_call(_with_functions(block.name), arguments_of(block), id=block.id, envelope=block.envelope)
+        elif isinstance(block, ToolResult):
+            filled = {"channel": "commentary", "recipient": "assistant"}
+            failed = says_error(plain_text(block.content)) or block.is_error
+            name = None if block.name is None else _with_functions(block.name)
+            block = replace(block, name=name, is_error=failed or None)
+        elif isinstance(block, Thinking):
+            filled = {"channel": "analysis"}
+        elif message.role == "assistant":
+            filled = _fill_answer(following, target)
+        elif message.role == "tool":
+            raise ConversionLoss(target, "plain text of a tool", turn=message.turn)
+        yield _changed(message, block, replace(given, **filled))
+
+
+def _fill_answer(following: Message | None, target: str) -> dict[str, str | None]:
+    """An answer goes to ``final``; one directly before a call is the plan for it."""
+    before_call = following is not None and bool(following.content) and isinstance(following.content[0], ToolUse)
+    if not before_call or target == "2.0":
+        return {"channel": "final"}
+    return {"channel": "commentary", "intent": "preamble" if target == "2.2" else None}
+
+
+def _out_of_frames(messages: Sequence[Message]) -> Iterator[Message]:
+    """Without what frames alone say; whether it comes back is checked afterwards."""
+    for message in messages:
+        block = message.content[0] if message.content else Text("")
+        intent = None if message.attributes.intent == "preamble" else message.attributes.intent
+        less = replace(message.attributes, channel=None, constrain=None, intent=intent)
+        if isinstance(block, ToolUse):
+            name = _without_functions(block.name, message)
+            block = make_call(name, arguments_of(block), id=block.id, envelope=block.envelope)
+        elif isinstance(block, ToolResult):
+            less = replace(less, recipient=None if less.recipient == "assistant" else less.recipient)
+            block = replace(block, name=None if block.name is None else _without_functions(block.name, message))
+        yield _changed(message, block, less)
+
+
+def _changed(message: Message, block: ContentBlock, attributes: Attributes) -> Message:
+    content = () if isinstance(block, Text) and not block.text else (block,)
+    return replace(message, content=content, attributes=attributes)
+
+
+def _with_functions(name: str) -> str:
+    return name if name.startswith(FUNCTIONS) or is_builtin(name) else FUNCTIONS + name
+
+
+def _without_functions(name: str, message: Message) -> str:
+    if is_builtin(name):
+        return name
+    if not name.startswith(FUNCTIONS):
+        raise ConversionLoss("another format", f"a tool outside functions: {name[:80]!r}", turn=message.turn)
+    rest = name.removeprefix(FUNCTIONS)
+    return name if is_builtin(rest) or rest.startswith(FUNCTIONS) else rest
+
+
+def _compared(transcript: Transcript) -> list[object]:
+    """What must not change, a part a message."""
+    header = {key: value for key, value in (transcript.header or {}).items() if key != "version"}
+    parts: list[object] = [(transcript.header is None, header, transcript.pending)]
+    for message in _flatten(transcript.messages):
+        given = message.attributes
+        stop = None if given.stop == "return" else given.stop
+        channel = None if given.channel == "final" else given.channel
+        blocks = tuple(
+            replace(block, is_error=block.is_error or None) if isinstance(block, ToolResult) else block
+            for block in message.content
+        )
+        attributes = replace(given, stop=stop, channel=channel)
+        parts.append((message.role, attributes, blocks))
+    return parts
+
+
+def _difference(before: list[object], after: list[object]) -> str | None:
+    """What would not come back, in words."""
+    for index, (one, other) in enumerate(zip_longest(before, after)):
+        if one != other:
+            what = "the header or the open message" if index == 0 else f"message {index - 1}"
+            return f"{what} so that it comes back as it was"
+    return None

@@ -1,0 +1,196 @@
+"""What the three agent APIs share: a transcript as steps with ids, and steps back as messages.
+
+A step is one text, call or result. Calls without an id get ``noid_n`` on the way out, taken away on the way in, so that
+every result names its call. What would not come back the same is refused.
+
+Source: the RWKV template's "Mapping to major APIs"; what today's APIs take outranks its tables.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from headish.blocks import Text, ToolResult, ToolUse
+from headish.errors import InvalidInterchange, Unmappable
+from headish.model import NO_ATTRIBUTES, Message
+from headish.transcripts.jsontext import read_json
+from headish.transcripts.transcript import Transcript, arguments_of, make_call, make_message, stop_of, usual_stop
+
+ROLES = ("system", "developer", "user", "assistant")
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_MADE_ID = re.compile(r"noid_[0-9]+")
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """One text, call or result. ``id`` is the call's, in a result the one that it answers."""
+
+    kind: str
+    role: str
+    text: str = ""
+    name: str | None = None
+    id: str | None = None
+    is_error: bool | None = None
+
+
+def read_steps(transcript: Transcript, target: str) -> list[Step]:
+    """The steps of a transcript whose every message is one block. Raises: Unmappable."""
+    if transcript.header is not None or transcript.header_raw is not None or transcript.tail is not None:
+        raise Unmappable(target, "a header, or the unread rest of a partial reading", drop="header")
+    steps = [_read_message(message, target) for message in transcript.messages]
+    return _with_ids(steps, transcript.messages, target)
+
+
+def to_transcript(steps: Iterable[Step], target: str) -> Transcript:
+    """The transcript of steps that were read from an API's JSON. Raises: InvalidInterchange."""
+    messages: list[Message] = []
+    names: dict[str, str] = {}
+    for step in steps:
+        kept = None if step.id is None or _MADE_ID.fullmatch(step.id) else step.id
+        if step.kind == "call":
+            if step.id is not None:
+                names[step.id] = step.name or ""
+            messages.append(make_message("assistant", [make_call(step.name or "", step.text, id=kept)]))
+        elif step.kind == "result":
+            name = names.get(step.id or "")
+            if name is None or (step.name is not None and step.name != name):
+                raise InvalidInterchange(target, f"a result of the call {step.id!r}, which is not there")
+            texts = (Text(step.text),) if step.text else ()
+            messages.append(make_message("tool", [ToolResult(kept, name, texts, step.is_error)]))
+        else:
+            texts = (Text(step.text),) if step.text else ()
+            messages.append(make_message(step.role, texts, speaker=step.name))
+    return Transcript(messages=tuple(messages))
+
+
+def text_of(content: Any, target: str, path: str, kinds: Sequence[str] = ("text",)) -> str:
+    """The text of a string or of a list with one text part. Raises: InvalidInterchange."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list) or len(content) != 1 or not isinstance(content[0], Mapping):
+        raise InvalidInterchange(target, "content is a string, or a list with one text part", path)
+    part = content[0]
+    if part.get("type") not in kinds or not isinstance(part.get("text"), str):
+        raise InvalidInterchange(target, f"a part of type {part.get('type')!r}", f"{path}[0]")
+    refuse_keys(part, ("type", "text"), target, f"{path}[0]")
+    return str(part["text"])
+
+
+def arguments_text(value: Any, target: str, path: str) -> str:
+    """The text of arguments that came as text or as an object."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    raise InvalidInterchange(target, "arguments are text or an object", path)
+
+
+def refuse_keys(record: Mapping[str, Any], known: Iterable[str], target: str, path: str) -> None:
+    """Refuse what a transcript does not carry. Raises: InvalidInterchange."""
+    for key, value in record.items():
+        if key not in known and value is not None and not (key == "annotations" and value == []):
+            raise InvalidInterchange(target, f"the key {key!r}, which a transcript does not carry", path)
+
+
+def list_of(data: Mapping[str, Any], key: str, target: str) -> list[Mapping[str, Any]]:
+    """A list of objects under a key. Raises: InvalidInterchange."""
+    listed = data.get(key) if isinstance(data, Mapping) else None
+    if not isinstance(listed, list) or not all(isinstance(each, Mapping) for each in listed):
+        raise InvalidInterchange(target, f"{key} must be a list of objects", f"$.{key}")
+    return listed
+
+
+def string(record: Mapping[str, Any], key: str, target: str, path: str) -> str:
+    """A string under a key. Raises: InvalidInterchange."""
+    value = record.get(key)
+    if not isinstance(value, str):
+        raise InvalidInterchange(target, f"{key} must be a string", f"{path}.{key}")
+    return value
+
+
+def as_object(raw: str) -> Any:
+    """The object of a call's arguments whose keys stand once each; UNSET for any other text."""
+    try:
+        value = json.loads(raw, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        return UNSET
+    return value if isinstance(value, dict) and read_json(raw) is not UNSET else UNSET
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError("a key stands twice")
+    return record
+
+
+def _read_message(message: Message, target: str) -> Step:
+    given = replace(message.attributes, tight=False)
+    if stop_of(message) != usual_stop(message):
+        raise Unmappable(target, f"a message that ends in {stop_of(message)!r}", turn=message.turn, drop="stop")
+    if replace(given, stop=None) != NO_ATTRIBUTES:
+        raise Unmappable(target, "the attributes of a message, such as a speaker's name", turn=message.turn)
+    block = message.content[0] if len(message.content) == 1 else None
+    if isinstance(block, ToolUse) and message.role == "assistant":
+        if _TOOL_NAME.fullmatch(block.name) is None:
+            raise Unmappable(target, f"a tool named {block.name[:80]!r}", turn=message.turn)
+        return Step(kind="call", role="assistant", text=arguments_of(block), name=block.name, id=block.id)
+    if isinstance(block, ToolResult) and message.role == "tool":
+        text = _one_text(block.content, message, target)
+        return Step(
+            kind="result", role="tool", text=text, name=block.name, id=block.tool_use_id, is_error=block.is_error
+        )
+    if message.role not in ROLES:
+        raise Unmappable(target, f"text of role {message.role!r}", turn=message.turn)
+    return Step(kind="text", role=message.role, text=_one_text(message.content, message, target))
+
+
+def _one_text(blocks: Sequence[Any], message: Message, target: str) -> str:
+    if not blocks:
+        return ""
+    if len(blocks) > 1 or not isinstance(blocks[0], Text) or blocks[0].literal or not blocks[0].text:
+        raise Unmappable(target, "a message that is not one block of text, call or result", turn=message.turn)
+    return blocks[0].text
+
+
+def _with_ids(steps: list[Step], messages: Sequence[Message], target: str) -> list[Step]:
+    """Every call with an id of its own, every result with that of the call that it answers."""
+    ids: dict[str, str] = {}
+    open_calls: list[tuple[str, str]] = []
+    answered: set[str] = set()
+    made = 0
+    done: list[Step] = []
+    for step, message in zip(steps, messages, strict=True):
+        if step.kind == "call":
+            call_id = step.id
+            if call_id is None:
+                made += 1
+                call_id = f"noid_{made}"
+                open_calls.append((call_id, step.name or ""))
+            elif call_id in ids or call_id.startswith("noid_") or not call_id:
+                raise Unmappable(target, f"the call id {call_id!r}", turn=message.turn, drop="call_id")
+            ids[call_id] = step.name or ""
+            step = replace(step, id=call_id)
+        elif step.kind == "result":
+            step = replace(step, id=_find_call(step, open_calls))
+            if step.id not in ids or step.id in answered or step.name not in (None, ids[step.id]):
+                raise Unmappable(target, "a result without its call", turn=message.turn)
+            answered.add(step.id)
+        done.append(step)
+    return done
+
+
+def _find_call(step: Step, open_calls: list[tuple[str, str]]) -> str | None:
+    """The id that a result has, else that of the earliest unanswered call of its name that has none."""
+    if step.id is not None:
+        return None if step.id.startswith("noid_") else step.id
+    for place, (call_id, name) in enumerate(open_calls):
+        if step.name in (None, name):
+            del open_calls[place]
+            return call_id
+    return None

@@ -1,0 +1,144 @@
+"""API JSON and conversions: what is written comes back the same, or is refused by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headish.errors import ConversionLoss, HeadishError, InvalidInterchange, Unmappable, Unrepresentable
+from headish.transcripts import (
+    Transcript,
+    convert,
+    emit,
+    from_anthropic,
+    from_chat,
+    from_interchange,
+    from_interchange20,
+    from_json,
+    from_responses,
+    parse,
+    to_anthropic,
+    to_chat,
+    to_interchange,
+    to_interchange20,
+    to_json,
+    to_responses,
+)  # fmt: skip
+from headish.transcripts.conversion import _compared
+from support.transcripts import FORMATS, models
+
+WAYS = {
+    "2.2": [(to_interchange, from_interchange)],
+    "2.0": [(to_interchange20, from_interchange20)],
+    "rwkv": [(to_chat, from_chat), (to_responses, from_responses), (to_anthropic, from_anthropic)],
+}
+READERS = [from_interchange, from_interchange20, from_chat, from_responses, from_anthropic]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4)
+    | st.sampled_from(("user", "assistant", "tool", "system", "text", "tool_use", "tool_result", "call_1", "{}")),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from((
+        "role", "content", "type", "text", "name", "id", "input", "tool_calls", "function", "arguments", "call_id",
+        "tool_call_id", "tool_use_id", "output", "thinking", "stop", "tool_call", "recipient", "function_call", "x",
+    )), inner, max_size=5),
+    max_leaves=12,
+)  # fmt: skip
+
+
+def carried(transcript: Transcript, *, without_status: bool) -> dict[str, Any]:
+    """The model, less what a way may change: layout, literal flags, the open message, the spacing of arguments."""
+    data = to_json(transcript)
+    for key in ("header_raw", "bos", "eos", *(["pending"] if without_status else [])):
+        data.pop(key, None)
+    for message in data["messages"]:
+        message.pop("tight", None)
+        text = "".join(block["text"] for block in message["content"] if block["type"] == "text")
+        if text and all(block["type"] == "text" for block in message["content"]):
+            message["content"] = [{"type": "text", "text": text}]
+        for block in message["content"]:
+            for key in ("closed", "envelope", *(["status", "is_error", "name"] if without_status else [])):
+                block.pop(key, None)
+            block.pop("is_error" if block.get("is_error") is False else "", None)
+            if "input" in block:
+                block.pop("raw")
+            if block["type"] == "tool_result":
+                block["content"] = "".join(part["text"] for part in block["content"])
+    return data
+
+
+@pytest.mark.parametrize("format", WAYS)
+@given(data=st.data())
+def test_what_is_mapped_comes_back(format: str, data: st.DataObject) -> None:
+    transcript = from_json(data.draw(models(format)))
+    try:
+        transcript = parse(emit(transcript, format), format, partial=True)
+    except Unrepresentable:
+        return
+    for write, read in WAYS[format]:
+        try:
+            written = write(transcript)
+        except Unmappable as error:
+            assert error.code == "E-MAP-UNREPRESENTABLE"
+            continue
+        loose = format == "rwkv"
+        assert carried(read(written), without_status=loose) == carried(transcript, without_status=loose)
+        again = write(read(written))
+        assert again == written or loose
+
+
+@pytest.mark.parametrize("read", READERS)
+@given(messages=st.lists(JSON, max_size=4), key=st.sampled_from(("messages", "input")))
+def test_other_json_raises_only_the_named_error(read: Any, messages: Any, key: str) -> None:
+    try:
+        read({key: messages})
+    except InvalidInterchange as error:
+        assert error.code == "E-MAP-INPUT"
+
+
+@pytest.mark.parametrize("source", FORMATS)
+@pytest.mark.parametrize("target", FORMATS)
+@given(data=st.data())
+def test_a_conversion_comes_back_or_is_refused(source: str, target: str, data: st.DataObject) -> None:
+    transcript = from_json(data.draw(models(source)))
+    try:
+        emit(transcript, source)
+        converted = convert(transcript, source, target)
+    except ConversionLoss as error:
+        assert error.code == "E-CONVERT-LOSS"
+        return
+    except Unrepresentable:
+        return
+    text = emit(converted, target)
+    back = convert(parse(text, target, partial=True), target, source)
+    assert _compared(back) == _compared(transcript)
+
+
+class TestWhatIsRefused:
+    @pytest.mark.parametrize("messages", [
+        [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}],
+        [{"role": "user", "content": "hi", "cache_control": {}}],
+        [{"role": "assistant", "content": None}],
+        [{"role": "assistant", "content": None, "refusal": "no"}],
+        [{"role": "tool", "tool_call_id": "x", "content": "y"}],
+        [{"role": "robot", "content": "y"}],
+    ])  # fmt: skip
+    def test_chat_messages_that_no_transcript_carries(self, messages: Any) -> None:
+        with pytest.raises(InvalidInterchange):
+            from_chat({"messages": messages})
+
+    def test_a_system_message_behind_the_first_has_no_place_at_anthropic(self) -> None:
+        text = "<<USER>>\nhi\n<<USER_END>>\n\n<<SYS>>\nbe brief\n<<SYS_END>>\n"
+        with pytest.raises(Unmappable):
+            to_anthropic(parse(text, "rwkv"))
+
+    def test_a_thought_of_no_kind_has_no_place_in_0_1(self) -> None:
+        text = "<|start|>assistant<|channel|>analysis<|message|>why<|end|>\n"
+        with pytest.raises(ConversionLoss):
+            convert(parse(text, "2.2"), "2.2", "v0.1")
+
+    def test_a_refused_conversion_says_what_gives_it_up(self) -> None:
+        text = "version: 2.2\n\n<|start|>user<|message|>hi<|end|>\n"
+        with pytest.raises(HeadishError, match='drop="header"'):
+            convert(parse(text), "2.2", "rwkv")
