@@ -17,12 +17,14 @@ from headish_cli.options import Settings
 COMMANDS = {
     "add": "writing",
     "bookmark": "bookmarks",
+    "convert": "converting",
     "db": "maintenance",
     "demo": "demo",
     "doc": "writing",
     "export": "emitting",
     "get": "reading",
     "import": "importing",
+    "lint-transcript": "converting",
     "log": "reading",
     "request": "emitting",
     "resolve": "reading",
@@ -55,7 +57,7 @@ class LazyGroup(click.Group):
         module = COMMANDS.get(cmd_name)
         if module is None:
             return None
-        command = getattr(import_module(f"headish_cli.{module}"), f"{cmd_name}_command")
+        command = getattr(import_module(f"headish_cli.{module}"), f"{cmd_name.replace('-', '_')}_command")
         assert isinstance(command, click.Command)
         return command
 

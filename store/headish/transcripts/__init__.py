@@ -17,7 +17,7 @@ from headish.errors import UnknownFormat
 from headish.model import ContextWindow
 from headish.transcripts.anthropic_messages import from_anthropic, to_anthropic
 from headish.transcripts.chat import from_chat, to_chat
-from headish.transcripts.conversion import convert
+from headish.transcripts.conversion import convert, convert_to_api
 from headish.transcripts.detection import detect
 from headish.transcripts.drops import give_up
 from headish.transcripts.flatten import flatten
@@ -38,6 +38,7 @@ __all__ = [
     "Stream",
     "Transcript",
     "convert",
+    "convert_to_api",
     "detect",
     "emit",
     "encode",

@@ -6,8 +6,9 @@ say and the source's do not, emit, and convert back. Every refusal on the way is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import zip_longest
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -21,6 +22,7 @@ from headish.transcripts.frames import says_error
 from headish.transcripts.jsontext import is_object, says_more
 from headish.transcripts.transcript import Transcript, arguments_of, make_call, plain_text, usual_stop
 
+T = TypeVar("T")
 FUNCTIONS = "functions."
 
 
@@ -31,33 +33,53 @@ def convert(transcript: Transcript, source: str, target: str, *, drop: Collectio
     flag that is false, how blocks are grouped into messages, and the number of the header's version.
     Raises: ConversionLoss (E-CONVERT-LOSS); UnknownFormat, InvalidArgument.
     """
-    source, target = known_format(source), known_format(target)
+    target = known_format(target)
+    converted, _ = _checked(transcript, known_format(source), target, lambda made: write(made, target), drop)
+    return converted
+
+
+def convert_to_api(
+    transcript: Transcript, source: str, write: Callable[[Transcript], T], *, drop: Collection[str] = ()
+) -> T:
+    """What ``to_chat``, ``to_responses`` or ``to_anthropic`` makes of a transcript of another format.
+
+    Raises: ConversionLoss (E-CONVERT-LOSS); UnknownFormat, InvalidArgument.
+    """
+    _, written = _checked(transcript, known_format(source), "an API", write, drop)
+    return written
+
+
+def _checked(
+    transcript: Transcript, source: str, target: str, write: Callable[[Transcript], T], drop: Collection[str]
+) -> tuple[Transcript, T]:
+    """The converted transcript and what is written of it, if converting back gives the same."""
     given = give_up(transcript, drop)
     try:
         converted = _convert(given, source, target)
-        write(converted, target)
+        written = write(converted)
         back = give_up(_convert(converted, target, source), drop)
     except ConversionLoss:
         raise
     except Unrepresentable as error:
         raise ConversionLoss(error.target, error.what, turn=error.turn, drop=error.drop) from None
-    lost = _difference(_compared(given), _compared(back))
+    lost = None if source == target else _difference(_compared(given), _compared(back))
     if lost is not None:
         raise ConversionLoss(target, lost)
-    return converted
+    return converted, written
 
 
 def _convert(transcript: Transcript, source: str, target: str) -> Transcript:
     if transcript.tail is not None:
         raise ConversionLoss(target, "the unread rest of a partial reading")
+    if source == target:
+        return transcript
     messages = list(_flatten(transcript.messages))
     if (source in FORMS) != (target in FORMS):
         messages = list(_into_frames(messages, target) if target in FORMS else _out_of_frames(messages))
     header = transcript.header
     if header is not None and target in FORMS and FORMS[target].has_header:
         header = {**header, "version": target}
-    plain = replace(transcript, messages=tuple(messages), header=header, header_raw=None)
-    return plain if source == "v0.1" == target else replace(plain, bos=False, eos=False)
+    return replace(transcript, messages=tuple(messages), header=header, header_raw=None, bos=False, eos=False)
 
 
 def _flatten(messages: Sequence[Message]) -> Iterator[Message]:
@@ -124,7 +146,8 @@ def _out_of_frames(messages: Sequence[Message]) -> Iterator[Message]:
     for message in messages:
         block = message.content[0] if message.content else Text("")
         intent = None if message.attributes.intent == "preamble" else message.attributes.intent
-        less = replace(message.attributes, channel=None, constrain=None, intent=intent)
+        stop = None if message.attributes.stop == "return" else message.attributes.stop
+        less = replace(message.attributes, channel=None, constrain=None, intent=intent, stop=stop)
         if isinstance(block, ToolUse):
             name = _without_functions(block.name, message)
             block = make_call(name, arguments_of(block), id=block.id, envelope=block.envelope)

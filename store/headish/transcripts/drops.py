@@ -17,7 +17,8 @@ _ATTRIBUTES = {
     "constrain": "constrain", "stop": "stop",
 }  # fmt: skip
 DROPPABLE = (
-    "header", "pending", "call_id", "extra", "literal", "signature", "is_error", "status", "kind", *_ATTRIBUTES,
+    "header", "pending", "thinking", "call_id", "extra", "literal", "signature", "is_error", "status", "kind",
+    *_ATTRIBUTES,
 )  # fmt: skip
 """The words of ``drop``."""
 
@@ -27,7 +28,8 @@ def give_up(transcript: Transcript, drop: Collection[str]) -> Transcript:
     unknown = sorted(set(drop) - set(DROPPABLE))
     if unknown:
         raise InvalidArgument(f"nothing named {unknown[0]!r} can be dropped; known are {', '.join(sorted(DROPPABLE))}")
-    messages = tuple(_without(message, drop) for message in transcript.messages)
+    kept = [message for message in transcript.messages if "thinking" not in drop or not _is_thought(message)]
+    messages = tuple(_without(message, drop) for message in kept)
     if "header" in drop:
         transcript = replace(transcript, header=None, header_raw=None)
     if "pending" in drop:
@@ -37,11 +39,18 @@ def give_up(transcript: Transcript, drop: Collection[str]) -> Transcript:
     return replace(transcript, messages=messages)
 
 
+def _is_thought(message: Message) -> bool:
+    """Whether a message is reasoning alone."""
+    return bool(message.content) and all(isinstance(block, Thinking) for block in message.content)
+
+
 def _without(message: Message, drop: Collection[str]) -> Message:
     gone: dict[str, Any] = {field: None for word, field in _ATTRIBUTES.items() if word in drop}
     gone |= {"call_id": None} if "call_id" in drop else {}
     gone |= {"extra": {}} if "extra" in drop else {}
     content = tuple(_less(block, drop) for block in message.content)
+    if "thinking" in drop:
+        content = tuple(block for block in content if not isinstance(block, Thinking))
     if "literal" in drop:
         content = merge_texts(content)
     changed = replace(message, attributes=replace(message.attributes, **gone), content=content)

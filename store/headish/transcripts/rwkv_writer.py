@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headish.blocks import ContentBlock, Text, ToolResult, ToolUse
+from headish.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
 from headish.errors import HeaderValue, Unrepresentable
 from headish.model import Message
 from headish.transcripts.jsontext import says_more
@@ -76,6 +76,8 @@ def _text_of(content: tuple[ContentBlock, ...], message: Message) -> str:
     if not content:
         return ""
     [block, *more] = content
+    if isinstance(block, Thinking):
+        raise _refused(message, "reasoning", "thinking")
     if more or not isinstance(block, Text) or not block.text:
         raise _refused(message, "content that is not one text")
     if block.literal:

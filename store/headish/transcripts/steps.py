@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from headish.blocks import Text, ToolResult, ToolUse
+from headish.blocks import Text, Thinking, ToolResult, ToolUse
 from headish.errors import InvalidInterchange, Unmappable
 from headish.model import NO_ATTRIBUTES, Message
 from headish.transcripts.jsontext import read_json
@@ -154,7 +154,9 @@ def _one_text(blocks: Sequence[Any], message: Message, target: str) -> str:
     if not blocks:
         return ""
     if len(blocks) > 1 or not isinstance(blocks[0], Text) or blocks[0].literal or not blocks[0].text:
-        raise Unmappable(target, "a message that is not one block of text, call or result", turn=message.turn)
+        thinks = any(isinstance(block, Thinking) for block in blocks)
+        what = "reasoning" if thinks else "a message that is not one block of text, call or result"
+        raise Unmappable(target, what, turn=message.turn, drop="thinking" if thinks else None)
     return blocks[0].text
 
 

@@ -1,0 +1,127 @@
+"""Commands that need no store: ``convert`` from one format into another, ``lint-transcript``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headish_cli.options import input_path, json_option
+from headish_cli.output import print_json
+
+if TYPE_CHECKING:
+    from headish.transcripts import Transcript
+
+JSON_FORMS = {
+    "json": None, "chat": "rwkv", "responses": "rwkv", "anthropic": "rwkv", "interchange": "2.2",
+    "interchange20": "2.0",
+}  # fmt: skip
+"""The forms of JSON, and the format whose model each one holds; the neutral model itself holds any."""
+APIS = ("chat", "responses", "anthropic")
+from_option = click.option("--from", "source", metavar="FORMAT", help="What FILE is; detected when not given.")
+
+
+@click.command("convert")
+@click.argument("file", type=click.Path(allow_dash=True))
+@from_option
+@click.option("--to", "target", required=True, metavar="FORMAT", help="What to print.")
+@click.option("--drop", multiple=True, metavar="WHAT", help="Give up, by name, what would not come back.")
+@click.option("--partial", is_flag=True, help="Take a transcript that ends early.")
+@click.option("--relaxed", is_flag=True, help="Take bodies that break their constraint, and missing channels.")
+@click.option("--start-role", metavar="ROLE", help="The text begins inside this role's header, as a completion does.")
+def convert_command(
+    file: str,
+    source: str | None,
+    target: str,
+    drop: tuple[str, ...],
+    partial: bool,
+    relaxed: bool,
+    start_role: str | None,
+) -> None:
+    """Print a transcript in another format. What would not come back the same is refused.
+
+    Formats are v0.1, 2.0, 2.2 (OpenChatML), harmony, rwkv; as JSON chat, responses, anthropic, interchange (2.2),
+    interchange20, and json, the neutral model.
+    """
+    from headish.transcripts import convert, convert_to_api, emit, to_json
+    from headish.transcripts.drops import give_up
+
+    settings = {"partial": partial, "strict": not relaxed, "start_role": start_role}
+    transcript, form = read_transcript(read_bytes(file), source, settings)
+    if target == "json":
+        print_json(to_json(give_up(transcript, drop)), pretty=True)
+    elif target in APIS:
+        print_json(convert_to_api(transcript, form or "rwkv", _writers()[target], drop=drop), pretty=True)
+    else:
+        wanted = JSON_FORMS.get(target) or target
+        converted = convert(transcript, form or wanted, wanted, drop=drop)
+        if target in JSON_FORMS:
+            print_json(_writers()[target](converted), pretty=True)
+        else:
+            click.echo(emit(converted, wanted).encode(), nl=False)
+
+
+@click.command("lint-transcript")
+@click.argument("file", type=click.Path(allow_dash=True))
+@from_option
+@json_option
+def lint_transcript_command(file: str, source: str | None, as_json: bool) -> None:
+    """Print what is odd about a transcript, a code a line; nothing is printed where nothing is."""
+    from headish.transcripts import lint
+
+    transcript, form = read_transcript(
+        read_bytes(file), source, {"partial": False, "strict": False, "start_role": None}
+    )
+    codes = lint(transcript, form or "2.2")
+    if as_json:
+        print_json(codes)
+    else:
+        click.echo("".join(f"{code}\n" for code in codes), nl=False)
+
+
+def read_bytes(file: str) -> bytes:
+    """The bytes of a file, or of standard input for ``-``."""
+    path = input_path(file)
+    if not isinstance(path, Path):
+        return bytes(path.read())
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        from headish.errors import InvalidImport
+
+        raise InvalidImport(file, None, f"it cannot be read ({error.strerror})") from None
+
+
+def read_transcript(data: bytes, source: str | None, settings: Mapping[str, Any]) -> tuple[Transcript, str | None]:
+    """A transcript and the format whose model it is; None for the neutral model itself."""
+    from headish import strictjson
+    from headish.transcripts import detect, parse
+
+    if source in JSON_FORMS:
+        return _readers()[source](strictjson.decode(data, "the file")), JSON_FORMS[source]
+    name = source or ("2.2" if settings["start_role"] else detect(data))
+    transcript = parse(data, name, **settings)
+    return transcript, form_of(transcript, name)
+
+
+def form_of(transcript: Transcript, format: str) -> str:
+    """The format that a transcript really is: a header's version picks the grammar of a 2.x file."""
+    from headish.transcripts.forms import form_of_version
+
+    if transcript.header is not None and format in ("2.0", "2.2", "openchatml"):
+        return form_of_version(transcript.header["version"]) or format
+    return "2.2" if format == "openchatml" else format
+
+
+def _readers() -> dict[str, Callable[[Any], Transcript]]:
+    from headish import transcripts
+
+    return {name: getattr(transcripts, f"from_{name}") for name in JSON_FORMS}
+
+
+def _writers() -> dict[str, Callable[[Transcript], Any]]:
+    from headish import transcripts
+
+    return {name: getattr(transcripts, f"to_{name}") for name in JSON_FORMS}

@@ -1,0 +1,74 @@
+"""``convert`` and ``lint-transcript``: transcripts from one format into another, without a store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.command import Command
+
+CHAT = """<|start|>user<|message|>Height of Everest?<|end|>
+<|start|>assistant<|channel|>analysis<|message|>Look it up.<|end|>
+<|start|>assistant to=functions.lookup call_id=c1<|channel|>commentary<|constrain|>json<|message|>{"q": 1}<|call|>
+<|start|>tool name=functions.lookup call_id=c1 to=assistant<|channel|>commentary<|message|>8849 m<|end|>
+<|start|>assistant<|channel|>final<|message|>8,849 metres.<|return|>
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "chat.ocml"
+    path.write_text(CHAT)
+    return str(path)
+
+
+class TestConvert:
+    def test_the_neutral_model_is_printed_as_json_and_read_back(self, headish: Command, file: str) -> None:
+        model = headish("convert", file, "--to", "json").out
+        assert json.loads(model)["messages"][2]["content"][0]["raw"] == '{"q": 1}'
+        assert headish("convert", "-", "--from", "json", "--to", "2.2", stdin=model).out == CHAT
+
+    def test_what_is_given_up_is_named(self, headish: Command, file: str) -> None:
+        assert 'drop="thinking"' in headish.fails("convert", file, "--to", "rwkv")
+        written = headish("convert", file, "--to", "rwkv", "--drop", "thinking").out
+        assert written.startswith('<<USER>>\nHeight of Everest?\n<<USER_END>>\n\n<<TOOL_CALL name="lookup" id="c1">>')
+
+    def test_the_messages_of_an_api_come_and_go(self, headish: Command, file: str) -> None:
+        for api in ("chat", "responses", "anthropic"):
+            body = headish("convert", file, "--to", api, "--drop", "thinking").out
+            back = headish("convert", "-", "--from", api, "--to", "2.2", stdin=body).out
+            assert back == CHAT.replace("<|return|>", "<|end|>").replace(CHAT.splitlines()[1] + "\n", "")
+
+    def test_the_interchange_comes_and_goes(self, headish: Command, file: str) -> None:
+        body = headish("convert", file, "--to", "interchange").out
+        assert json.loads(body)["messages"][1]["thinking"] == "Look it up."
+        assert headish("convert", "-", "--from", "interchange", "--to", "2.2", stdin=body).out == CHAT
+
+    def test_a_completion_is_read_from_inside_its_header(self, headish: Command) -> None:
+        text = "<|channel|>final<|message|>Half an ans"
+        done = headish(
+            "convert", "-", "--from", "harmony", "--start-role", "assistant", "--partial", "--to", "2.2", stdin=text
+        )
+        assert done.out == "<|start|>assistant<|channel|>final<|message|>Half an ans"
+
+    def test_text_that_is_no_transcript_is_told_in_one_line(self, headish: Command) -> None:
+        told = headish.fails("convert", "-", "--to", "2.2", stdin="<|start|>user<|message|>hi")
+        assert told == (
+            "E-STREAM-TRUNCATED: this is no 2.2 transcript: the text ends before its last message does "
+            "(line 1, column 27)"
+        )
+
+    def test_a_format_that_nobody_knows_is_named(self, headish: Command, file: str) -> None:
+        assert "unknown format 'docx'" in headish.fails("convert", file, "--to", "docx")
+
+
+class TestLint:
+    def test_codes_are_printed_a_line_each(self, headish: Command, file: str) -> None:
+        assert headish("lint-transcript", file).out == "W-HEADER-MISSING\n"
+        assert headish("lint-transcript", file, "--json").out == '["W-HEADER-MISSING"]\n'
+
+    def test_a_transcript_in_order_prints_nothing(self, headish: Command) -> None:
+        done = headish("lint-transcript", "-", stdin="version: 2.2\n\n<|start|>user<|message|>hi<|end|>\n")
+        assert (done.code, done.out) == (0, "")
