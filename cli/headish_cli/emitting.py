@@ -10,19 +10,24 @@ from headish_cli.output import print_json, say
 
 @click.command("export")
 @headish_argument
-@click.option(
-    "--to", "target", default="openchatml", show_default=True, metavar="FORMAT", help="The transcript format."
-)
+@click.option("--to", "target", default="openchatml", show_default=True, metavar="FORMAT",
+              help="v0.1, 2.0, 2.2 (openchatml), harmony or rwkv.")  # fmt: skip
 @click.option("--drop", multiple=True, metavar="WHAT", help="Give up, by name, what the format cannot carry.")
+@click.option("--as", "viewer", type=click.Choice(["user"]), help="Only what an end user may see.")
+@click.option("--for-completion", is_flag=True, help="As a prompt: old reasoning dropped, the next answer open.")
 @pass_settings
-def export_command(settings: Settings, headish: str, target: str, drop: tuple[str, ...]) -> None:
-    """Print the thread that leads to a HEADISH as a transcript."""
-    with settings.open() as store:
-        window = store.resolve(headish)
-    from headish.transcripts import encode
+def export_command(
+    settings: Settings, headish: str, target: str, drop: tuple[str, ...], viewer: str | None, for_completion: bool
+) -> None:
+    """Print the thread that leads to a HEADISH as a transcript.
 
+    A thread that was imported from this format comes back byte for byte. What the format cannot carry is refused,
+    unless --drop gives it up.
+    """
+    with settings.open() as store:
+        text = store.export(headish, target, drop=drop, as_user=viewer == "user", for_completion=for_completion)
     # Bytes, because a text stream would change line ends on some systems.
-    click.echo(encode(window, target, drop=drop).encode(), nl=False)
+    click.echo(text.encode(), nl=False)
 
 
 @click.command("request")

@@ -6,32 +6,91 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from headish_cli.options import Settings, input_path, json_option, pass_settings
 from headish_cli.output import counted, print_json, say
 
+if TYPE_CHECKING:
+    from headish.importers import Imported
+
 
 @click.command("import")
-@click.argument("file", type=click.Path(allow_dash=True))
-@click.option("--from", "format", default="oasst", show_default=True, metavar="FORMAT",
-              help="oasst: Open Assistant trees, a JSON object a line.")  # fmt: skip
+@click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="FILE...")
+@click.option("--from", "format", metavar="FORMAT",
+              help="oasst (Open Assistant trees), v0.1, 2.0, 2.2, harmony, rwkv; detected when not given.")  # fmt: skip
+@click.option(
+    "-b", "--bookmark", metavar="NAME", help="The name of the thread; else that of the file, where it is free."
+)
+@click.option("--partial", is_flag=True, help="Take a transcript that ends early.")
+@click.option("--relaxed", is_flag=True, help="Take bodies that break their constraint, and missing channels.")
+@click.option("--keep-raw", is_flag=True, help="Keep a file that does not parse as a document.")
 @json_option
 @pass_settings
-def import_command(settings: Settings, file: str, format: str, as_json: bool) -> None:
-    """Import conversations with all their branches. Importing a file again stores nothing twice."""
-    with settings.open(create=True) as store, _progress(file) as progress:
-        done = store.import_file(input_path(file), format, progress=progress)
+def import_command(
+    settings: Settings,
+    files: tuple[str, ...],
+    format: str | None,
+    bookmark: str | None,
+    partial: bool,
+    relaxed: bool,
+    keep_raw: bool,
+    as_json: bool,
+) -> None:
+    """Import conversations with all their branches. Importing a file again stores nothing twice.
+
+    A folder stands for the files in it. One bad file is told and does not stop the rest.
+    """
+    from headish.errors import InputError
+    from headish.importers import Imported
+
+    listed = [path for file in files for path in _files_of(file)]
+    if bookmark is not None and len(listed) != 1:
+        raise click.UsageError("--bookmark names one thread: give one file")
+    done, refused = Imported(), 0
+    with settings.open(create=True) as store, _progress(listed) as progress:
+        for file in listed:
+            try:
+                done = done.plus(
+                    store.import_file(
+                        input_path(file),
+                        format,
+                        bookmark=bookmark,
+                        partial=partial,
+                        strict=not relaxed,
+                        keep_raw=keep_raw,
+                        progress=progress,
+                    )
+                )
+            except InputError as error:
+                if len(listed) == 1:
+                    raise
+                refused += 1
+                say(f"{file}: {error}")
     if as_json:
         print_json(done)
-        return
+    else:
+        _summarize(done)
+    if refused:
+        raise click.ClickException(f"{counted(refused, 'file')} of {len(listed)} could not be imported")
+
+
+def _summarize(done: Imported) -> None:
     read = f"{counted(done.trees, 'conversation')} with {counted(done.messages, 'message')} read"
     say(f"{read}; new: {counted(done.added, 'turn')}, {counted(done.bookmarks, 'bookmark')}.")
 
 
+def _files_of(path: str) -> list[str]:
+    """A file, or the files of a folder in the order of their names; hidden ones are left out."""
+    if path == "-" or not Path(path).is_dir():
+        return [path]
+    return sorted(str(each) for each in Path(path).rglob("*") if each.is_file() and not each.name.startswith("."))
+
+
 @contextmanager
-def _progress(file: str) -> Iterator[Callable[[int], None] | None]:
+def _progress(files: list[str]) -> Iterator[Callable[[int], None] | None]:
     """A bar on a terminal, nothing elsewhere. rich is imported only for the bar."""
     if not sys.stderr.isatty():
         yield None
@@ -39,8 +98,8 @@ def _progress(file: str) -> Iterator[Callable[[int], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    path = Path(file)
-    total = path.stat().st_size if path.is_file() else None
+    known = all(Path(file).is_file() for file in files)
+    total = sum(Path(file).stat().st_size for file in files) if known else None
     columns = (TextColumn("importing"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("importing", total=total)

@@ -70,9 +70,9 @@ def readable(text: str) -> str:
     return "".join(each if each.isprintable() or each in "\n\t" else "�" for each in text)
 
 
-def role_word(role: str) -> str:
-    """A role in its colour, in a column of its own."""
-    return click.style(f"{role:<9}", fg=ROLE_COLOURS.get(role))
+def role_word(role: str | None) -> str:
+    """A role in its colour, in a column of its own; a bare sequence has none."""
+    return click.style(f"{role or '-':<9}", fg=ROLE_COLOURS.get(role or ""))
 
 
 def marks(bookmarks: Iterable[str]) -> str:

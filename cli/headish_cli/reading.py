@@ -97,7 +97,7 @@ def _names(store: Store) -> dict[str, list[str]]:
 
 
 def _describe(turn: Turn) -> str:
-    facts = [f"turn {turn.id}", turn.meta.role, turn.time.isoformat(timespec="milliseconds")]
+    facts = [f"turn {turn.id}", turn.meta.role or "a bare sequence", turn.time.isoformat(timespec="milliseconds")]
     facts += [f"on {turn.meta.head}"] if turn.meta.head else []
     facts += [f"continues {', '.join(turn.meta.continues)}"] if turn.meta.continues else []
     facts += ["cached"] if turn.meta.cache else []

@@ -121,6 +121,14 @@ def move_bookmark(connection: Connection, space: int, name: bytes, places: Seque
     _log_moves(connection, space, name, int(row[0]) - len(places) + 1, places)
 
 
+def bookmark_if_free(connection: Connection, space: int, name: bytes, place: Place) -> bool:
+    """Whether the name was free; one that somebody set or moved stays where it is."""
+    if find_bookmark(connection, space, name) is not None:
+        return False
+    move_bookmark(connection, space, name, [place])
+    return True
+
+
 def remove_bookmark(connection: Connection, space: int, name: bytes) -> bool:
     """Whether there was such a name; its log stays."""
     row = connection.row(REMOVE, space=space, name=name)

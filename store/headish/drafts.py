@@ -20,7 +20,7 @@ from headish.grammar import Headish, parse_headish
 from headish.ids import TurnId, as_turn_id
 from headish.limits import CONTINUES_LIMIT, RECORD_LIMIT_BYTES
 from headish.merge import combine
-from headish.model import DOCUMENT, NO_ATTRIBUTES, ROLES, Attributes
+from headish.model import DOCUMENT, NO_ATTRIBUTES, ROLES, Attributes, Message
 from headish.names import check_name
 from headish.order import Place
 
@@ -89,6 +89,26 @@ def make_draft(new: NewTurn, payload_limit_bytes: int) -> Draft:
         cache=bool(new.cache),
         inherited=_encode_inherited(new),
         app=_encode_mapping(new.meta, "meta"),
+    )
+
+
+def make_message_draft(
+    message: Message, payload_limit_bytes: int, *, system: Mapping[str, Any], inherited: Mapping[str, Any] | None = None
+) -> Draft:
+    """The draft of a message that a transcript was read into; ``system`` holds what stood around it.
+
+    Raises: InvalidContent (TooDeep, TooLarge).
+    """
+    payload = content.encode_payload(message.content)
+    if len(payload) > payload_limit_bytes:
+        raise TooLarge("content", len(payload), payload_limit_bytes)
+    # A bare sequence has no role: the empty one, which no other turn can have.
+    said = Said(role=message.role or "", hash=hash_payload(payload), attributes=encode_attributes(message.attributes))
+    return Draft(
+        payload=payload,
+        said=said,
+        inherited=_encode_mapping(inherited, "inherited"),
+        system=_encode_mapping(system, "transcript"),
     )
 
 

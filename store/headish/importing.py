@@ -3,78 +3,152 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
+from functools import partial as bind
 from pathlib import Path
 from typing import BinaryIO
 
-from headish.errors import InvalidImport, UnknownFormat
+from headish.append import append
+from headish.batches import in_batches
+from headish.bookmarks import bookmark_if_free, find_bookmark, move_bookmark
+from headish.dialects import Connection
+from headish.drafts import make_document_draft
+from headish.errors import InvalidTranscript, TooLarge, UnknownFormat
+from headish.files import Opened, Progress, detect_file, read_lines
 from headish.importers import IMPORTERS, Imported, ImportedTree
-from headish.limits import BATCH_BYTES, BATCH_TURNS, IMPORT_LINE_BYTES
+from headish.importers.transcripts import Outline, drafts_from, outline
+from headish.limits import BATCH_BYTES, BATCH_TURNS
+from headish.model import Message
+from headish.names import check_name, refusal
+from headish.order import Place
 from headish.space import OpenSpace
+from headish.store_threads import Beside, find_thread, store_portion
 from headish.store_trees import store_trees
-
-Progress = Callable[[int], None]
-"""Called with the number of bytes read since the last call."""
+from headish.transcripts import FORMATS
+from headish.turns import turn_at
 
 
 class ImportingSpace(OpenSpace):
     """The methods that import."""
 
     def import_file(
-        self, source: str | os.PathLike[str] | BinaryIO, format: str = "oasst", *, progress: Progress | None = None
+        self,
+        source: str | os.PathLike[str] | BinaryIO,
+        format: str | None = None,
+        *,
+        bookmark: str | None = None,
+        partial: bool = False,
+        strict: bool = True,
+        keep_raw: bool = False,
+        progress: Progress | None = None,
     ) -> Imported:
-        """Import a file (a path, or one open for reading bytes) in an outside format.
+        """Import a file (a path, or one open for reading bytes); its format is detected when not given.
 
-        The file is read line by line; some thousand messages are one transaction. A second import of the same file
-        stores nothing. Where a line is refused, what stands before it has been stored.
-        Raises: UnknownFormat, InvalidImport.
+        ``oasst``: Open Assistant trees, a line each; some thousand messages are one transaction, and where a line is
+        refused, what stands before it has been stored. Transcripts (``v0.1``, ``2.0``, ``2.2``, ``harmony``,
+        ``rwkv``): one thread, a turn a message, nothing of which is stored where the file does not parse, but the file
+        itself as a document with ``keep_raw``. Its tip is named ``bookmark``, else as the file, where that is free. ``partial`` and ``strict`` are those of ``transcripts.parse``. A second import of the same file stores
+        nothing; a ``bookmark`` is set or moved all the same.
+        Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName.
         """
-        reader = IMPORTERS.get(format)
-        if reader is None:
-            raise UnknownFormat(format, tuple(sorted(IMPORTERS)))
-        done = Imported()
-        with _opened(source) as (file, name):
-            for trees in _in_batches(reader(_lines(file, name, progress), name)):
-                work = partial(store_trees, space=self._number, trees=trees, mint=self._mint.mint)
+        if format not in (None, *IMPORTERS, *FORMATS, "openchatml"):
+            raise UnknownFormat(format or "", (*IMPORTERS, *FORMATS))
+        with Opened(source, rewindable=format not in IMPORTERS) as (file, name):
+            found = format or detect_file(file)
+            if found in FORMATS or found == "openchatml":
+                settings = {"partial": partial, "strict": strict}
+                return self._import_transcript(file, name, found, bookmark, keep_raw, progress, settings)
+            reader = IMPORTERS[found]
+            done = Imported()
+            for trees in _in_tree_batches(reader(read_lines(file, name, progress), name)):
+                work = bind(store_trees, space=self._number, trees=trees, mint=self._mint.mint)
                 done = done.plus(self._database.write(work))
         return done
 
-
-class _opened:
-    """A path opened and closed; an open file left as it is."""
-
-    def __init__(self, source: str | os.PathLike[str] | BinaryIO) -> None:
-        self._source = source
-        self._own: BinaryIO | None = None
-
-    def __enter__(self) -> tuple[BinaryIO, str]:
-        if not isinstance(self._source, str | os.PathLike):
-            return self._source, str(getattr(self._source, "name", "the input"))
-        name = str(self._source)
+    def _import_transcript(
+        self,
+        file: BinaryIO,
+        name: str,
+        format: str,
+        bookmark: str | None,
+        keep_raw: bool,
+        progress: Progress | None,
+        settings: dict[str, bool],
+    ) -> Imported:
+        encoded = check_name(bookmark) if bookmark is not None else _name_of(name)
+        half = None if progress is None else lambda read: progress(read // 2)
         try:
-            self._own = Path(self._source).open("rb")
-        except OSError as error:
-            raise InvalidImport(name, None, f"it cannot be read ({error.strerror})") from None
-        return self._own, name
+            outlined = outline(file, name, format, self._payload_limit_bytes, progress=half, **settings)
+        except InvalidTranscript:
+            if keep_raw:
+                self._keep_raw(file, name)
+            raise
+        matched, tip = self._database.read(
+            lambda connection: find_thread(connection, self._number, outlined.digests, _beside(outlined))
+        )
+        file.seek(0)
+        new = drafts_from(file, outlined, matched, self._payload_limit_bytes, progress=half, **settings)
+        for portion in in_batches(new) if matched < len(outlined.digests) else ():
+            work = bind(store_portion, space=self._number, drafts=portion, before=tip, mint=self._mint.mint)
+            tip = self._database.write(work)
+        assert tip is not None
+        total = len(outlined.digests)
+        return self._database.write(
+            bind(self._name_tip, tip=tip, name=encoded, explicit=bookmark is not None, done=(total, total - matched))
+        )
 
-    def __exit__(self, *_: object) -> None:
-        if self._own is not None:
-            self._own.close()
+    def _name_tip(
+        self, connection: Connection, tip: Place, name: bytes | None, explicit: bool, done: tuple[int, int]
+    ) -> Imported:
+        """A name that was asked for is set or moved; that of the file only where it is free (R2)."""
+        if name is not None and explicit:
+            named = find_bookmark(connection, self._number, name) != tip
+            if named:
+                move_bookmark(connection, self._number, name, [tip])
+        else:
+            named = name is not None and bookmark_if_free(connection, self._number, name, tip)
+        stored = turn_at(connection, self._number, tip)
+        assert stored is not None
+        return Imported(1, *done, int(named), (stored.id,))
+
+    def _keep_raw(self, file: BinaryIO, name: str) -> None:
+        """A file that does not parse, as a document."""
+        file.seek(0)
+        data = file.read(self._payload_limit_bytes + 1)
+        if len(data) > self._payload_limit_bytes:
+            raise TooLarge("document", len(data), self._payload_limit_bytes)
+        system = {"document_name": Path(name).name, "file_size": len(data)}
+        is_text = "text/plain" if _is_utf8(data) else "application/octet-stream"
+        draft = make_document_draft(data, content_type=is_text, system=system)
+        self._database.write(lambda connection: append(connection, self._number, [draft], self._mint.mint))
 
 
-def _lines(file: BinaryIO, name: str, progress: Progress | None) -> Iterator[bytes]:
-    number = 0
-    while line := file.readline(IMPORT_LINE_BYTES + 1):
-        number += 1
-        if len(line) > IMPORT_LINE_BYTES:
-            raise InvalidImport(name, number, f"the line is longer than {IMPORT_LINE_BYTES:,} bytes")
-        yield line
-        if progress:
-            progress(len(line))
+def _beside(outlined: Outline) -> Beside:
+    """What each turn of a thread keeps beside its message, as it would be stored."""
+
+    def encoded(index: int) -> tuple[bytes | None, bytes | None]:
+        draft = outlined.draft(index, Message(role="user", content=()), 1024)
+        return draft.system, draft.inherited
+
+    middle = encoded(1) if len(outlined.digests) > 2 else None
+    return lambda index: middle if middle and 0 < index < len(outlined.digests) - 1 else encoded(index)
 
 
-def _in_batches(trees: Iterable[ImportedTree]) -> Iterator[list[ImportedTree]]:
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _name_of(source: str) -> bytes | None:
+    """The name of a file without its ending, where a bookmark may have it."""
+    name = Path(source).stem
+    return name.encode() if refusal(name) is None else None
+
+
+def _in_tree_batches(trees: Iterable[ImportedTree]) -> Iterator[list[ImportedTree]]:
     """Trees together until they hold a batch's turns or bytes; a tree is never split."""
     batch: list[ImportedTree] = []
     turns = size_bytes = 0

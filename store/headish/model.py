@@ -49,10 +49,11 @@ class Meta(Struct, frozen=True, omit_defaults=True):
     """All that a turn says of itself beside its payload.
 
     ``system`` holds headish's own further keys (a document's ``document_name``, ``original_path``, ``file_size``),
-    ``app`` what the application keeps with the turn; the two never mix (R10).
+    ``app`` what the application keeps with the turn; the two never mix (R10). ``role`` is None for a bare sequence
+    of OpenChatML 0.1, which only an import makes (R15).
     """
 
-    role: str
+    role: str | None
     type: str | None = None
     content_type: str = BLOCKS_TYPE
     head: str | None = None
@@ -157,7 +158,7 @@ class ThreadRecord(Struct, frozen=True):
     """The schema reference's thread record of one turn."""
 
     id: TurnId
-    role: str
+    role: str | None
     content: tuple[ContentBlock, ...]
     inherited: Mapping[str, Any]
     cache: bool

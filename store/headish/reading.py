@@ -32,7 +32,7 @@ def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: 
     Raises: CorruptTurn where the row does not decode.
     """
     meta = Meta(
-        role=stored.role,
+        role=stored.role or None,
         type=stored.type,
         content_type=stored.content_type or BLOCKS_TYPE,
         head=stored_name(stored.head) if stored.head else None,

@@ -6,13 +6,14 @@ is stored is found by looking the digests up, without reading a thread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from headish.canonical import digest_turn
 from headish.dialects import Connection
 from headish.drafts import Draft
 from headish.heads import parents_of
 from headish.order import Place, arrange
+from headish.payloads import LOOKED_UP
 from headish.threads import read_links
 from headish.turns import StoredTurn, turns_by_digest
 
@@ -20,34 +21,49 @@ from headish.turns import StoredTurn, turns_by_digest
 def match_stored(
     connection: Connection,
     space: int,
-    drafts: Sequence[Draft],
+    digests: Sequence[bytes],
     base: StoredTurn | None,
-    roots: set[Place] | None,
+    fits: Callable[[int, StoredTurn], bool],
 ) -> tuple[int, StoredTurn | None]:
-    """How many of the drafts, from the first on, are stored below ``base``; and the last turn that matches.
+    """How many of a list's digests, from the first on, are stored below ``base``; and the last turn that matches.
 
-    Without a base the list begins with turns that continue nothing: those among ``roots``, where given; else only
-    turns count whose whole thread sets no options, since the list sets none either (R4). Among equals the one with
-    the lowest commit number is taken.
-    Cost: one statement for every 64 drafts, and one for each match that begins a chain.
+    Without a base the list begins with turns that continue nothing. ``fits`` says of each index which of the turns with
+    its digest may stand for it; among equals the one with the lowest commit number does.
+    Cost: one statement for every 64 digests, and one for each match that begins a chain.
     """
-    digests = _digests(drafts, base)
-    candidates: dict[bytes, list[StoredTurn]] = {}
-    for stored in turns_by_digest(connection, space, dict.fromkeys(digests)):
-        candidates.setdefault(stored.digest, []).append(stored)
     parents = None if base is None else {base.place}
     matched, tip = 0, base
-    for digest in digests:
-        level = [
-            stored
-            for stored in candidates.get(digest, [])
-            if _continues_one(connection, space, stored, parents, roots)
-            and (base is not None or roots is not None or stored.inherited is None)
-        ]
-        if not level:
-            break
-        matched, tip, parents = matched + 1, level[0], {stored.place for stored in level}
+    for start in range(0, len(digests), LOOKED_UP):
+        portion = digests[start : start + LOOKED_UP]
+        candidates: dict[bytes, list[StoredTurn]] = {}
+        for stored in turns_by_digest(connection, space, dict.fromkeys(portion)):
+            candidates.setdefault(stored.digest, []).append(stored)
+        for digest in portion:
+            level = [
+                stored
+                for stored in candidates.get(digest, [])
+                if fits(matched, stored) and _continues_one(connection, space, stored, parents)
+            ]
+            if not level:
+                return matched, tip
+            matched, tip, parents = matched + 1, level[0], {stored.place for stored in level}
     return matched, tip
+
+
+def fits_recorded(base: StoredTurn | None, roots: set[Place] | None) -> Callable[[int, StoredTurn], bool]:
+    """What a re-sent list may match: below a ``base`` anything; else what begins with one of the ``roots``.
+
+    Where none are given, only turns whose whole thread sets no options, since the list sets none either (R4).
+    """
+
+    def fits(index: int, stored: StoredTurn) -> bool:
+        if base is not None:
+            return True
+        if roots is None:
+            return stored.inherited is None
+        return index > 0 or stored.place in roots
+
+    return fits
 
 
 def thread_roots(connection: Connection, space: int, place: Place | None) -> set[Place] | None:
@@ -58,7 +74,8 @@ def thread_roots(connection: Connection, space: int, place: Place | None) -> set
     return {Place(chain, 0) for chain, _, _ in arrange([place], links) if chain not in links}
 
 
-def _digests(drafts: Sequence[Draft], base: StoredTurn | None) -> list[bytes]:
+def digests_of_list(drafts: Sequence[Draft], base: StoredTurn | None) -> list[bytes]:
+    """The digest of each draft, if each continues the one before, the first one ``base``."""
     digests: list[bytes] = []
     parents = [] if base is None else [base.digest]
     for draft in drafts:
@@ -67,11 +84,7 @@ def _digests(drafts: Sequence[Draft], base: StoredTurn | None) -> list[bytes]:
     return digests
 
 
-def _continues_one(
-    connection: Connection, space: int, stored: StoredTurn, parents: set[Place] | None, roots: set[Place] | None
-) -> bool:
+def _continues_one(connection: Connection, space: int, stored: StoredTurn, parents: set[Place] | None) -> bool:
     """Whether a turn continues exactly one of the matched ones; where none is matched yet, whether it is a root."""
     own = parents_of(connection, space, stored)
-    if parents is None:
-        return not own and (roots is None or stored.place in roots)
-    return len(own) == 1 and own[0] in parents
+    return not own if parents is None else len(own) == 1 and own[0] in parents

@@ -9,6 +9,7 @@ from headish.merge import fold
 from headish.model import NO_ATTRIBUTES, ContextWindow, Message, ThreadRecord
 from headish.reading import decode_record, read_attributes, read_blocks, read_record
 from headish.threads import Walked
+from headish.transcripts.threads import Kept
 
 
 def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
@@ -16,18 +17,24 @@ def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
 
     Raises: CorruptTurn where a row does not decode.
     """
-    messages = [
-        Message(
-            role=turn.role,
-            content=read_blocks(turn, turn.payload),
-            cache=bool(turn.cache),
-            attributes=NO_ATTRIBUTES if turn.attributes is None else read_attributes(turn),
-            turn=turn.id,
-        )
-        for turn in walked
-    ]
+    messages = [_read_message(turn) for turn in walked]
     options = fold_options((turn.id, turn.inherited) for turn in walked if turn.inherited)
     return ContextWindow(tuple(messages), options)
+
+
+def kept_thread(walked: Sequence[Walked]) -> list[Kept]:
+    """The messages of a walk with headish's own keys beside them: what a transcript is written from."""
+    return [Kept(_read_message(turn), read_record(turn, "system")) for turn in walked]
+
+
+def _read_message(turn: Walked) -> Message:
+    return Message(
+        role=turn.role or None,
+        content=read_blocks(turn, turn.payload),
+        cache=bool(turn.cache),
+        attributes=NO_ATTRIBUTES if turn.attributes is None else read_attributes(turn),
+        turn=turn.id,
+    )
 
 
 def fold_options(inherited: Iterable[tuple[str, bytes]]) -> dict[str, Any]:
@@ -40,7 +47,7 @@ def thread_records(walked: Sequence[Walked]) -> list[ThreadRecord]:
     return [
         ThreadRecord(
             id=turn.id,
-            role=turn.role,
+            role=turn.role or None,
             content=read_blocks(turn, turn.payload),
             inherited=read_record(turn, "inherited"),
             cache=bool(turn.cache),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from headish.append import append
-from headish.bookmarks import find_bookmark, move_bookmark
+from headish.bookmarks import bookmark_if_free
 from headish.canonical import digest_turn
 from headish.dialects import Connection
 from headish.drafts import Draft
@@ -48,7 +48,7 @@ def store_trees(
     free = {name: root for name, root in reversed(roots) if name is not None}
     # In the order of the names, as every writer goes about them.
     named = sum(
-        _bookmark(connection, space, name, built[root].turn.place if isinstance(root, int) else root)
+        bookmark_if_free(connection, space, check_name(name), built[root].turn.place if isinstance(root, int) else root)
         for name, root in sorted(free.items())
     )
     return Imported(len(trees), sum(len(tree.drafts) for tree in trees), len(new), named)
@@ -70,12 +70,3 @@ def _stored_places(
     for stored in turns_by_digest(connection, space, wanted):
         known[stored.digest].append(stored.place)
     return known
-
-
-def _bookmark(connection: Connection, space: int, name: str, place: Place) -> bool:
-    """Whether the name was free; one that somebody set or moved stays where it is."""
-    encoded = check_name(name)
-    if find_bookmark(connection, space, encoded) is not None:
-        return False
-    move_bookmark(connection, space, encoded, [place])
-    return True

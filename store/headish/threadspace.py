@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from itertools import islice
 
@@ -15,8 +15,9 @@ from headish.model import ContextWindow, ThreadRecord, Turn
 from headish.names import stored_name
 from headish.order import Place
 from headish.reading import read_blocks, read_payload
-from headish.resolve import resolve_window, thread_records
+from headish.resolve import kept_thread, resolve_window, thread_records
 from headish.space import PAGE_TURNS, Heads, OpenSpace
+from headish.transcripts.threads import Kept, for_people, write_thread
 from headish.trees import TreeTurn, build_tree
 from headish.turns import StoredTurn
 from headish.walk import walk, walk_backwards, walk_tree
@@ -101,3 +102,25 @@ class ReadingSpace(OpenSpace):
         Raises: CorruptTurn where stored bytes do not decode.
         """
         return self._walk(headish, lambda connection, places: resolve_window(walk(connection, self._number, places)))
+
+    def export(
+        self,
+        headish: Heads = "@",
+        format: str = "2.2",
+        *,
+        drop: Collection[str] = (),
+        as_user: bool = False,
+        for_completion: bool = False,
+    ) -> str:
+        """The thread that leads to a headish as a transcript (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``).
+
+        A thread that was imported from the same format comes back byte for byte, if its text was canonical; another
+        one is converted, a thread of other turns flattened. ``drop`` names what may be lost, else it is refused.
+        ``as_user`` leaves only what an end user may see. ``for_completion`` drops the reasoning of finished turns and
+        ends with the open header of the next answer.
+        Raises: Unrepresentable and its kinds, with the word for ``drop``; UnknownFormat, InvalidArgument; CorruptTurn.
+        """
+        thread = self._walk(headish, lambda connection, places: kept_thread(walk(connection, self._number, places)))
+        if as_user:
+            thread = [Kept(message, {}) for message in for_people(thread)]
+        return write_thread(thread, format, drop=drop, completes=for_completion)

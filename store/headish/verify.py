@@ -135,7 +135,7 @@ def _check_turn(stored: StoredTurn, parents: Sequence[_Parent], last_seq: int) -
 def _check_record(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -> Iterator[str]:
     if as_turn_id(stored.id) != stored.id:
         yield "its id is no SCRU128 id"
-    if stored.role not in ROLES:
+    if stored.role not in (*ROLES, ""):  # a bare sequence of a transcript has none
         yield f"its role is {stored.role!r}"
     for column in ("attributes", "inherited", "system", "app"):
         encoded = getattr(stored, column)

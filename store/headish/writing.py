@@ -24,7 +24,7 @@ from headish.names import check_name
 from headish.order import Place
 from headish.planning import Earlier
 from headish.reading import continues_of
-from headish.record import match_stored, thread_roots
+from headish.record import digests_of_list, fits_recorded, match_stored, thread_roots
 from headish.space import OpenSpace
 from headish.turns import StoredTurn
 
@@ -151,7 +151,8 @@ class WritingSpace(OpenSpace):
         before = lock_bookmarks(connection, space, [] if name is None else [name])
         stored_base = None if base is None else find_head(connection, space, base)
         roots = None if name is None or base is not None else thread_roots(connection, space, before.get(name))
-        matched, tip = match_stored(connection, space, drafts, stored_base, roots)
+        digests, fits = digests_of_list(drafts, stored_base), fits_recorded(stored_base, roots)
+        matched, tip = match_stored(connection, space, digests, stored_base, fits)
         tail = [_follow(draft, index, tip) for index, draft in enumerate(drafts[matched:])]
         # By place, not by name: only the bookmark that was given may move (R4).
         built = append(connection, space, tail, self._mint.mint, carries_names=False) if tail else []

@@ -72,3 +72,32 @@ class TestLint:
     def test_a_transcript_in_order_prints_nothing(self, headish: Command) -> None:
         done = headish("lint-transcript", "-", stdin="version: 2.2\n\n<|start|>user<|message|>hi<|end|>\n")
         assert (done.code, done.out) == (0, "")
+
+
+class TestThroughAStore:
+    def test_a_file_is_imported_under_its_name_and_exported_as_it_was(
+        self, headish: Command, file: str, tmp_path: Path
+    ) -> None:
+        done = headish("import", file)
+        assert done.err == "1 conversation with 5 messages read; new: 5 turns, 1 bookmark.\n"
+        assert headish("export", "chat").out == CHAT
+
+    def test_one_bad_file_does_not_stop_the_rest(self, headish: Command, file: str, tmp_path: Path) -> None:
+        (tmp_path / "broken.txt").write_text("<|start|>user<|message|>hi")
+        done = headish.run("import", str(tmp_path))
+        assert done.code == 1
+        assert "broken.txt: E-STREAM-TRUNCATED" in done.err
+        assert done.err.endswith("1 file of 2 could not be imported\n")
+        assert headish("export", "chat").out == CHAT
+
+    def test_a_name_is_given(self, headish: Command, file: str) -> None:
+        headish("import", file, "-b", "everest")
+        assert [line.split()[0] for line in headish("bookmark", "list").out.splitlines()] == ["everest"]
+        assert headish.run("import", file, file, "-b", "two").code == 2
+
+    def test_a_prompt_and_what_a_user_sees(self, headish: Command, file: str) -> None:
+        headish("import", file)
+        prompt = headish("export", "chat", "--for-completion").out
+        assert prompt.endswith("8,849 metres.<|end|>\n<|start|>assistant")
+        seen = headish("export", "chat", "--to", "rwkv", "--as", "user").out
+        assert seen == "<<USER>>\nHeight of Everest?\n<<USER_END>>\n\n<<ASSISTANT>>\n8,849 metres.\n<<ASSISTANT_END>>\n"

@@ -130,7 +130,10 @@ class TestEmitting:
         assert json.loads(headish("request", grown["q"]).out) == without
 
     def test_unknown_formats_name_the_known_ones(self, headish: Command, grown: dict[str, str]) -> None:
-        assert headish.fails("export", "--to", "pdf") == "unknown format 'pdf': known are 2.2, openchatml"
+        assert (
+            headish.fails("export", "--to", "pdf")
+            == "unknown format 'pdf': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml"
+        )
         assert headish.fails("request", "--to", "nobody") == "unknown format 'nobody': known are anthropic"
 
 

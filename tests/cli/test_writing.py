@@ -138,7 +138,7 @@ class TestImport:
         path = str(tmp_path / "trees.jsonl")
         assert headish("import", path).err == "1 conversation with 3 messages read; new: 3 turns, 1 bookmark.\n"
         assert headish("import", path, "--from", "oasst", "--json").json == {
-            "trees": 1, "messages": 3, "added": 0, "bookmarks": 0,
+            "trees": 1, "messages": 3, "added": 0, "bookmarks": 0, "tips": [],
         }  # fmt: skip
 
     def test_it_reads_standard_input(self, headish: Command) -> None:

@@ -122,7 +122,7 @@ class TestTrees:
 
     def test_blank_lines_are_skipped(self, store: Store) -> None:
         file = io.BytesIO(b"\n \n" + as_file(CAPITAL).getvalue() + b"\n")
-        assert store.import_file(file).trees == 1
+        assert store.import_file(file, "oasst").trees == 1
 
 
 class TestStreaming:
@@ -136,7 +136,7 @@ class TestStreaming:
                 stored_when_read.append(store.stats().turns)
                 return b"" if index == 1200 else as_file(tree(f"t{index}", message(str(index)))).getvalue()
 
-        done = store.import_file(Endless(), progress=None)  # type: ignore[arg-type]
+        done = store.import_file(Endless(), "oasst", progress=None)  # type: ignore[arg-type]
         assert done.added == 1200
         assert stored_when_read[1100] == 1000
 
@@ -176,7 +176,7 @@ class TestBadFiles:
         file = io.BytesIO(line.encode())
         file.name = "bad.jsonl"
         with unchanged(store), pytest.raises(InvalidImport) as refused:
-            store.import_file(file)
+            store.import_file(file, "oasst")
         assert reason in str(refused.value)
         assert (refused.value.source, refused.value.line) == ("bad.jsonl", 1)
 
@@ -187,7 +187,7 @@ class TestBadFiles:
                 return b" " * size
 
         with pytest.raises(InvalidImport, match="the line is longer than"):
-            store.import_file(Endless())  # type: ignore[arg-type]
+            store.import_file(Endless(), "oasst")  # type: ignore[arg-type]
 
     def test_a_missing_file_and_an_unknown_format_are_named(self, store: Store, tmp_path: Any) -> None:
         with pytest.raises(InvalidImport, match="it cannot be read"):
@@ -199,7 +199,7 @@ class TestBadFiles:
     def test_arbitrary_bytes_raise_only_the_named_error(self, place: Place, data: bytes) -> None:
         with place.fresh() as store:
             try:
-                store.import_file(io.BytesIO(data))
+                store.import_file(io.BytesIO(data), "oasst")
             except InvalidImport:
                 assert store.stats().turns == 0
 

@@ -110,6 +110,9 @@ def test_a_conversion_comes_back_or_is_refused(source: str, target: str, data: s
         return
     except Unrepresentable:
         return
+    if source == target:
+        assert converted == transcript
+        return
     text = emit(converted, target)
     back = convert(parse(text, target, partial=True), target, source)
     assert _compared(back) == _compared(transcript)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from headish.drafts import Draft
+from headish.ids import TurnId
 
 
 class ImportedTree(Struct, frozen=True):
@@ -19,12 +20,16 @@ class ImportedTree(Struct, frozen=True):
 
 
 class Imported(Struct, frozen=True):
-    """What an import did. ``messages`` is how many were read, ``added`` how many of them were new."""
+    """What an import did. ``messages`` is how many were read, ``added`` how many of them were new.
+
+    ``tips`` are the last turns of the threads that were imported from transcripts, in order.
+    """
 
     trees: int = 0
     messages: int = 0
     added: int = 0
     bookmarks: int = 0
+    tips: tuple[TurnId, ...] = ()
 
     def plus(self, other: Imported) -> Imported:
         """Both together."""

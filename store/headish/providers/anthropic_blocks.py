@@ -56,6 +56,8 @@ class BlockWriter:
         self.notes.append(Note(what, message.turn))
 
     def text(self, block: Text, message: Message) -> Mapped:
+        if message.role is None:
+            raise refused("a bare sequence, which has no role", message)
         if message.role == "tool":
             raise refused("text of a tool that is no tool result", message)
         if message.role == "assistant" and message.attributes.channel == "analysis":

@@ -19,7 +19,7 @@ from headish.model import Message
 from headish.transcripts.chatml_blocks import read_body
 from headish.transcripts.forms import is_header_value
 from headish.transcripts.headers import Header
-from headish.transcripts.parser import Closed, Opened, Parser
+from headish.transcripts.parser import Opened, Parser
 from headish.transcripts.source import BLANKS
 from headish.transcripts.tokens import IM_END, IM_START
 from headish.transcripts.transcript import Transcript, make_message
@@ -70,7 +70,7 @@ class ChatMLParser(Parser):
         source.skip_blanks()
         if source.begins_with(IM_START):
             return self._go(self._read_header)
-        may_end = self.messages and not self._eos and self._eos_text
+        may_end = self.count and not self._eos and self._eos_text
         if may_end and source.begins_with(self._eos_text):
             self._eos = True
             return self._go(self._read_end)
@@ -97,7 +97,7 @@ class ChatMLParser(Parser):
         self._role, self._name = self._read_line(line.removesuffix("\r"))
         source.at = end + 1
         self._parts = []
-        self.events.append(Opened(len(self.messages), Header(role=self._role, name=self._name)))
+        self.events.append(Opened(self.count, Header(role=self._role, name=self._name)))
         return self._go(self._read_body)
 
     def _read_line(self, line: str) -> tuple[str, str | None]:
@@ -143,8 +143,7 @@ class ChatMLParser(Parser):
         blocks = read_body(body, self._role, has_crlf=self._has_crlf)
         said = {"stop": "none"} if stop == "none" else {}
         message = make_message(self._role, blocks, speaker=self._name, tight=tight, **said)
-        self.messages.append(message)
-        self.events.append(Closed(len(self.messages) - 1, message))
+        self._add_message(message)
 
     def finish(self, *, partial: bool = False) -> Transcript:
         """The transcript, when no more input comes. Raises: InvalidTranscript (E-STREAM-TRUNCATED)."""
@@ -193,8 +192,8 @@ class ChatMLParser(Parser):
             return
         self._bos = self._eos = False
         message = make_message(None, read_body(text, None, has_crlf=False))
-        self.messages.append(message)
-        self.events += [Opened(0, Header(role="")), Closed(0, message)]
+        self.events.append(Opened(0, Header(role="")))
+        self._add_message(message)
         source.at = len(text)
 
     def _finish_partially(self) -> str | None:

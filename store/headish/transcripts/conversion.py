@@ -82,6 +82,11 @@ def _convert(transcript: Transcript, source: str, target: str) -> Transcript:
     return replace(transcript, messages=tuple(messages), header=header, header_raw=None, bos=False, eos=False)
 
 
+def into_frames(messages: Sequence[Message], target: str) -> list[Message]:
+    """Messages of another format as frames. Raises: ConversionLoss for what belongs to that format alone."""
+    return list(_into_frames(list(_flatten(messages)), target))
+
+
 def _flatten(messages: Sequence[Message]) -> Iterator[Message]:
     """One message a block, texts plain; what belongs to one format alone is refused."""
     for message in messages:

@@ -26,7 +26,7 @@ from headish.transcripts.forms import FORMS, form_of_version
 from headish.transcripts.frames import read_message
 from headish.transcripts.headers import BadFrame, Header, read_frame_header
 from headish.transcripts.jsontext import read_json
-from headish.transcripts.parser import Closed, Opened, Parser, Piece
+from headish.transcripts.parser import Opened, Parser, Piece
 from headish.transcripts.source import BLANKS
 from headish.transcripts.transcript import Transcript, make_message, plain_text
 from headish.transcripts.yamlheader import (
@@ -132,7 +132,7 @@ class FrameParser(Parser):
             raise source.error("E-PARSE-HEADER", f"{token.group()} in a message header", token.start())
         self._header = self._take_message_header(text[source.at : token.start()])
         source.at = token.end()
-        self.events.append(Opened(len(self.messages), self._header))
+        self.events.append(Opened(self.count, self._header))
         self._body, self._after_angle = Body(), False
         return self._go(self._read_body)
 
@@ -216,8 +216,7 @@ class FrameParser(Parser):
         if stop != "none" and self._strict and (self._header.constrain or "").lower() == "json":
             self._check_json(texts)
         message = read_message(self._header, texts, stop)
-        self.messages.append(message)
-        self.events.append(Closed(len(self.messages) - 1, message))
+        self._add_message(message)
         self._header = None
 
     def _check_json(self, texts: tuple[Text, ...]) -> None:

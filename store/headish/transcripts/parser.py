@@ -39,11 +39,15 @@ ParserEvent = Opened | Piece | Closed
 
 
 class Parser(ABC):
-    """An incremental parser: ``messages`` that are complete, and the ``events`` since they were taken last."""
+    """An incremental parser: ``messages`` that are complete, the ``events`` since they were taken last.
+
+    ``count`` is the number of all messages so far, also of those that were taken.
+    """
 
     def __init__(self, format: str) -> None:
         self._source = Source(format)
         self.messages: list[Message] = []
+        self.count = 0
         self.events: list[ParserEvent] = []
         self._decode = codecs.getincrementaldecoder("utf-8")().decode
         self._is_first = True
@@ -62,6 +66,16 @@ class Parser(ABC):
             reason = broken or "a lone surrogate has no UTF-8"
             raise self._source.error("E-PARSE-ENCODING", reason, len(self._source.text))
 
+    @property
+    def format(self) -> str:
+        """The format that the text really is: a header's version picks the grammar of a 2.x file."""
+        return self._source.format
+
+    def take_messages(self) -> list[Message]:
+        """The messages that are complete since the last time; ``finish`` gives only those that were not taken."""
+        messages, self.messages = self.messages, []
+        return messages
+
     def take_events(self) -> list[ParserEvent]:
         """What happened since the last time."""
         events, self.events = self.events, []
@@ -75,6 +89,11 @@ class Parser(ABC):
             raise self._source.error(
                 "E-PARSE-ENCODING", "the text ends inside a character", len(self._source.text)
             ) from None
+
+    def _add_message(self, message: Message) -> None:
+        self.messages.append(message)
+        self.events.append(Closed(self.count, message))
+        self.count += 1
 
     @abstractmethod
     def _step(self) -> bool:

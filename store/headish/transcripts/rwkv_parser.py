@@ -20,7 +20,7 @@ from headish.blocks import ContentBlock, Text, ToolResult
 from headish.errors import InvalidTranscript
 from headish.model import Message
 from headish.transcripts.headers import Header
-from headish.transcripts.parser import Closed, Opened, Parser, Piece
+from headish.transcripts.parser import Opened, Parser, Piece
 from headish.transcripts.transcript import Transcript, make_call, make_message
 
 ROLES = {"SYS": "system", "USER": "user", "ASSISTANT": "assistant", "TOOL_CALL": "assistant", "TOOL_RESULT": "tool"}
@@ -76,7 +76,7 @@ class RWKVParser(Parser):
         self._take_tag(text[source.at + 2 : end])
         source.at = end + 2
         self._parts = []
-        self.events.append(Opened(len(self.messages), Header(role=self._role())))
+        self.events.append(Opened(self.count, Header(role=self._role())))
         return self._go(self._read_break)
 
     def _take_tag(self, inside: str) -> None:
@@ -148,8 +148,7 @@ class RWKVParser(Parser):
         body = "".join(self._parts)
         said = {"stop": "none"} if stop == "none" else {}
         message = self._read_message(body, said)
-        self.messages.append(message)
-        self.events.append(Closed(len(self.messages) - 1, message))
+        self._add_message(message)
 
     def _read_message(self, body: str, said: Mapping[str, str]) -> Message:
         texts: tuple[ContentBlock, ...] = (Text(body),) if body else ()

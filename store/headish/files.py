@@ -1,0 +1,77 @@
+"""Files to import: opened and closed, read in bounded pieces, their format told by their beginning."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
+
+from headish.errors import InvalidImport
+from headish.limits import IMPORT_LINE_BYTES
+from headish.transcripts import detect
+
+Progress = Callable[[int], None]
+"""Called with the number of bytes read since the last call."""
+DETECTED_BYTES = 1024 * 1024
+SPOOLED_BYTES = 16 * 1024 * 1024
+"""A stream that is read twice is kept in memory up to here, then in a file that nobody else sees."""
+
+
+class Opened:
+    """A path opened and closed; an open file left as it is, or kept where it must be ``rewindable`` and is not."""
+
+    def __init__(self, source: str | os.PathLike[str] | BinaryIO, *, rewindable: bool) -> None:
+        self._source, self._rewindable = source, rewindable
+        self._own: BinaryIO | None = None
+
+    def __enter__(self) -> tuple[BinaryIO, str]:
+        if isinstance(self._source, str | os.PathLike):
+            return self._open(str(self._source))
+        name = str(getattr(self._source, "name", "the input"))
+        if not self._rewindable or self._source.seekable():
+            return self._source, name
+        self._own = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))
+        copyfileobj(self._source, self._own)
+        self._own.seek(0)
+        return self._own, name
+
+    def __exit__(self, *_: object) -> None:
+        if self._own is not None:
+            self._own.close()
+
+    def _open(self, name: str) -> tuple[BinaryIO, str]:
+        try:
+            self._own = Path(name).open("rb")  # noqa: SIM115 - closed on leaving
+        except OSError as error:
+            raise InvalidImport(name, None, f"it cannot be read ({error.strerror})") from None
+        return self._own, name
+
+
+def read_lines(file: BinaryIO, name: str, progress: Progress | None) -> Iterator[bytes]:
+    """The lines of a file. Raises: InvalidImport for one that is too long."""
+    number = 0
+    while line := file.readline(IMPORT_LINE_BYTES + 1):
+        number += 1
+        if len(line) > IMPORT_LINE_BYTES:
+            raise InvalidImport(name, number, f"the line is longer than {IMPORT_LINE_BYTES:,} bytes")
+        yield line
+        if progress:
+            progress(len(line))
+
+
+def detect_file(file: BinaryIO) -> str:
+    """The format of an open file, told by its beginning: ``oasst`` or a transcript's. The file is left where it was.
+
+    Raises: InvalidTranscript (E-PARSE-DETECT).
+    """
+    place = file.tell()
+    beginning = file.read(DETECTED_BYTES)
+    file.seek(place)
+    if beginning.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] == b"{":
+        return "oasst"
+    if len(beginning) == DETECTED_BYTES:
+        beginning = beginning.decode(errors="ignore").encode()  # a character may be cut in two
+    return detect(beginning)

@@ -1,0 +1,107 @@
+"""A stored thread as a transcript: given back as it was imported, or flattened and converted.
+
+A turn that was imported keeps the name of its format, the first and last one what stood around the messages (R15). A
+thread of one format alone is that transcript again. Any other is brought into frames of OpenChatML 2.2 first: turns
+from frames as they are, turns of another format converted, turns that a provider or a program said flattened (R14).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from headish.blocks import Text
+from headish.errors import ConversionLoss, InvalidArgument, Unrepresentable
+from headish.model import ContextWindow, Message
+from headish.transcripts.conversion import convert, into_frames
+from headish.transcripts.drops import DROPPABLE as GIVEN_UP
+from headish.transcripts.drops import give_up
+from headish.transcripts.flatten import DROPPABLE as LEFT_OUT
+from headish.transcripts.flatten import flatten
+from headish.transcripts.formats import known_format, write
+from headish.transcripts.forms import FORMS
+from headish.transcripts.jsonform import from_json
+from headish.transcripts.transcript import Transcript
+from headish.transcripts.views import for_completion, visible_text
+
+DROPPABLE = tuple(sorted({*GIVEN_UP, *LEFT_OUT}))
+
+
+class Kept(NamedTuple):
+    """A turn of a thread: its message, and headish's own keys beside it."""
+
+    message: Message
+    system: Mapping[str, Any]
+
+
+def write_thread(thread: Sequence[Kept], format: str, *, drop: Collection[str] = (), completes: bool = False) -> str:
+    """The text of a thread in a format; ``completes`` prepares it for the next sampling.
+
+    Raises: Unrepresentable and its kinds, with the word for ``drop``; UnknownFormat; InvalidArgument.
+    """
+    target = known_format(format)
+    transcript, source = read_thread(thread, drop)
+    made = source is None
+    given = give_up(transcript, _of(drop, GIVEN_UP))
+    if completes:
+        given = for_completion(given)
+    converted = given if source == target else _convert(given, source or "2.2", target)
+    if made and target in FORMS and FORMS[target].has_header and "header" not in drop:
+        converted = replace(converted, header={"version": target})
+    return write(converted, target)
+
+
+def read_thread(thread: Sequence[Kept], drop: Collection[str] = ()) -> tuple[Transcript, str | None]:
+    """A thread as a transcript, and the format that all of it was imported from.
+
+    That is None for a thread that was made here, wholly or in part: its messages are frames of 2.2.
+    Raises: Unrepresentable, InvalidArgument.
+    """
+    unknown = sorted(set(drop) - set(DROPPABLE))
+    if unknown:
+        raise InvalidArgument(f"nothing named {unknown[0]!r} can be dropped; known are {', '.join(DROPPABLE)}")
+    formats = {kept.system.get("format") for kept in thread}
+    if len(formats) == 1 and None not in formats:
+        return _imported(thread), str(formats.pop())
+    return Transcript(messages=tuple(_as_frames(thread, _of(drop, LEFT_OUT)))), None
+
+
+def for_people(thread: Sequence[Kept]) -> list[Message]:
+    """What an end user may see of a thread: messages of one text each."""
+    seen = [(kept.message, visible_text(kept.message)) for kept in thread]
+    return [Message(role=message.role, content=(Text(text),), turn=message.turn) for message, text in seen if text]
+
+
+def _imported(thread: Sequence[Kept]) -> Transcript:
+    """The transcript that a whole thread was imported from."""
+    around = {key: value for key, value in thread[0].system.items() if key in ("header", "header_raw", "bos", "eos")}
+    around |= {key: value for key, value in thread[-1].system.items() if key in ("pending", "tail")}
+    if "eos" in around and thread[-1].message.attributes.stop == "none":
+        del around["eos"]
+    read = from_json({**around, "messages": []})
+    return replace(read, messages=tuple(kept.message for kept in thread))
+
+
+def _as_frames(thread: Sequence[Kept], drop: Collection[str]) -> Iterator[Message]:
+    for format, run in groupby(thread, lambda kept: kept.system.get("format")):
+        messages = [kept.message for kept in run]
+        if format is None:
+            yield from flatten(ContextWindow(tuple(messages), {}), drop)
+        elif format in FORMS:
+            yield from messages
+        else:
+            yield from into_frames(messages, "2.2")
+
+
+def _convert(transcript: Transcript, source: str, target: str) -> Transcript:
+    try:
+        return convert(transcript, source, target)
+    except ConversionLoss as error:
+        raise Unrepresentable(target, error.what, turn=error.turn, drop=error.drop) from error
+
+
+def _of(drop: Collection[str], known: Collection[str]) -> set[str]:
+    return set(drop) & set(known)
