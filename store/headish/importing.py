@@ -47,8 +47,9 @@ class ImportingSpace(OpenSpace):
         ``oasst``: Open Assistant trees, a line each; some thousand messages are one transaction, and where a line is
         refused, what stands before it has been stored. Transcripts (``v0.1``, ``2.0``, ``2.2``, ``harmony``,
         ``rwkv``): one thread, a turn a message, nothing of which is stored where the file does not parse, but the file
-        itself as a document with ``keep_raw``. Its tip is named ``bookmark``, else as the file, where that is free. ``partial`` and ``strict`` are those of ``transcripts.parse``. A second import of the same file stores
-        nothing; a ``bookmark`` is set or moved all the same.
+        itself as a document with ``keep_raw``. Its tip is named ``bookmark``, else as the file, where that is free.
+        ``partial`` and ``strict`` are those of ``transcripts.parse``. A second import of the same file stores nothing;
+        a ``bookmark`` is set or moved all the same.
         Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName.
         """
         if format not in (None, *IMPORTERS, *FORMATS, "openchatml"):
