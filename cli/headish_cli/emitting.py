@@ -7,25 +7,39 @@ import click
 from headish_cli.options import Settings, headish_argument, pass_settings
 from headish_cli.output import print_json, say
 
+PAGES = ("html", "markdown", "text")
+
 
 @click.command("export")
 @headish_argument
 @click.option("--to", "target", default="openchatml", show_default=True, metavar="FORMAT",
-              help="v0.1, 2.0, 2.2 (openchatml), harmony or rwkv.")  # fmt: skip
+              help="v0.1, 2.0, 2.2 (openchatml), harmony, rwkv; for people html, markdown, text.")  # fmt: skip
 @click.option("--drop", multiple=True, metavar="WHAT", help="Give up, by name, what the format cannot carry.")
 @click.option("--as", "viewer", type=click.Choice(["user"]), help="Only what an end user may see.")
 @click.option("--for-completion", is_flag=True, help="As a prompt: old reasoning dropped, the next answer open.")
+@click.option("--debug", is_flag=True, help="In a page for people, show hidden messages too.")
 @pass_settings
 def export_command(
-    settings: Settings, headish: str, target: str, drop: tuple[str, ...], viewer: str | None, for_completion: bool
+    settings: Settings,
+    headish: str,
+    target: str,
+    drop: tuple[str, ...],
+    viewer: str | None,
+    for_completion: bool,
+    debug: bool,
 ) -> None:
-    """Print the thread that leads to a HEADISH as a transcript.
+    """Print the thread that leads to a HEADISH as a transcript, or as a page for people.
 
     A thread that was imported from this format comes back byte for byte. What the format cannot carry is refused,
-    unless --drop gives it up.
+    unless --drop gives it up. A page holds only what an end user may see.
     """
+    if debug and (viewer is not None or target not in PAGES):
+        raise click.UsageError(f"--debug shows hidden messages in {', '.join(PAGES)}; other formats carry them anyway")
     with settings.open() as store:
-        text = store.export(headish, target, drop=drop, as_user=viewer == "user", for_completion=for_completion)
+        if target in PAGES:
+            text = store.render(headish, target, debug=debug)
+        else:
+            text = store.export(headish, target, drop=drop, as_user=viewer == "user", for_completion=for_completion)
     # Bytes, because a text stream would change line ends on some systems.
     click.echo(text.encode(), nl=False)
 

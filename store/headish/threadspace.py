@@ -15,6 +15,7 @@ from headish.model import ContextWindow, ThreadRecord, Turn
 from headish.names import stored_name
 from headish.order import Place
 from headish.reading import read_blocks, read_payload
+from headish.renderings import Seen, make_page, render
 from headish.resolve import kept_thread, resolve_window, thread_records
 from headish.space import PAGE_TURNS, Heads, OpenSpace
 from headish.transcripts.threads import Kept, for_people, write_thread
@@ -102,6 +103,20 @@ class ReadingSpace(OpenSpace):
         Raises: CorruptTurn where stored bytes do not decode.
         """
         return self._walk(headish, lambda connection, places: resolve_window(walk(connection, self._number, places)))
+
+    def render(self, headish: str = "@", format: str = "html", *, debug: bool = False, title: str | None = None) -> str:
+        """A thread for people, as ``html`` (one page that stands alone), ``markdown`` or ``text``.
+
+        Only what an end user may see is in it; ``debug`` shows system and tool messages, calls and reasoning too. The
+        page links to the other branches of the tree. ``title`` is the first words of the user where none is given.
+        Raises: UnknownFormat; CorruptTurn.
+        """
+        thread = [record.id for record in self.thread(headish)]
+        tree = [
+            Seen(turn.id, turn.role, turn.content, turn.continues, turn.children, turn.bookmarks, turn.attributes)
+            for turn in self.tree(headish)
+        ]
+        return render(make_page(thread, tree, title=title, debug=debug), format)
 
     def export(
         self,

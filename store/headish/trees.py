@@ -9,8 +9,9 @@ from msgspec import Struct
 from headish.blocks import ContentBlock
 from headish.errors import CorruptTurn
 from headish.ids import TurnId
+from headish.model import NO_ATTRIBUTES, Attributes
 from headish.order import Place
-from headish.reading import read_blocks
+from headish.reading import read_attributes, read_blocks
 from headish.threads import Walked
 
 
@@ -18,11 +19,12 @@ class TreeTurn(Struct, frozen=True):
     """A turn of a tree: what it says, what it continues and what continues it, in commit order."""
 
     id: TurnId
-    role: str
+    role: str | None
     content: tuple[ContentBlock, ...]
     continues: tuple[TurnId, ...]
     children: tuple[TurnId, ...]
     bookmarks: tuple[str, ...]
+    attributes: Attributes = NO_ATTRIBUTES
 
 
 def build_tree(
@@ -41,11 +43,12 @@ def build_tree(
     return [
         TreeTurn(
             id=turn.id,
-            role=turn.role,
+            role=turn.role or None,
             content=read_blocks(turn, turn.payload),
             continues=continues[turn.id],
             children=tuple(children[turn.id]),
             bookmarks=tuple(bookmarks.get(turn.place, ())),
+            attributes=read_attributes(turn),
         )
         for turn in walked
     ]

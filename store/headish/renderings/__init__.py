@@ -1,0 +1,28 @@
+"""Renderings: a thread for people to read: only what an end user may see, unless a debugging view opts in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headish.errors import UnknownFormat
+from headish.renderings.html import render_html
+from headish.renderings.markdown import render_markdown
+from headish.renderings.pages import Page, Seen, make_page
+from headish.renderings.plain import render_plain
+
+__all__ = ["RENDERINGS", "Page", "Seen", "make_page", "render"]
+
+
+def render(page: Page, format: str) -> str:
+    """A page as ``html``, ``markdown`` or ``text``. Raises: UnknownFormat."""
+    renderer = RENDERINGS.get(format)
+    if renderer is None:
+        raise UnknownFormat(format, tuple(RENDERINGS))
+    return renderer(page)
+
+
+RENDERINGS: dict[str, Callable[[Page], str]] = {
+    "html": render_html,
+    "markdown": render_markdown,
+    "text": render_plain,
+}

@@ -1,0 +1,187 @@
+"""What a page shows of a thread and its branches: entries for people, in sections.
+
+The thread is the first section; every other continuation of one of its turns is a section of its own, linked from the
+turn where it leaves. Hidden text is left out here, so no renderer can let it through: not as an attribute, not folded.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from headish.blocks import (
+    ContentBlock,
+    Document,
+    Mark,
+    Other,
+    ProviderBlock,
+    Text,
+    Thinking,
+    ToolResult,
+    Tools,
+    ToolUse,
+)
+from headish.ids import TurnId, time_of
+from headish.model import NO_ATTRIBUTES, Attributes, Message
+from headish.transcripts.transcript import arguments_of, plain_text
+from headish.transcripts.views import visible_text
+
+
+class Seen(Struct, frozen=True):
+    """A turn of a tree as a page needs it, in commit order with the others."""
+
+    id: TurnId
+    role: str | None
+    content: tuple[ContentBlock, ...]
+    continues: tuple[TurnId, ...]
+    children: tuple[TurnId, ...]
+    bookmarks: tuple[str, ...] = ()
+    attributes: Attributes = NO_ATTRIBUTES
+
+
+class Part(Struct, frozen=True):
+    """A piece of an entry. ``kind`` is text, thinking, call, result or other; ``title`` says what it is."""
+
+    kind: str
+    title: str
+    body: str
+
+
+class Branch(Struct, frozen=True):
+    """A link to another section."""
+
+    anchor: str
+    title: str
+
+
+class Entry(Struct):
+    """One message. ``branches`` lead to what else continues it."""
+
+    id: TurnId
+    who: str
+    role: str
+    time: datetime
+    parts: tuple[Part, ...]
+    bookmarks: tuple[str, ...]
+    branches: list[Branch]
+
+
+class Section(Struct, frozen=True):
+    """A run of messages that continue one another."""
+
+    anchor: str
+    title: str
+    entries: tuple[Entry, ...]
+
+
+class Page(Struct, frozen=True):
+    """A thread for people. ``head`` is the turn that was named; ``debug`` tells that hidden text is shown."""
+
+    title: str
+    head: TurnId
+    sections: tuple[Section, ...]
+    debug: bool
+
+
+def make_page(thread: Sequence[TurnId], tree: Sequence[Seen], *, title: str | None = None, debug: bool = False) -> Page:
+    """The page of a thread (ids in walk order) inside its tree."""
+    turns = {turn.id: turn for turn in tree}
+    builder = _Builder(turns, debug)
+    sections = builder.build([each for each in thread if each in turns])
+    first = next((entry for section in sections for entry in section.entries if entry.role == "user"), None)
+    named = title or (one_line(first.parts[0].body) if first else "A conversation")
+    return Page(named, thread[-1], tuple(sections), debug)
+
+
+def one_line(text: str, limit: int = 80) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+class _Builder:
+    """Walks the thread, then every branch that leaves it, then what leaves those."""
+
+    def __init__(self, turns: Mapping[TurnId, Seen], debug: bool) -> None:
+        self._turns, self._debug = turns, debug
+        self._placed: set[TurnId] = set()
+
+    def build(self, thread: list[TurnId]) -> list[Section]:
+        self._placed |= set(thread)
+        waiting: deque[tuple[list[TurnId], Entry | None]] = deque([(thread, None)])
+        sections: list[Section] = []
+        while waiting:
+            path, origin = waiting.popleft()
+            entries, leaving = self._read(path)
+            if not entries and sections:
+                continue
+            anchor = f"b{len(sections)}"
+            title = one_line(entries[0].parts[0].body, 60) if entries else ""
+            if origin is not None:
+                origin.branches.append(Branch(anchor, title))
+            sections.append(Section(anchor, title, tuple(entries)))
+            waiting += leaving
+        return sections
+
+    def _read(self, path: list[TurnId]) -> tuple[list[Entry], list[tuple[list[TurnId], Entry | None]]]:
+        """The entries of a path, and the paths that leave it, each with the last entry before it."""
+        entries: list[Entry] = []
+        leaving: list[tuple[list[TurnId], Entry | None]] = []
+        for turn_id in path:
+            turn = self._turns[turn_id]
+            parts = tuple(_debug_parts(turn.content) if self._debug else _visible_parts(turn))
+            if parts:
+                entries.append(_entry(turn, parts))
+            others = [child for child in turn.children if child not in self._placed]
+            leaving += [(self._follow(child), entries[-1] if entries else None) for child in others]
+        return entries, leaving
+
+    def _follow(self, turn_id: TurnId) -> list[TurnId]:
+        """A turn and what continues it first, as far as no other path has it."""
+        path: list[TurnId] = []
+        following: TurnId | None = turn_id
+        while following is not None and following not in self._placed:
+            self._placed.add(following)
+            path.append(following)
+            following = next(iter(self._turns[following].children), None)
+        return path
+
+
+def _entry(turn: Seen, parts: tuple[Part, ...]) -> Entry:
+    role = turn.role or "sequence"
+    return Entry(
+        turn.id, turn.attributes.speaker or role.capitalize(), role, time_of(turn.id), parts, turn.bookmarks, []
+    )
+
+
+def _visible_parts(turn: Seen) -> Iterator[Part]:
+    text = visible_text(Message(role=turn.role, content=turn.content, attributes=turn.attributes))
+    if text:
+        yield Part("text", "", text)
+
+
+def _debug_parts(blocks: Collection[ContentBlock]) -> Iterator[Part]:
+    for block in blocks:
+        match block:
+            case Text(text=text):
+                yield Part("text", "", text)
+            case Thinking(text=text):
+                yield Part("thinking", "Reasoning", text)
+            case ToolUse(name=name):
+                yield Part("call", f"Call of {name}", arguments_of(block))
+            case ToolResult(name=name, content=content):
+                inner = plain_text(content) or "(no text)"
+                yield Part("result", f"Result of {name}" if name else "Result", inner)
+            case Document(source=source, name=name):
+                yield Part("other", f"Document {name or source.media_type}", f"{source.media_type}, not shown")
+            case Mark(token=token):
+                yield Part("other", "Token", token)
+            case Tools(raw=raw):
+                yield Part("call", "Tools", raw)
+            case ProviderBlock(provider=provider):
+                yield Part("other", f"A block of {provider}'s own", "not shown")
+            case Other(type=kind):
+                yield Part("other", f"A block of type {kind}", "not shown")
