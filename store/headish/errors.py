@@ -14,6 +14,7 @@
     │   │   └── TooLarge          more bytes than the limit
     │   ├── InvalidArgument       arguments that do not go together
     │   ├── InvalidImport         a file to import that does not hold what its format says
+    │   ├── InvalidCall           a tool call that cannot be run (E-CALL-SCHEMA)
     │   ├── InvalidTranscript     text that its format's grammar refuses (``code`` is E-PARSE-…, E-STREAM-TRUNCATED, …)
     │   ├── InvalidInterchange    API JSON that holds what a transcript does not carry (E-MAP-INPUT)
     │   └── UnknownFormat         no emitter or importer of that name
@@ -138,6 +139,16 @@ class InvalidTranscript(InputError):
         self.line, self.column = line, column
         what = f"{format} transcript" if format else "transcript"
         super().__init__(f"{code}: this is no {what}: {reason} (line {line}, column {column})")
+
+
+class InvalidCall(InputError):
+    """A tool call that cannot be run: no such tool, or arguments that do not fit."""
+
+    code = "E-CALL-SCHEMA"
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name, self.reason = name, reason
+        super().__init__(f"{self.code}: the call of {name[:80]!r} cannot be run: {reason}")
 
 
 class InvalidInterchange(InputError):

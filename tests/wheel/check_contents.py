@@ -7,6 +7,8 @@ from pathlib import Path
 NEEDED = (
     "headish/py.typed",
     "headish/store.py",
+    "headish/renderings/page.css",
+    "headish/renderings/page.js",
     "headish_cli/conversations.jsonl",
     "headish_migrations/env.py",
     "headish_migrations/script.py.mako",

@@ -1,0 +1,8 @@
+"""Tools: the calls of a thread are dispatched to functions, and their replies come back as messages ready to append."""
+
+from __future__ import annotations
+
+from headish.tools.replies import Call, Tool, open_calls
+from headish.tools.router import Router
+
+__all__ = ["Call", "Router", "Tool", "open_calls"]

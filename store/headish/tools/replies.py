@@ -1,0 +1,74 @@
+"""Calls that have no reply yet, and replies in the envelope of OpenChatML 2.2 §8.2."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from headish.blocks import Text, ToolResult, ToolUse
+from headish.model import NO_ATTRIBUTES, Attributes, Message
+
+Function = Callable[..., Any]
+
+
+class Tool(Struct, frozen=True):
+    """A function that may be called. ``schema`` is the JSON Schema of its arguments, ``source`` names it in replies.
+
+    ``takes_text``: it gets the exact text of the call, as code for ``python`` is; else the object as one mapping.
+    """
+
+    name: str
+    function: Function
+    schema: Mapping[str, Any] | None = None
+    source: str | None = None
+    takes_text: bool = False
+
+
+class Call(NamedTuple):
+    """A call that has no reply yet, and the message that it stands in."""
+
+    block: ToolUse
+    message: Message
+
+
+def open_calls(messages: Sequence[Message]) -> list[Call]:
+    """The calls that have no reply, in order: by id, without one by name and order."""
+    results = [block for message in messages for block in message.content if isinstance(block, ToolResult)]
+    answered = {result.tool_use_id for result in results if result.tool_use_id is not None}
+    nameless = [result.name for result in results if result.tool_use_id is None]
+    calls: list[Call] = []
+    for message in messages:
+        for block in message.content:
+            if not isinstance(block, ToolUse) or message.role != "assistant":
+                continue
+            if block.id is None and (block.name in nameless or None in nameless):
+                nameless.remove(block.name if block.name in nameless else None)
+            elif block.id is None or block.id not in answered:
+                calls.append(Call(block, message))
+    return calls
+
+
+def make_reply(
+    call: Call, tool: Tool | None, *, content: Any = None, error: Mapping[str, Any] | None = None
+) -> Message:
+    """The reply envelope of §8.2 as a message; in frames where the call came from one."""
+    name = call.block.name
+    provenance = {
+        "source": (tool.source if tool else None) or name,
+        "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    }
+    envelope = {"ok": error is None, "content": content, "error": error, "provenance": provenance}
+    try:
+        text = json.dumps(envelope, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (TypeError, ValueError) as failed:
+        said = {"code": "E-TOOL-FAILED", "message": f"its result is no JSON: {failed}"}
+        return make_reply(call, tool, error=said)
+    framed = call.message.attributes.channel is not None
+    attributes = Attributes(recipient="assistant", channel="commentary") if framed else NO_ATTRIBUTES
+    result = ToolResult(call.block.id, name, (Text(text),), True if error else None)
+    return Message(role="tool", content=(result,), attributes=attributes)

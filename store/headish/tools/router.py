@@ -1,0 +1,180 @@
+"""Tools: the calls of a thread are dispatched to functions, and their replies come back as messages ready to append.
+
+A tool gets the arguments of its call and nothing else: no reasoning, no history. Whatever goes wrong is a reply in the
+envelope of OpenChatML 2.2 §8.2, with a code that a machine can read, so one bad call never stops the others.
+
+    router = Router()
+    router.add("lookup", lookup, schema={"type": "object", "required": ["peak"], …})
+    replies = router.run(store.resolve("main").messages)
+
+Source: OpenChatML 2.2 §8 and §14, 2.0 §8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Iterable, Mapping
+from threading import Thread
+from typing import Any
+
+from headish.blocks import ToolUse
+from headish.errors import InvalidArgument, InvalidCall
+from headish.model import Message
+from headish.tools.replies import Call, Function, Tool, make_reply, open_calls
+from headish.tools.schemas import check_arguments, check_schema
+from headish.transcripts.forms import is_builtin
+from headish.transcripts.jsontext import read_json
+from headish.transcripts.transcript import arguments_of
+
+FUNCTIONS = "functions."
+DEADLINE = "deadline_ms"
+
+
+class Router:
+    """Dispatches calls to tools, all of them at once. One router may serve many threads of conversation."""
+
+    def __init__(self, *, deadline_ms: int | None = None) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._deadline_ms = deadline_ms
+        self._reasons: dict[str, str] = {}
+        self._running: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = {}
+
+    def add(
+        self,
+        name: str,
+        function: Function,
+        *,
+        schema: Mapping[str, Any] | None = None,
+        source: str | None = None,
+        takes_text: bool | None = None,
+    ) -> None:
+        """Register a tool: a function of one argument, plain or async. ``functions.`` before its name is optional.
+
+        Raises: InvalidArgument for a name that is taken, or a schema that is none.
+        """
+        plain = name.removeprefix(FUNCTIONS)
+        if not plain or plain in self._tools:
+            raise InvalidArgument(f"a tool needs a name of its own, not {name!r}")
+        if schema is not None:
+            check_schema(schema)
+        text = plain == "python" if takes_text is None else takes_text
+        self._tools[plain] = Tool(plain, function, schema, source, text)
+
+    def check(self, call: ToolUse, message: Message | None = None) -> tuple[Tool, Any]:
+        """The tool of a call and what it would get.
+
+        Raises: InvalidCall (E-CALL-SCHEMA) for an unknown tool, arguments that are no object or do not fit the schema,
+        and a function called from reasoning: functions are called on ``commentary`` only (§8.3).
+        """
+        tool = self._tools.get(call.name.removeprefix(FUNCTIONS))
+        if tool is None:
+            raise InvalidCall(call.name, "there is no such tool")
+        if message is not None and message.attributes.channel == "analysis" and not is_builtin(call.name):
+            raise InvalidCall(call.name, "a function is called on commentary, not from reasoning")
+        raw = arguments_of(call)
+        if tool.takes_text:
+            return tool, raw
+        arguments = read_json(raw)
+        if not isinstance(arguments, dict):
+            raise InvalidCall(call.name, "its arguments are no JSON object")
+        if tool.schema is not None:
+            known = tool.schema.get("properties") or {}
+            checked = {key: value for key, value in arguments.items() if key != DEADLINE or key in known}
+            check_arguments(call.name, checked, tool.schema)
+        return tool, arguments
+
+    async def arun(self, messages: Iterable[Message]) -> list[Message]:
+        """The replies to all calls among the messages that have none yet, in the order of the calls.
+
+        The calls run at the same time. ``deadline_ms`` in a call's arguments, else the router's own, limits each.
+        """
+        calls = open_calls(list(messages))
+        taken: set[str] = set()
+        running = []
+        for call in calls:
+            twice = call.block.id is not None and call.block.id in taken
+            taken |= {call.block.id} if call.block.id is not None else set()
+            running.append(self._answer(call, twice=twice))
+        return list(await asyncio.gather(*running))
+
+    def run(self, messages: Iterable[Message]) -> list[Message]:
+        """``arun`` for callers without an event loop."""
+        return asyncio.run(self.arun(messages))
+
+    def cancel(self, call_id: str, reason: str = "cancelled") -> bool:
+        """Cancel a running call (``tool.cancel``), from any thread; its reply says E-TOOL-CANCELLED. Whether it ran."""
+        found = self._running.get(call_id)
+        if found is None:
+            return False
+        loop, task = found
+        self._reasons[call_id] = reason
+        loop.call_soon_threadsafe(task.cancel)
+        return True
+
+    async def _answer(self, call: Call, *, twice: bool) -> Message:
+        try:
+            if twice:
+                raise InvalidCall(call.block.name, f"the call id {call.block.id!r} stands twice")
+            tool, arguments = self.check(call.block, call.message)
+        except InvalidCall as error:
+            return make_reply(call, None, error={"code": error.code, "message": error.reason})
+        task = asyncio.ensure_future(_call(tool, arguments))
+        if call.block.id is not None:
+            self._running[call.block.id] = (asyncio.get_running_loop(), task)
+        limit_ms = self._limit_ms(arguments)
+        try:
+            done, _ = await asyncio.wait({task}, timeout=None if limit_ms is None else limit_ms / 1000)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        finally:
+            self._running.pop(call.block.id or "", None)
+        if not done:
+            task.cancel()
+            return make_reply(call, tool, error={"code": "E-TOOL-TIMEOUT", "message": f"no answer in {limit_ms} ms"})
+        return _settle(call, tool, task, self._reasons.pop(call.block.id or "", "cancelled"))
+
+    def _limit_ms(self, arguments: Any) -> float | None:
+        given = arguments.get(DEADLINE) if isinstance(arguments, dict) else None
+        is_number = isinstance(given, int | float) and not isinstance(given, bool) and given > 0
+        return given if is_number else self._deadline_ms
+
+
+async def _call(tool: Tool, argument: Any) -> Any:
+    """Run a tool: an async function here, a plain one on a thread that nobody waits for at the end."""
+    if inspect.iscoroutinefunction(tool.function):
+        return await tool.function(argument)
+    result = await _in_thread(tool.function, argument)
+    return await result if isinstance(result, Awaitable) else result
+
+
+async def _in_thread(function: Function, argument: Any) -> Any:
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if not future.done():
+            future.set_exception(error) if error else future.set_result(result)
+
+    def work() -> None:
+        outcome: tuple[Any, BaseException | None]
+        try:
+            outcome = (function(argument), None)
+        except Exception as error:
+            outcome = (None, error)
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    # A daemon: a tool that never ends must not keep the program from ending.
+    Thread(target=work, name="headish-tool", daemon=True).start()
+    return await future
+
+
+def _settle(call: Call, tool: Tool, task: asyncio.Task[Any], reason: str) -> Message:
+    error = None if task.cancelled() else task.exception()
+    if task.cancelled() or isinstance(error, asyncio.CancelledError):
+        return make_reply(call, tool, error={"code": "E-TOOL-CANCELLED", "message": reason})
+    if error is not None:
+        return make_reply(call, tool, error={"code": "E-TOOL-FAILED", "message": f"{type(error).__name__}: {error}"})
+    return make_reply(call, tool, content=task.result())

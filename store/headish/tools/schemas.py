@@ -1,0 +1,42 @@
+"""Arguments against their JSON Schema. The validator is an extra, imported only by who gives schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headish.errors import InvalidArgument, InvalidCall
+
+
+def _validator() -> Any:
+    try:
+        import jsonschema  # late: only who gives schemas needs it
+    except ImportError:
+        raise InvalidArgument("schemas of tools need the extra: pip install 'headish[tools]'") from None
+    return jsonschema
+
+
+def check_schema(schema: Mapping[str, Any]) -> None:
+    """Raises: InvalidArgument for what is no JSON Schema."""
+    jsonschema = _validator()
+    try:
+        jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator).check_schema(schema)
+    except jsonschema.SchemaError as error:
+        raise InvalidArgument(f"this is no JSON Schema: {error.message}") from None
+
+
+def check_arguments(name: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+    """Raises: InvalidCall with the first thing that does not fit."""
+    jsonschema = _validator()
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    kind = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
+    # A registry of its own: a schema that refers to an address must not have it fetched.
+    errors = kind(schema, registry=Registry()).iter_errors(arguments)
+    try:
+        found = min(errors, key=lambda error: str(error.json_path), default=None)
+    except Unresolvable as error:
+        raise InvalidCall(name, f"its schema refers to what is not there: {error}") from None
+    if found is not None:
+        raise InvalidCall(name, f"{found.message[:200]} (at {found.json_path})")
