@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headish.errors import InvalidTranscript
-from headish.transcripts import Event, Stream, Transcript, parse, visible
+from headish.errors import InvalidInterchange, InvalidTranscript
+from headish.transcripts import Event, Stream, Transcript, from_events, parse, visible
 from support.transcripts import FORMATS, cut, texts_of
 
 
@@ -79,3 +81,37 @@ def test_the_deltas_join_to_what_is_visible(format: str, data: st.DataObject) ->
     assert [event.message for event in events if event.type == "response.done"] == list(range(len(whole.messages)))
     order = [event.message for event in events]
     assert order == sorted(order), "no two messages are mixed"
+
+
+class TestEventsBack:
+    TEXT = (
+        "<|start|>assistant<|channel|>analysis<|message|>why<|end|>\n"
+        "<|start|>assistant<|channel|>final<|message|>Because.<|return|>\n"
+    )
+
+    def test_what_was_shown_becomes_messages(self) -> None:
+        events, transcript = run("2.2", [self.TEXT], reasoning=True)
+        assert from_events(events) == transcript.messages
+
+    def test_they_may_come_as_json(self) -> None:
+        events, transcript = run("2.2", [self.TEXT], reasoning=True)
+        plain = [msgspec.to_builtins(event) for event in events]
+        assert from_events([*plain, {"type": "response.delta.flush"}]) == transcript.messages
+
+    def test_a_message_that_never_ended_is_incomplete(self) -> None:
+        [message] = from_events([Event("response.delta", 0, "half")])
+        assert message.attributes.stop == "none"
+
+    def test_a_cancelled_one_is_kept_so_far(self) -> None:
+        events = [Event("response.delta", 0, "half"), Event("response.cancel", 0)]
+        assert [message.attributes.stop for message in from_events(events)] == ["none"]
+
+    @pytest.mark.parametrize("events", [
+        [{"type": "response.unknown", "message": 0}],
+        [{"type": "response.delta", "message": "0", "text": "x"}],
+        [{"type": "response.delta", "text": "x"}],
+        [Event("response.delta", 0, "a"), Event("response.done", 0), Event("response.delta", 0, "b")],
+    ])  # fmt: skip
+    def test_events_that_make_no_sense_are_refused(self, events: list[Any]) -> None:
+        with pytest.raises(InvalidInterchange):
+            from_events(events)

@@ -20,6 +20,7 @@ from headish.transcripts.chat import from_chat, to_chat
 from headish.transcripts.conversion import convert, convert_to_api
 from headish.transcripts.detection import detect
 from headish.transcripts.drops import give_up
+from headish.transcripts.events import from_events
 from headish.transcripts.flatten import flatten
 from headish.transcripts.formats import FORMATS, open_parser, write
 from headish.transcripts.frame_writer import write_transcript
@@ -45,6 +46,7 @@ __all__ = [
     "for_completion",
     "from_anthropic",
     "from_chat",
+    "from_events",
     "from_interchange",
     "from_interchange20",
     "from_json",

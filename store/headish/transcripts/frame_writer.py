@@ -16,7 +16,7 @@ from headish.errors import InvalidTranscript, Unrepresentable
 from headish.model import Message
 from headish.transcripts.forms import FORMS, ROLES, TERMINATORS, TOKEN, Form, form_of_version
 from headish.transcripts.frame_parser import FrameParser
-from headish.transcripts.frames import write_message
+from headish.transcripts.frames import check_reply, write_message
 from headish.transcripts.headers import Header, check_channel, check_value, write_attributes
 from headish.transcripts.transcript import Transcript, stop_of
 from headish.transcripts.yamlheader import write_header
@@ -73,6 +73,8 @@ def _write_pending(message: Message, form: Form) -> str:
         role=message.role, name=given.speaker, to=given.recipient, call_id=given.call_id, intent=given.intent,
         content_type=given.content_type, extra=given.extra,
     )  # fmt: skip
+    if message.role == "tool":
+        check_reply(header, form, message)
     return _write_start(header, form, None)
 
 

@@ -150,16 +150,25 @@ def _write_result(block: ToolResult, message: Message, header: Header, form: For
     if says_so and not block.is_error:
         raise _refused(message, form, "a result that a reader would take for an error")
     header = replace(header, name=block.name, call_id=block.tool_use_id)
-    if not form.replies_by_role or block.name is None:
-        if form.has_header or block.name is not None:
-            return header
-        raise _refused(message, form, "a tool reply without the tool's name")
-    role, colon, _ = block.name.partition(":")
-    if block.name in ROLES or (colon and role in ROLES and role != "tool"):
-        raise HeaderValue(form.title, f"a tool named {block.name!r}", turn=message.turn)
-    if not is_tool_role(block.name) and header.to is None:
-        raise _refused(message, form, "a reply of a tool outside functions, without a recipient")
+    check_reply(header, form, message)
     return header
+
+
+def check_reply(header: Header, form: Form, message: Message) -> None:
+    """Whether a form that writes a reply under its tool's name can say whose it is.
+
+    Raises: HeaderValue for a tool named like a role; Unrepresentable where a reader would not take it for a tool.
+    """
+    name = header.name
+    if not form.replies_by_role or name is None:
+        if not form.has_header and name is None:
+            raise _refused(message, form, "a tool reply without the tool's name")
+        return
+    role, colon, _ = name.partition(":")
+    if name in ROLES or (colon and role in ROLES and role != "tool"):
+        raise HeaderValue(form.title, f"a tool named {name!r}", turn=message.turn)
+    if not is_tool_role(name) and header.to is None:
+        raise _refused(message, form, "a reply of a tool outside functions, without a recipient")
 
 
 def _result_texts(block: ToolResult, message: Message, form: Form) -> tuple[Text, ...]:

@@ -1,0 +1,107 @@
+"""Events back into messages: what a display was told becomes what a store keeps, complete or not.
+
+A message whose ``done`` never came, or whose rendering was cancelled, is kept with ``stop`` ``none``.
+
+Source: OpenChatML 2.2 §9, 2.0 §9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from headish.blocks import Text, Thinking
+from headish.errors import InvalidInterchange
+from headish.model import Message
+from headish.transcripts.stream import Event
+from headish.transcripts.transcript import make_message
+
+TARGET = "stream of events"
+DELTA, REASONING = "response.delta", "response.reasoning_text.delta"
+DONE, REASONING_DONE, CANCEL = "response.done", "response.reasoning_text.done", "response.cancel"
+IGNORED = ("response.delta.flush", "tool.cancel")
+"""A hint for the display, and a matter of routing: neither is part of a message."""
+
+
+class _Open(Struct):
+    """A message that is being told."""
+
+    kind: str
+    texts: list[str]
+    stop: str | None = None
+
+
+def from_events(events: Iterable[Event | Mapping[str, Any]]) -> tuple[Message, ...]:
+    """The assistant's messages that events tell of, in order; one without text is left out.
+
+    Raises: InvalidInterchange (E-MAP-INPUT) for an event that nobody knows, or text behind an end.
+    """
+    told: dict[int, _Open] = {}
+    for event in events:
+        kind, number, text, stop = _read(event)
+        if kind in IGNORED:
+            continue
+        if kind == CANCEL and number is None:
+            number = max(told, default=0)
+        if number is None:
+            raise InvalidInterchange(TARGET, f"{kind} without the index of its message")
+        _HANDLERS[kind](told, number, text, stop)
+    return tuple(_close(message) for _, message in sorted(told.items()) if message.texts)
+
+
+def _read(event: Event | Mapping[str, Any]) -> tuple[str, int | None, str, str | None]:
+    if isinstance(event, Event):
+        return event.type, event.message, event.text or "", event.stop
+    kind, number, text, stop = (event.get(key) for key in ("type", "message", "text", "stop"))
+    if kind not in _HANDLERS and kind not in IGNORED:
+        raise InvalidInterchange(TARGET, f"an event of type {kind!r}")
+    if not isinstance(number, int | None) or not isinstance(text, str | None) or not isinstance(stop, str | None):
+        raise InvalidInterchange(TARGET, f"{kind} whose message, text or stop is of another type")
+    return kind, number, text or "", stop
+
+
+def _add(told: dict[int, _Open], number: int, text: str, _stop: str | None) -> None:
+    _append(told, number, text, "text")
+
+
+def _think(told: dict[int, _Open], number: int, text: str, _stop: str | None) -> None:
+    _append(told, number, text, "thinking")
+
+
+def _append(told: dict[int, _Open], number: int, text: str, kind: str) -> None:
+    message = told.setdefault(number, _Open(kind, []))
+    if message.stop is not None or message.kind != kind:
+        raise InvalidInterchange(TARGET, f"text of message {number} behind its end")
+    message.texts.append(text)
+
+
+def _end(told: dict[int, _Open], number: int, _text: str, stop: str | None) -> None:
+    if number in told:
+        told[number].stop = stop or "end"
+
+
+def _cancel(told: dict[int, _Open], number: int, _text: str, _stop: str | None) -> None:
+    if number in told and told[number].stop is None:
+        told[number].stop = "none"
+
+
+def _nothing(*_: object) -> None:
+    """The end of reasoning is told by the end of its message."""
+
+
+def _close(message: _Open) -> Message:
+    text, stop = "".join(message.texts), message.stop or "none"
+    if message.kind == "thinking":
+        return make_message("assistant", [Thinking(text)], channel="analysis", stop=stop)
+    return make_message("assistant", [Text(text)], channel="final", stop=stop)
+
+
+_HANDLERS: dict[str, Callable[[dict[int, _Open], int, str, str | None], None]] = {
+    DELTA: _add,
+    REASONING: _think,
+    DONE: _end,
+    REASONING_DONE: _nothing,
+    CANCEL: _cancel,
+}
