@@ -23,6 +23,7 @@ test: $(STEPS)
 
 bench: .venv/.dev
 	$(BIN)/python tests/benchmarks/throughput.py $(BENCH)
+	$(BIN)/python tests/benchmarks/transcripts.py $(BENCH)
 
 docs: .venv/.dev
 	$(BIN)/python docs/generate.py

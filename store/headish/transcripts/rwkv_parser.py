@@ -224,6 +224,8 @@ def _hold_back(text: str, begin: int, end_tag: str) -> int:
     """Where the text ends that can be neither the beginning of the end tag nor the break before it."""
     wholes = (end_tag, "\n" + end_tag, "\r\n" + end_tag)
     first = max(begin, len(text) - len(end_tag) - 1)
+    if text.find("<", first) < 0 and not text.endswith(("\n", "\r")):
+        return len(text)
     return next(
         (at for at in range(first, len(text)) if any(whole.startswith(text[at:]) for whole in wholes)), len(text)
     )
