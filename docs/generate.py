@@ -25,6 +25,8 @@ from headish.blocks import KINDS
 from headish.providers.values import Settings
 from headish_cli.main import main as command
 
+_ONE = {"type": "text", "text": "1"}
+_FAILED = {"type": "text", "text": '{"ok": false}'}
 REFERENCE = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py; change the code and run `make docs`. -->\n\n"
 
@@ -49,6 +51,82 @@ def _command_help(found: click.Command, path: list[str]) -> Iterator[str]:
 def _help(path: list[str]) -> str:
     """As it is printed on a terminal of 100 columns."""
     return CliRunner().invoke(command, [*path[1:], "--help"], prog_name="headish", terminal_width=100).stdout
+
+
+_CARRIED: dict[str, dict[str, Any]] = {
+    "a speaker's name": {"role": "user", "name": "ada", "content": [{"type": "text", "text": "hi"}]},
+    "role developer": {"role": "developer", "content": [{"type": "text", "text": "hi"}]},
+    "a channel": {"role": "user", "channel": "final", "content": [{"type": "text", "text": "hi"}]},
+    "a recipient of a text": {"role": "assistant", "to": "user", "content": [{"type": "text", "text": "hi"}]},
+    "`<|end|>` in a text": {"role": "user", "content": [{"type": "text", "text": "<|end|>"}]},
+    "`<|im_end|>` in a text": {"role": "user", "content": [{"type": "text", "text": "<|im_end|>"}]},
+    "`<<USER_END>>` in a text": {"role": "user", "content": [{"type": "text", "text": "<<USER_END>>"}]},
+    "a literal block": {"role": "user", "content": [{"type": "text", "text": "<|end|>", "literal": True}]},
+    "reasoning": {"role": "assistant", "content": [{"type": "thinking", "text": "why"}]},
+    "reasoning of a kind": {"role": "assistant", "content": [{"type": "thinking", "text": "why", "kind": "reason"}]},
+    "a call": {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "raw": "{}"}]},
+    "the id of a call": {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "raw": "{}", "id": "c"}]},
+    "arguments that are no JSON": {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "raw": "{"}]},
+    "a reply": {"role": "tool", "content": [{"type": "tool_result", "name": "f", "content": [_ONE]}]},
+    "a failed reply, in so many words": {"role": "tool", "content": [
+        {"type": "tool_result", "name": "f", "content": [_FAILED], "is_error": True}]},
+    "a failed reply": {"role": "tool", "content": [
+        {"type": "tool_result", "name": "f", "content": [_ONE], "is_error": True}]},
+    "the status of a reply": {"role": "tool", "content": [
+        {"type": "tool_result", "name": "f", "content": [_ONE], "status": "late"}]},
+    "several blocks in a message": {"role": "assistant", "content": [
+        {"type": "thinking", "text": "why", "kind": "reason"}, {"type": "text", "text": "so"}]},
+    "an intent": {"role": "assistant", "channel": "commentary", "intent": "preamble", "content": [_ONE]},
+    "a content type": {"role": "user", "content_type": "json", "content": [_ONE]},
+    "a constraint": {"role": "assistant", "channel": "final", "constrain": "json", "content": [_ONE]},
+    "further attributes of a text": {"role": "user", "extra": {"x": "1"}, "content": [_ONE]},
+    "`<|return|>`": {"role": "assistant", "channel": "final", "stop": "return", "content": [_ONE]},
+    "an unfinished end": {"role": "assistant", "stop": "none", "content": [_ONE]},
+    "a mark (fill in the middle, flags)": {"role": "user", "content": [{"type": "mark", "token": "<|fim_prefix|>"}]},
+    "a list of tools": {"role": "system", "content": [{"type": "tools", "raw": "{}"}]},
+    "a document": {"role": "user", "content": [
+        {"type": "document", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}]},
+}  # fmt: skip
+
+
+def write_carrying() -> str:
+    """What each format carries, found out by writing it and reading it again."""
+    from headish.transcripts import FORMATS
+
+    cells = {feature: [_carries(model, each) for each in FORMATS] for feature, model in _CARRIED.items()}
+    rows = [f"| {_escaped(feature)} | {' | '.join(row)} |" for feature, row in cells.items()]
+    titles = " | ".join(f"`{each}`" for each in FORMATS)
+    head = f"| | {titles} |\n|---|{'---|' * len(FORMATS)}\n"
+    note = "*yes*: it comes back as it was; a word: `drop` of that word gives it up; –: it is refused.\n\n"
+    header = "A YAML header: `2.0`, `2.2`. The base model's tokens: `v0.1`. An open header at the end: all.\n"
+    return "# What each format carries\n\n" + NOTE + note + head + "\n".join(rows) + "\n\n" + header
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "\\|")
+
+
+def _carries(message: dict[str, Any], format: str) -> str:
+    """A cell: the message as this format's own messages are, written and read again."""
+    from headish.errors import Unrepresentable
+    from headish.transcripts import emit, from_json, parse, to_json
+    from headish.transcripts.forms import FORMS
+
+    blocks = message["content"]
+    framed = dict(message)
+    if format in FORMS:
+        if blocks[0]["type"] == "thinking" and len(blocks) == 1:
+            framed["channel"] = "analysis"
+        framed["content"] = [{**block, **({"name": "functions.f"} if "name" in block else {})} for block in blocks]
+    elif message["role"] == "assistant":
+        framed.pop("channel", None)  # what only frames have is a row of its own
+    try:
+        transcript = from_json({"messages": [framed]})
+        written = emit(transcript, format)
+    except Unrepresentable as error:
+        return f"`{error.drop}`" if error.drop else "–"
+    back = to_json(parse(written, format, partial=True, strict=False))
+    return "yes" if back["messages"] == to_json(transcript)["messages"] else "–"
 
 
 def write_library() -> str:
@@ -155,7 +233,13 @@ def _attribute_docstrings(module: Any) -> dict[str, str]:
     return found
 
 
-PAGES = {"cli.md": write_cli, "library.md": write_library, "schema.md": write_schema, "errors.md": write_errors}
+PAGES = {
+    "cli.md": write_cli,
+    "library.md": write_library,
+    "schema.md": write_schema,
+    "errors.md": write_errors,
+    "formats/carrying.md": write_carrying,
+}
 
 
 def main() -> None:

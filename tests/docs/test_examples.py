@@ -19,7 +19,12 @@ import pytest
 from support.command import HEADISH
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorial").glob("*.md")), ROOT / "docs/how-to/record.md"]
+HOW_TO = ("record.md", "api-messages.md", "training-data.md", "show-to-people.md")
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs" / "tutorial").glob("*.md")),
+    *(ROOT / "docs/how-to" / name for name in HOW_TO),
+]
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 _ID = re.compile(r"\b0[0-9a-z]{7,24}\b")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?")

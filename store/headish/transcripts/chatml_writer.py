@@ -14,7 +14,7 @@ from headish.transcripts.chatml_parser import ROLES
 from headish.transcripts.forms import is_header_value
 from headish.transcripts.source import BLANKS
 from headish.transcripts.tokens import IM_END, IM_START
-from headish.transcripts.transcript import Transcript, stop_of, usual_stop
+from headish.transcripts.transcript import KINDS, Transcript, stop_of, usual_stop
 
 TITLE = "OpenChatML 0.1"
 _ATTRIBUTES = ("channel", "recipient", "call_id", "intent", "content_type", "constrain")
@@ -108,6 +108,8 @@ def _check_blocks(message: Message) -> None:
     for block in message.content:
         if not isinstance(block, _BLOCKS):
             raise _refused(message, f"a block of type {getattr(block, 'type', type(block).__name__.lower())!r}")
+        if isinstance(block, Thinking) and block.kind not in KINDS:
+            raise _refused(message, "reasoning of no kind", "thinking")
         if isinstance(block, Text) and block.literal:
             raise _refused(message, "a literal block", "literal")
         if isinstance(block, ToolResult) and block.status is not None:
