@@ -7,11 +7,14 @@ from typing import Any
 from headish.errors import UnknownFormat
 from headish.model import ContextWindow
 from headish.providers import PROVIDERS, prepare_request
-from headish.transcripts import CODECS, encode
+from headish.transcripts.formats import FORMATS, is_format
+from headish.transcripts.threads import Kept, write_thread
 
 
 def emit(window: ContextWindow, target: str, **settings: Any) -> str | dict[str, Any]:
     """A window as a transcript (text) or as a provider's request body (plain JSON data).
+
+    The messages are flattened for the transcript; ``Store.export`` gives an imported thread back as it was.
 
     ``settings`` of a transcript: ``drop``, the words for what the format cannot carry and may be given up. Of a
     request: ``model``, ``tools``, ``stream``, ``max_tokens``; ``headish.providers.prepare_request`` also gives what
@@ -20,6 +23,6 @@ def emit(window: ContextWindow, target: str, **settings: Any) -> str | dict[str,
     """
     if target in PROVIDERS:
         return prepare_request(target, window, **settings).body
-    if target in CODECS:
-        return encode(window, target, **settings)
-    raise UnknownFormat(target, tuple(sorted({*CODECS, *PROVIDERS})))
+    if is_format(target):
+        return write_thread([Kept(message, {}) for message in window.messages], target, **settings)
+    raise UnknownFormat(target, (*FORMATS, *PROVIDERS))

@@ -24,7 +24,7 @@ from headish.order import Place
 from headish.space import OpenSpace
 from headish.store_threads import Beside, find_thread, store_portion
 from headish.store_trees import store_trees
-from headish.transcripts import FORMATS
+from headish.transcripts.formats import FORMATS, is_format
 from headish.turns import turn_at
 
 
@@ -52,11 +52,11 @@ class ImportingSpace(OpenSpace):
         a ``bookmark`` is set or moved all the same.
         Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName.
         """
-        if format not in (None, *IMPORTERS, *FORMATS, "openchatml"):
-            raise UnknownFormat(format or "", (*IMPORTERS, *FORMATS))
+        if format is not None and format not in IMPORTERS and not is_format(format):
+            raise UnknownFormat(format, (*IMPORTERS, *FORMATS))
         with Opened(source, rewindable=format not in IMPORTERS) as (file, name):
             found = format or detect_file(file)
-            if found in FORMATS or found == "openchatml":
+            if is_format(found):
                 settings = {"partial": partial, "strict": strict}
                 return self._import_transcript(file, name, found, bookmark, keep_raw, progress, settings)
             reader = IMPORTERS[found]
@@ -146,7 +146,8 @@ def _is_utf8(data: bytes) -> bool:
 def _name_of(source: str) -> bytes | None:
     """The name of a file without its ending, where a bookmark may have it."""
     name = Path(source).stem
-    return name.encode() if refusal(name) is None else None
+    is_file = not source.startswith("<")  # a stream has no name that anybody gave it
+    return name.encode() if is_file and refusal(name) is None else None
 
 
 def _in_tree_batches(trees: Iterable[ImportedTree]) -> Iterator[list[ImportedTree]]:

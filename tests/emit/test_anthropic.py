@@ -117,7 +117,9 @@ class TestBadInput:
     window = ContextWindow((Message(role="user", content=(Text("Hi"),)),), {})
 
     def test_an_unknown_target_is_refused_by_name(self) -> None:
-        with pytest.raises(UnknownFormat, match=r"unknown format 'nowhere': known are 2\.2, anthropic, openchatml"):
+        with pytest.raises(
+            UnknownFormat, match=r"unknown format 'nowhere': known are v0.1, 2.0, 2.2, harmony, rwkv, anthropic"
+        ):
             emit(self.window, "nowhere")
         with pytest.raises(UnknownFormat, match="known are anthropic"):
             prepare_request("nobody", self.window)

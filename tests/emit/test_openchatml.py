@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headish import ContextWindow, Message, emit
-from headish.blocks import Text
+from headish.blocks import Text, ToolResult, ToolUse
 from headish.errors import InvalidArgument, Unrepresentable
 from headish.model import Attributes
 from headish.transcripts import parse
@@ -77,6 +77,22 @@ def _plain(message: Message) -> Message:
     return replace(message, attributes=replace(attributes, tight=False))
 
 
+def test_a_window_leaves_in_every_format() -> None:
+    call = ToolUse("lookup", "c1", {"peak": "K2"})
+    window = ContextWindow(
+        (
+            Message(role="user", content=(Text("How high?"),)),
+            Message(role="assistant", content=(Text("I look."), call)),
+            Message(role="tool", content=(ToolResult("c1", None, (Text("8611 m"),)),)),
+        ),
+        {},
+    )
+    assert str(emit(window, "harmony", drop=["call_id", "intent"])).endswith("<|message|>8611 m<|end|>")
+    assert str(emit(window, "rwkv")).startswith("<<USER>>\nHow high?\n<<USER_END>>")
+    assert '"name": "lookup", "id": "c1"}' in str(emit(window, "v0.1"))
+    assert str(emit(window, "2.0", drop=["call_id", "intent", "constrain"])).startswith("version: 2.0\n\n")
+
+
 @given(window=windows(), drop=st.just(set(DROPPABLE)))
 def test_what_was_emitted_is_the_beginning_of_what_is_emitted_later(window: ContextWindow, drop: set[str]) -> None:
     def emitted(count: int) -> str | None:
@@ -93,7 +109,7 @@ def test_what_was_emitted_is_the_beginning_of_what_is_emitted_later(window: Cont
 
 
 def test_dropping_needs_a_known_word() -> None:
-    with pytest.raises(InvalidArgument, match="nothing named 'everything' can be dropped; known are document"):
+    with pytest.raises(InvalidArgument, match="nothing named 'everything' can be dropped; known are call_id"):
         emit(said(Text("hi")), "openchatml", drop=["everything"])
 
 

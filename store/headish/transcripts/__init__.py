@@ -3,27 +3,22 @@
 ::
 
     text ──parse──▶ Transcript ──emit──▶ text          to_json, from_json: the model as JSON
-    window ──encode──▶ text                             a window's messages are flattened on the way
+    thread ──write_thread──▶ text                       as it was imported, or flattened (threads.py)
 
 Nothing is lost in silence: what a format can carry comes back as it was, what it cannot carry is refused by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Collection
 
-from headish.errors import UnknownFormat
-from headish.model import ContextWindow
 from headish.transcripts.anthropic_messages import from_anthropic, to_anthropic
 from headish.transcripts.chat import from_chat, to_chat
 from headish.transcripts.conversion import convert, convert_to_api
 from headish.transcripts.detection import detect
 from headish.transcripts.drops import give_up
 from headish.transcripts.events import from_events
-from headish.transcripts.flatten import flatten
 from headish.transcripts.formats import FORMATS, open_parser, write
-from headish.transcripts.frame_writer import write_transcript
 from headish.transcripts.interchange import from_interchange, to_interchange
 from headish.transcripts.interchange20 import from_interchange20, to_interchange20
 from headish.transcripts.jsonform import from_json, to_json
@@ -42,7 +37,6 @@ __all__ = [
     "convert_to_api",
     "detect",
     "emit",
-    "encode",
     "for_completion",
     "from_anthropic",
     "from_chat",
@@ -107,20 +101,3 @@ def emit(
     (E-EMIT-HEADER-VALUE); UnknownFormat; InvalidArgument for an unknown ``drop``.
     """
     return write(give_up(transcript, drop) if drop else transcript, format, bos=bos, eos=eos)
-
-
-def encode(window: ContextWindow, format: str = "2.2", *, drop: Collection[str] = ()) -> str:
-    """A context window as a transcript. ``openchatml`` is OpenChatML 2.2.
-
-    Deterministic: the same thread gives the same bytes on every machine, and appending to it leaves the frames before
-    as they were.
-    Raises: UnknownFormat; Unrepresentable and HeaderValue for what the format cannot carry.
-    """
-    if format not in CODECS:
-        raise UnknownFormat(format, tuple(sorted(CODECS)))
-    messages = tuple(flatten(window, drop))
-    return write_transcript(Transcript(messages=messages, header={"version": "2.2"}), "2.2")
-
-
-CODECS: dict[str, Callable[..., Any]] = {"2.2": encode, "openchatml": encode}
-"""The formats that a window is encoded in."""

@@ -24,7 +24,7 @@ from headish.blocks import (
     Tools,
     ToolUse,
 )
-from headish.errors import InvalidArgument, Unrepresentable
+from headish.errors import Unrepresentable
 from headish.media import NotDecodable, decode_text, is_text
 from headish.model import ContextWindow, Message
 from headish.transcripts.forms import PEOPLE, is_builtin
@@ -49,11 +49,8 @@ class Step(Struct, frozen=True):
 def flatten(window: ContextWindow, drop: Collection[str] = ()) -> Iterator[Message]:
     """The messages of a window, in order, each as one frame carries it.
 
-    Raises: Unrepresentable where a block does not fit a frame; InvalidArgument for an unknown ``drop``.
+    Raises: Unrepresentable where a block does not fit a frame.
     """
-    unknown = sorted(set(drop) - set(DROPPABLE))
-    if unknown:
-        raise InvalidArgument(f"nothing named {unknown[0]!r} can be dropped; known are {', '.join(DROPPABLE)}")
     call_names: dict[str, str] = {}
     for message in window.messages:
         yield from _flatten_message(message, drop, call_names)
@@ -79,10 +76,10 @@ def _flatten_message(message: Message, drop: Collection[str], call_names: dict[s
     yield from flat[:-1]
     if flat:
         stop = message.attributes.stop
-        yield flat[-1] if stop is None else make_message_like(flat[-1], stop=stop)
+        yield flat[-1] if stop is None else _with_attributes(flat[-1], stop=stop)
 
 
-def make_message_like(message: Message, **said: Any) -> Message:
+def _with_attributes(message: Message, **said: Any) -> Message:
     """A message with other attributes; what says nothing is left out."""
     attributes = replace(message.attributes, **said)
     return replace(message, attributes=attributes)

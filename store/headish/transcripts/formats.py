@@ -43,6 +43,11 @@ def write(transcript: Transcript, format: str, *, bos: str = "[BOS]", eos: str =
     return write_rwkv(transcript) if name == "rwkv" else write_transcript(transcript, name)
 
 
+def is_format(name: object) -> bool:
+    """Whether there is a format of that name."""
+    return name in FORMATS or name in _ALIASES
+
+
 def known_format(format: str) -> str:
     """The name of a format, aliases resolved. Raises: UnknownFormat."""
     name = _ALIASES.get(format, format)

@@ -44,11 +44,11 @@ def write_thread(thread: Sequence[Kept], format: str, *, drop: Collection[str] =
     """
     target = known_format(format)
     transcript, source = read_thread(thread, drop)
-    made = source is None
+    made, form = source is None, source or "2.2"
     given = give_up(transcript, _of(drop, GIVEN_UP))
     if completes:
         given = for_completion(given)
-    converted = given if source == target else _convert(given, source or "2.2", target)
+    converted = given if form == target else _convert(given, form, target)
     if made and target in FORMS and FORMS[target].has_header and "header" not in drop:
         converted = replace(converted, header={"version": target})
     return write(converted, target)
