@@ -74,7 +74,9 @@ def import_command(
     else:
         _summarize(done)
     if refused:
-        raise click.ClickException(f"{counted(refused, 'file')} of {len(listed)} could not be imported")
+        from headish_cli.main import Told
+
+        raise Told(f"{counted(refused, 'file')} of {len(listed)} could not be imported")
 
 
 def _summarize(done: Imported) -> None:

@@ -87,7 +87,7 @@ class TestThroughAStore:
         done = headish.run("import", str(tmp_path))
         assert done.code == 1
         assert "broken.txt: E-STREAM-TRUNCATED" in done.err
-        assert done.err.endswith("1 file of 2 could not be imported\n")
+        assert done.err.endswith("\nheadish: 1 file of 2 could not be imported\n")
         assert headish("export", "chat").out == CHAT
 
     def test_a_name_is_given(self, headish: Command, file: str) -> None:
