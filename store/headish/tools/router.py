@@ -23,11 +23,10 @@ from headish.errors import InvalidArgument, InvalidCall
 from headish.model import Message
 from headish.tools.replies import Call, Function, Tool, make_reply, open_calls
 from headish.tools.schemas import check_arguments, check_schema
-from headish.transcripts.forms import is_builtin
+from headish.transcripts.forms import FUNCTIONS, is_builtin
 from headish.transcripts.jsontext import read_json
 from headish.transcripts.transcript import arguments_of
 
-FUNCTIONS = "functions."
 DEADLINE = "deadline_ms"
 
 

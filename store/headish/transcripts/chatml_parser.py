@@ -145,16 +145,8 @@ class ChatMLParser(Parser):
         message = make_message(self._role, blocks, speaker=self._name, tight=tight, **said)
         self._add_message(message)
 
-    def finish(self, *, partial: bool = False) -> Transcript:
-        """The transcript, when no more input comes. Raises: InvalidTranscript (E-STREAM-TRUNCATED)."""
-        pending, tail = None, None
-        try:
-            pending = self._finish()
-        except InvalidTranscript as error:
-            if not partial or error.code != "E-STREAM-TRUNCATED":
-                raise
-            tail = self._finish_partially()
-        return Transcript(messages=tuple(self.messages), bos=self._bos, eos=self._eos, pending=pending, tail=tail)
+    def _around(self) -> Transcript:
+        return Transcript(bos=self._bos, eos=self._eos)
 
     def _finish(self) -> Message | None:
         source = self._source

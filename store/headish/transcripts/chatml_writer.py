@@ -14,7 +14,7 @@ from headish.transcripts.chatml_parser import ROLES
 from headish.transcripts.forms import is_header_value
 from headish.transcripts.source import BLANKS
 from headish.transcripts.tokens import IM_END, IM_START
-from headish.transcripts.transcript import KINDS, Transcript, stop_of, usual_stop
+from headish.transcripts.transcript import KINDS, Transcript, check_whole, is_open, stop_of, usual_stop
 
 TITLE = "OpenChatML 0.1"
 _ATTRIBUTES = ("channel", "recipient", "call_id", "intent", "content_type", "constrain")
@@ -27,23 +27,17 @@ def write_chatml(transcript: Transcript, *, bos: str = "[BOS]", eos: str = "[EOS
 
     Raises: Unrepresentable (E-EMIT-UNREPRESENTABLE), HeaderValue (E-EMIT-HEADER-VALUE).
     """
-    if transcript.header is not None or transcript.header_raw is not None:
-        raise Unrepresentable(TITLE, "a YAML header", drop="header")
-    if transcript.tail is not None:
-        raise Unrepresentable(TITLE, "the unread rest of a partial reading")
+    check_whole(transcript, TITLE, has_header=False)
     if any(message.role is None for message in transcript.messages):
         return _write_bare(transcript, bos, eos)
-    last = len(transcript.messages) if transcript.pending is None else 0
-    written = [_write_message(message, is_last=at == last) for at, message in enumerate(transcript.messages, 1)]
+    written = [_write_message(message) for message in transcript.messages]
     if transcript.pending is not None:
         written.append(_write_pending(transcript.pending))
-    is_open = transcript.pending is not None or (
-        bool(transcript.messages) and stop_of(transcript.messages[-1]) == "none"
-    )
-    if transcript.eos and is_open:
+    goes_on = is_open(transcript)
+    if transcript.eos and goes_on:
         raise Unrepresentable(TITLE, f"{eos} behind an unfinished message")
     text = (bos if transcript.bos else "") + "\n".join(written) + (eos if transcript.eos else "")
-    return text if is_open or not text else text + "\n"
+    return text if goes_on or not text else text + "\n"
 
 
 def _write_bare(transcript: Transcript, bos: str, eos: str) -> str:
@@ -65,9 +59,9 @@ def _write_bare(transcript: Transcript, bos: str, eos: str) -> str:
     return text
 
 
-def _write_message(message: Message, *, is_last: bool) -> str:
+def _write_message(message: Message) -> str:
     stop = stop_of(message)
-    if stop != usual_stop(message) and not (stop == "none" and is_last):
+    if stop not in (usual_stop(message), "none"):
         raise _refused(message, f"the stop {stop!r}", "stop")
     _check_blocks(message)
     body = write_body(message.content)

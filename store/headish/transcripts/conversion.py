@@ -17,13 +17,12 @@ from headish.errors import ConversionLoss, Unrepresentable
 from headish.model import Attributes, Message
 from headish.transcripts.drops import give_up, merge_texts
 from headish.transcripts.formats import known_format, write
-from headish.transcripts.forms import FORMS, is_builtin
+from headish.transcripts.forms import FORMS, FUNCTIONS, is_builtin, qualified
 from headish.transcripts.frames import says_error
 from headish.transcripts.jsontext import is_object, says_more
 from headish.transcripts.transcript import Transcript, arguments_of, make_call, plain_text, usual_stop
 
 T = TypeVar("T")
-FUNCTIONS = "functions."
 
 
 def convert(transcript: Transcript, source: str, target: str, *, drop: Collection[str] = ()) -> Transcript:
@@ -123,11 +122,11 @@ def _into_frames(messages: Sequence[Message], target: str) -> Iterator[Message]:
         if isinstance(block, ToolUse):
             constrains = FORMS[target].constrains and is_object(arguments_of(block))
             filled = {"channel": "commentary", "constrain": "json" if constrains else None}
-            block = make_call(_with_functions(block.name), arguments_of(block), id=block.id, envelope=block.envelope)
+            block = make_call(qualified(block.name), arguments_of(block), id=block.id, envelope=block.envelope)
         elif isinstance(block, ToolResult):
             filled = {"channel": "commentary", "recipient": "assistant"}
             failed = says_error(plain_text(block.content)) or block.is_error
-            name = None if block.name is None else _with_functions(block.name)
+            name = None if block.name is None else qualified(block.name)
             block = replace(block, name=name, is_error=failed or None)
         elif isinstance(block, Thinking):
             filled = {"channel": "analysis"}
@@ -165,10 +164,6 @@ def _out_of_frames(messages: Sequence[Message]) -> Iterator[Message]:
 def _changed(message: Message, block: ContentBlock, attributes: Attributes) -> Message:
     content = () if isinstance(block, Text) and not block.text else (block,)
     return replace(message, content=content, attributes=attributes)
-
-
-def _with_functions(name: str) -> str:
-    return name if name.startswith(FUNCTIONS) or is_builtin(name) else FUNCTIONS + name
 
 
 def _without_functions(name: str, message: Message) -> str:

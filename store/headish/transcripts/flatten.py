@@ -27,7 +27,7 @@ from headish.blocks import (
 from headish.errors import Unrepresentable
 from headish.media import NotDecodable, decode_text, is_text
 from headish.model import ContextWindow, Message
-from headish.transcripts.forms import PEOPLE, is_builtin
+from headish.transcripts.forms import PEOPLE, qualified
 from headish.transcripts.frames import says_error
 from headish.transcripts.jsontext import is_object
 from headish.transcripts.transcript import KINDS, MARKERS, arguments_of, make_call, make_message
@@ -54,11 +54,6 @@ def flatten(window: ContextWindow, drop: Collection[str] = ()) -> Iterator[Messa
     call_names: dict[str, str] = {}
     for message in window.messages:
         yield from _flatten_message(message, drop, call_names)
-
-
-def qualified(name: str) -> str:
-    """A tool's name as 2.x writes it: ``functions.`` before it, unless it is there or the tool is built in."""
-    return name if name.startswith("functions.") or is_builtin(name) else f"functions.{name}"
 
 
 def _flatten_message(message: Message, drop: Collection[str], call_names: dict[str, str]) -> Iterator[Message]:

@@ -15,6 +15,7 @@ CHANNELS = ("analysis", "commentary", "final")
 ROLES = ("system", "developer", "user", "assistant", "tool")
 PEOPLE = ("user", "assistant", "system", "developer", "all")
 """Recipients that are no tool."""
+FUNCTIONS = "functions."
 TERMINATORS = {"end": "<|end|>", "call": "<|call|>", "return": "<|return|>", "none": ""}
 _REFUSED = frozenset({"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"})
 ATTRIBUTE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -96,6 +97,11 @@ def is_builtin(name: str) -> bool:
     return name in ("python", "browser") or (name.startswith("browser.") and len(name) > len("browser."))
 
 
+def qualified(name: str) -> str:
+    """A tool's name as 2.x writes it: ``functions.`` before it, unless it is there or the tool is built in."""
+    return name if name.startswith(FUNCTIONS) or is_builtin(name) else FUNCTIONS + name
+
+
 def is_tool_role(word: str) -> bool:
     """Whether the first word of a header is the name of a tool (Harmony's way)."""
-    return is_builtin(word) or (word.startswith("functions.") and len(word) > len("functions."))
+    return is_builtin(word) or (word.startswith(FUNCTIONS) and len(word) > len(FUNCTIONS))

@@ -19,7 +19,6 @@ from typing import Any
 from msgspec import UNSET
 
 from headish.blocks import Text
-from headish.errors import InvalidTranscript
 from headish.model import Message
 from headish.transcripts.bodies import Body
 from headish.transcripts.forms import FORMS, form_of_version
@@ -225,18 +224,8 @@ class FrameParser(Parser):
 
     # --- the end
 
-    def finish(self, *, partial: bool = False) -> Transcript:
-        """The transcript, when no more input comes. Raises: InvalidTranscript (E-STREAM-TRUNCATED)."""
-        pending, tail = None, None
-        try:
-            pending = self._finish()
-        except InvalidTranscript as error:
-            if not partial or error.code != "E-STREAM-TRUNCATED":
-                raise
-            tail = self._finish_partially()
-        return Transcript(
-            messages=tuple(self.messages), header=self._yaml, header_raw=self._raw, pending=pending, tail=tail
-        )
+    def _around(self) -> Transcript:
+        return Transcript(header=self._yaml, header_raw=self._raw)
 
     def _finish(self) -> Message | None:
         source = self._source

@@ -18,7 +18,7 @@ from headish.transcripts.forms import FORMS, ROLES, TERMINATORS, TOKEN, Form, fo
 from headish.transcripts.frame_parser import FrameParser
 from headish.transcripts.frames import check_reply, write_message
 from headish.transcripts.headers import Header, check_channel, check_value, write_attributes
-from headish.transcripts.transcript import Transcript, stop_of
+from headish.transcripts.transcript import Transcript, check_whole, is_open
 from headish.transcripts.yamlheader import write_header
 
 _NINE = TOKEN["2.2"]
@@ -31,18 +31,12 @@ def write_transcript(transcript: Transcript, format: str) -> str:
     (E-EMIT-HEADER-VALUE) for a name or id that would break a header.
     """
     form = FORMS[format]
-    if transcript.tail is not None:
-        raise Unrepresentable(form.title, "the unread rest of a partial reading")
-    unfinished = [message for message in transcript.messages[:-1] if stop_of(message) == "none"]
-    if unfinished or (transcript.pending is not None and _is_unfinished(transcript)):
-        turn = unfinished[0].turn if unfinished else None
-        raise Unrepresentable(form.title, "an unfinished message before the last", turn=turn)
+    check_whole(transcript, form.title, has_header=True)
     frames = [write_frame(message, form) for message in transcript.messages]
     if transcript.pending is not None:
         frames.append(_write_pending(transcript.pending, form))
     text = _write_yaml(transcript, form) + form.separator.join(frames)
-    is_open = transcript.pending is not None or _is_unfinished(transcript)
-    return text + "\n" if frames and form.ends_in_line_break and not is_open else text
+    return text + "\n" if frames and form.ends_in_line_break and not is_open(transcript) else text
 
 
 def write_frame(message: Message, form: Form) -> str:
@@ -58,10 +52,6 @@ def escape(body: str) -> str:
     kept = doubled.rstrip("<")  # a pattern for the run at the end would look for it at each of its angles
     run = doubled[len(kept) :]
     return f"{kept}<|literal|>{run}<|endliteral|>" if run else doubled
-
-
-def _is_unfinished(transcript: Transcript) -> bool:
-    return bool(transcript.messages) and stop_of(transcript.messages[-1]) == "none"
 
 
 def _write_pending(message: Message, form: Form) -> str:

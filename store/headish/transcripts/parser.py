@@ -9,6 +9,9 @@ import codecs
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from headish.errors import InvalidTranscript
 from headish.model import Message
 from headish.transcripts.headers import Header
 from headish.transcripts.source import Source
@@ -99,9 +102,28 @@ class Parser(ABC):
     def _step(self) -> bool:
         """Read on by one token or so; False where more input is needed."""
 
-    @abstractmethod
     def finish(self, *, partial: bool = False) -> Transcript:
-        """The transcript, when no more input comes."""
+        """The transcript, when no more input comes. Raises: InvalidTranscript (E-STREAM-TRUNCATED)."""
+        pending, tail = None, None
+        try:
+            pending = self._finish()
+        except InvalidTranscript as error:
+            if not partial or error.code != "E-STREAM-TRUNCATED":
+                raise
+            tail = self._finish_partially()
+        return replace(self._around(), messages=tuple(self.messages), pending=pending, tail=tail)
+
+    @abstractmethod
+    def _finish(self) -> Message | None:
+        """The open header at the end, if there is one. Raises: InvalidTranscript where a message is cut off."""
+
+    @abstractmethod
+    def _finish_partially(self) -> str | None:
+        """Close the message that was cut off; the raw rest where not even its header came."""
+
+    def _around(self) -> Transcript:
+        """What stood around the messages."""
+        return Transcript()
 
     def _decode_bytes(self, chunk: bytes) -> tuple[str, str | None]:
         """The text of a chunk, and what is wrong behind it."""

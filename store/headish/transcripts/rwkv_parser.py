@@ -17,11 +17,10 @@ import unicodedata
 from collections.abc import Callable, Mapping
 
 from headish.blocks import ContentBlock, Text, ToolResult
-from headish.errors import InvalidTranscript
 from headish.model import Message
 from headish.transcripts.headers import Header
 from headish.transcripts.parser import Opened, Parser, Piece
-from headish.transcripts.transcript import Transcript, make_call, make_message
+from headish.transcripts.transcript import make_call, make_message
 
 ROLES = {"SYS": "system", "USER": "user", "ASSISTANT": "assistant", "TOOL_CALL": "assistant", "TOOL_RESULT": "tool"}
 END_TAGS = {
@@ -162,17 +161,6 @@ class RWKVParser(Parser):
         failed = STATUS.get(status or "")
         result = ToolResult(block_id, name, texts, failed, status if failed is None else None)
         return make_message("tool", [result], extra=given, **said)
-
-    def finish(self, *, partial: bool = False) -> Transcript:
-        """The transcript, when no more input comes. Raises: InvalidTranscript (E-STREAM-TRUNCATED)."""
-        pending, tail = None, None
-        try:
-            pending = self._finish()
-        except InvalidTranscript as error:
-            if not partial or error.code != "E-STREAM-TRUNCATED":
-                raise
-            tail = self._finish_partially()
-        return Transcript(messages=tuple(self.messages), pending=pending, tail=tail)
 
     def _finish(self) -> Message | None:
         source = self._source

@@ -7,7 +7,7 @@ from headish.errors import HeaderValue, Unrepresentable
 from headish.model import Message
 from headish.transcripts.jsontext import says_more
 from headish.transcripts.rwkv_parser import ATTRIBUTE_NAME, END_TAGS, STATUS, is_attribute_value
-from headish.transcripts.transcript import Transcript, arguments_of, stop_of, usual_stop
+from headish.transcripts.transcript import Transcript, arguments_of, check_whole, is_open, stop_of, usual_stop
 
 TITLE = "the RWKV template"
 _TAGS = {"system": "SYS", "user": "USER", "assistant": "ASSISTANT"}
@@ -19,29 +19,22 @@ def write_rwkv(transcript: Transcript) -> str:
 
     Raises: Unrepresentable (E-EMIT-UNREPRESENTABLE), HeaderValue (E-EMIT-HEADER-VALUE).
     """
-    if transcript.header is not None or transcript.header_raw is not None:
-        raise Unrepresentable(TITLE, "a YAML header", drop="header")
-    if transcript.tail is not None:
-        raise Unrepresentable(TITLE, "the unread rest of a partial reading")
-    last = len(transcript.messages) if transcript.pending is None else 0
-    blocks = [_write_block(message, is_last=index == last) for index, message in enumerate(transcript.messages, 1)]
+    check_whole(transcript, TITLE, has_header=False)
+    blocks = [_write_block(message) for message in transcript.messages]
     if transcript.pending is not None:
         blocks.append(_write_pending(transcript.pending))
-    is_open = transcript.pending is not None or (
-        bool(transcript.messages) and stop_of(transcript.messages[-1]) == "none"
-    )
     text = "\n\n".join(blocks)
-    return text if is_open or not blocks else text + "\n"
+    return text if is_open(transcript) or not blocks else text + "\n"
 
 
-def _write_block(message: Message, *, is_last: bool) -> str:
+def _write_block(message: Message) -> str:
     given = message.attributes
     for key in _ATTRIBUTES:
         if getattr(given, key) is not None:
             raise _refused(message, f"the {key} of a message", _DROPS.get(key, key))
     tag, body, attributes = _take_apart(message)
     stop = stop_of(message)
-    if stop != usual_stop(message) and not (stop == "none" and is_last):
+    if stop not in (usual_stop(message), "none"):
         raise _refused(message, f"the stop {stop!r}", "stop")
     if END_TAGS[tag] in body:
         raise _refused(message, f"a text that holds {END_TAGS[tag]}")

@@ -17,7 +17,7 @@ from msgspec import UNSET, Struct
 
 from headish import strictjson
 from headish.blocks import ContentBlock, Text, ToolUse
-from headish.errors import InvalidContent
+from headish.errors import InvalidContent, Unrepresentable
 from headish.model import NO_ATTRIBUTES, Attributes, Message
 
 KINDS = ("reflect", "introspect", "reason")
@@ -49,6 +49,24 @@ def usual_stop(message: Message) -> str:
 def stop_of(message: Message) -> str:
     """How a message ends: ``end``, ``call``, ``return`` or ``none``."""
     return message.attributes.stop or usual_stop(message)
+
+
+def is_open(transcript: Transcript) -> bool:
+    """Whether the text of a transcript goes on: by an open header, or by a message without its end."""
+    last = transcript.messages[-1:]
+    return transcript.pending is not None or any(stop_of(message) == "none" for message in last)
+
+
+def check_whole(transcript: Transcript, title: str, *, has_header: bool) -> None:
+    """Refuse what no writer of a format can say of a whole transcript. Raises: Unrepresentable."""
+    if transcript.tail is not None:
+        raise Unrepresentable(title, "the unread rest of a partial reading")
+    if not has_header and (transcript.header is not None or transcript.header_raw is not None):
+        raise Unrepresentable(title, "a YAML header", drop="header")
+    before = transcript.messages if transcript.pending is not None else transcript.messages[:-1]
+    for message in before:
+        if stop_of(message) == "none":
+            raise Unrepresentable(title, "an unfinished message before the last", turn=message.turn)
 
 
 def make_message(role: str | None, content: Sequence[ContentBlock], **said: Any) -> Message:
