@@ -15,6 +15,7 @@ CHANNELS = ("analysis", "commentary", "final")
 ROLES = ("system", "developer", "user", "assistant", "tool")
 PEOPLE = ("user", "assistant", "system", "developer", "all")
 """Recipients that are no tool."""
+START = "<|start|>"
 FUNCTIONS = "functions."
 TERMINATORS = {"end": "<|end|>", "call": "<|call|>", "return": "<|return|>", "none": ""}
 _REFUSED = frozenset({"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"})

@@ -21,25 +21,16 @@ from msgspec import UNSET
 from headish.blocks import Text
 from headish.model import Message
 from headish.transcripts.bodies import Body
-from headish.transcripts.forms import FORMS, form_of_version
+from headish.transcripts.forms import FORMS, START
 from headish.transcripts.frames import read_message
 from headish.transcripts.headers import BadFrame, Header, read_frame_header
 from headish.transcripts.jsontext import read_json
 from headish.transcripts.parser import Opened, Parser, Piece
-from headish.transcripts.source import BLANKS
+from headish.transcripts.preamble import Preamble
 from headish.transcripts.transcript import Transcript, make_message, plain_text
-from headish.transcripts.yamlheader import (
-    HEADER_BYTES,
-    BadHeader,
-    TextBehindHeader,
-    find_yaml,
-    read_header,
-    requires_channels,
-)
 
 HEADER_LIMIT = 64 * 1024
 """The longest message header, in characters."""
-START = "<|start|>"
 _LITERAL_END = "<|endliteral|>"
 _STOPS = {"end": "end", "call": "call", "return": "return"}
 _LONGEST = len(_LITERAL_END)
@@ -51,10 +42,8 @@ class FrameParser(Parser):
     def __init__(self, format: str = "2.2", *, strict: bool = True, start_role: str | None = None) -> None:
         super().__init__(format)
         self._form, self._strict = FORMS[format], strict
-        self._requires_channels = False
-        self._yaml: dict[str, Any] | None = None
-        self._raw: str | None = None
-        self._scanned = self._first = 0
+        self._preamble = Preamble(self._source)
+        self._scanned = 0
         self._may_end_again = False
         self._header: Header | None = None
         self._body = Body()
@@ -67,40 +56,15 @@ class FrameParser(Parser):
     def _step(self) -> bool:
         return self._state()
 
-    # --- the YAML header
-
     def _read_preamble(self) -> bool:
-        """All before the first line that begins with a start token."""
-        source = self._source
-        text = source.text
-        begin = self._first = next((at for at in range(self._first, len(text)) if text[at] not in BLANKS), len(text))
-        if text.startswith(START, begin):
-            source.at = begin
-            return self._go(self._read_between)
-        found = text.find("\n" + START, max(self._scanned, begin - 1))
-        self._scanned = max(0, len(text) - len(START))
-        if found < 0:
-            if len(text) - begin > HEADER_BYTES + len(START):
-                raise source.error("E-PARSE-HEADER", f"the YAML header has more than {HEADER_BYTES} bytes")
-            return False
-        self._take_header(text[: found + 1])
-        source.at = found + 1
-        return self._go(self._read_between)
+        return self._preamble.read() and self._begin_frames()
 
-    def _take_header(self, raw: str) -> None:
-        source = self._source
-        self._raw = raw
-        try:
-            self._yaml = read_header(find_yaml(raw))
-        except BadHeader as error:
-            raise source.error("E-PARSE-HEADER", str(error)) from None
-        except TextBehindHeader as error:
-            raise source.error("E-PARSE-FRAME", str(error), error.at) from None
-        form = form_of_version(self._yaml["version"])
-        if form is None:
-            raise source.error("E-PARSE-HEADER", f"version {self._yaml['version']} is not one that is read here")
-        self._form, source.format = FORMS[form], form
-        self._requires_channels = requires_channels(self._yaml)
+    def _begin_frames(self) -> bool:
+        """The header's version picks the grammar of what follows."""
+        if self._preamble.form is not None:
+            self._form = FORMS[self._preamble.form]
+            self._source.format = self._form.name
+        return self._go(self._read_between)
 
     # --- frames
 
@@ -142,7 +106,7 @@ class FrameParser(Parser):
         except BadFrame as error:
             raise source.error("E-PARSE-HEADER", error.reason, source.at + error.at) from None
         missing = header.role == "assistant" and header.channel is None
-        if missing and self._requires_channels and self._strict:
+        if missing and self._preamble.requires_channels and self._strict:
             raise source.error("E-PARSE-CHANNEL-MISSING", "the header's profile wants a channel on every answer")
         return header
 
@@ -225,12 +189,13 @@ class FrameParser(Parser):
     # --- the end
 
     def _around(self) -> Transcript:
-        return Transcript(header=self._yaml, header_raw=self._raw)
+        return Transcript(header=self._preamble.header, header_raw=self._preamble.raw)
 
     def _finish(self) -> Message | None:
         source = self._source
         if self._state == self._read_preamble:
-            self._finish_preamble()
+            self._preamble.finish()
+            self._begin_frames()
         if self._state == self._read_header:
             return self._read_pending()
         if self._state == self._read_between:
@@ -238,19 +203,6 @@ class FrameParser(Parser):
             if source.at == len(source.text):
                 return None
         raise source.error("E-STREAM-TRUNCATED", "the text ends before its last message does", len(source.text))
-
-    def _finish_preamble(self) -> None:
-        """A header that nothing follows, perhaps with the beginning of a start token."""
-        source = self._source
-        line = source.text[source.text.rfind("\n") + 1 :]
-        if self._first + len(line) > len(source.text):
-            line = source.text[self._first :]
-        rest = line if line and START.startswith(line) else ""
-        raw = source.text[: len(source.text) - len(rest)]
-        if raw.strip(BLANKS):
-            self._take_header(raw)
-        source.at = len(raw)
-        self._state = self._read_between
 
     def _read_pending(self) -> Message | None:
         """An open header without a channel is a generation prompt."""
