@@ -1,4 +1,4 @@
-"""Files to import: opened and closed, read in bounded pieces, their format told by their beginning."""
+"""Files to import: opened and closed, read in bounded pieces."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from typing import BinaryIO, cast
 
 from headish.errors import InvalidImport
 from headish.limits import IMPORT_LINE_BYTES
-from headish.transcripts import detect
 
 Progress = Callable[[int], None]
 """Called with the number of bytes read since the last call."""
-DETECTED_BYTES = 1024 * 1024
 SPOOLED_BYTES = 16 * 1024 * 1024
 """A stream that is read twice is kept in memory up to here, then in a file that nobody else sees."""
 
@@ -60,18 +58,3 @@ def read_lines(file: BinaryIO, name: str, progress: Progress | None) -> Iterator
         yield line
         if progress:
             progress(len(line))
-
-
-def detect_file(file: BinaryIO) -> str:
-    """The format of an open file, told by its beginning: ``oasst`` or a transcript's. The file is left where it was.
-
-    Raises: InvalidTranscript (E-PARSE-DETECT).
-    """
-    place = file.tell()
-    beginning = file.read(DETECTED_BYTES)
-    file.seek(place)
-    if beginning.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] == b"{":
-        return "oasst"
-    if len(beginning) == DETECTED_BYTES:
-        beginning = beginning.decode(errors="ignore").encode()  # a character may be cut in two
-    return detect(beginning)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -137,6 +137,13 @@ class Message(Struct, frozen=True, kw_only=True):
         """The schema reference's message record: ``{role, content, cache?}``."""
         record: dict[str, Any] = {"role": self.role, "content": [to_mapping(block) for block in self.content]}
         return {**record, "cache": True} if self.cache else record
+
+
+class Kept(NamedTuple):
+    """A turn of a thread for a transcript: its message, and headish's own keys beside it."""
+
+    message: Message
+    system: Mapping[str, Any]
 
 
 class ContextWindow(Struct, frozen=True):

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headish.merge import fold
-from headish.model import NO_ATTRIBUTES, ContextWindow, Message, ThreadRecord
+from headish.model import NO_ATTRIBUTES, ContextWindow, Kept, Message, ThreadRecord
 from headish.reading import decode_record, read_attributes, read_blocks, read_record
 from headish.threads import Walked
-from headish.transcripts.threads import Kept
 
 
 def resolve_window(walked: Sequence[Walked]) -> ContextWindow:

@@ -11,14 +11,12 @@ from headish.blocks import ContentBlock
 from headish.bookmarks import list_bookmarks
 from headish.dialects import Connection
 from headish.ids import TurnId
-from headish.model import ContextWindow, ThreadRecord, Turn
+from headish.model import ContextWindow, Kept, ThreadRecord, Turn
 from headish.names import stored_name
 from headish.order import Place
 from headish.reading import read_blocks, read_payload
-from headish.renderings import Seen, make_page, render
 from headish.resolve import kept_thread, resolve_window, thread_records
 from headish.space import PAGE_TURNS, Heads, OpenSpace
-from headish.transcripts.threads import Kept, for_people, write_thread
 from headish.trees import TreeTurn, build_tree
 from headish.turns import StoredTurn
 from headish.walk import walk, walk_backwards, walk_tree
@@ -111,6 +109,8 @@ class ReadingSpace(OpenSpace):
         page links to the other branches of the tree. ``title`` is the first words of the user where none is given.
         Raises: UnknownFormat; CorruptTurn.
         """
+        from headish.renderings import Seen, make_page, render  # late, as below
+
         thread = [record.id for record in self.thread(headish)]
         tree = [
             Seen(turn.id, turn.role, turn.content, turn.continues, turn.children, turn.bookmarks, turn.attributes)
@@ -135,6 +135,9 @@ class ReadingSpace(OpenSpace):
         ends with the open header of the next answer.
         Raises: Unrepresentable and its kinds, with the word for ``drop``; UnknownFormat, InvalidArgument; CorruptTurn.
         """
+        # Late: it brings every format, and most processes write none.
+        from headish.transcripts.threads import for_people, write_thread
+
         thread = self._walk(headish, lambda connection, places: kept_thread(walk(connection, self._number, places)))
         if as_user:
             thread = [Kept(message, {}) for message in for_people(thread)]

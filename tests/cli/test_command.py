@@ -108,7 +108,8 @@ class TestStart:
     def test_a_store_that_needs_no_upgrade_loads_no_alembic(self, headish: Command) -> None:
         code = (
             f"import sys, headish\nstore = headish.Store.open({headish.target!r})\nstore.add_turn('hi')\n"
-            "store.resolve()\nprint({'alembic', 'rich', 'psycopg', 'puremagic'} & set(sys.modules))"
+            "store.resolve()\nprint({'alembic', 'rich', 'psycopg', 'puremagic', 'yaml', 'markdown_it', 'markupsafe', "
+            "'jsonschema', 'headish.transcripts', 'headish.renderings'} & set(sys.modules))"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
         assert done.stdout == "set()\n"

@@ -7,15 +7,14 @@ from frames as they are, turns of another format converted, turns that a provide
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from headish.blocks import Text
 from headish.errors import ConversionLoss, InvalidArgument, Unrepresentable
-from headish.model import ContextWindow, Message
+from headish.model import ContextWindow, Kept, Message
 from headish.transcripts.conversion import convert, into_frames
 from headish.transcripts.drops import DROPPABLE as GIVEN_UP
 from headish.transcripts.drops import give_up
@@ -28,13 +27,6 @@ from headish.transcripts.transcript import Transcript
 from headish.transcripts.views import for_completion, visible_text
 
 DROPPABLE = tuple(sorted({*GIVEN_UP, *LEFT_OUT}))
-
-
-class Kept(NamedTuple):
-    """A turn of a thread: its message, and headish's own keys beside it."""
-
-    message: Message
-    system: Mapping[str, Any]
 
 
 def write_thread(thread: Sequence[Kept], format: str, *, drop: Collection[str] = (), completes: bool = False) -> str:
