@@ -137,7 +137,7 @@ def write_library() -> str:
     parts += ["\n## Store\n\n", _text(headish.Store), "\n"]
     parts += [_member(headish.Store, name) for name in ordered]
     parts += ["\n## Emitting\n", _function("emit", headish.emit)]
-    from headish import transcripts
+    from headish import tools, transcripts
     from headish.providers import prepare_request
 
     parts += [_function("headish.providers.prepare_request", prepare_request)]
@@ -146,6 +146,11 @@ def write_library() -> str:
     functions = [name for name in transcripts.__all__ if inspect.isfunction(getattr(transcripts, name))]
     parts += [_function(f"headish.transcripts.{name}", getattr(transcripts, name)) for name in functions]
     parts += [f"\n### Transcript\n\n{_fields(transcripts.Transcript)}\n\n{_text(transcripts.Transcript)}\n"]
+    parts += ["\n## Tools\n\n", _text(tools), "\n\n### Router\n\n", _text(tools.Router), "\n"]
+    parts += [
+        _function(f"Router.{name}", getattr(tools.Router, name)) for name in ("add", "run", "arun", "check", "cancel")
+    ]
+    parts += [_function("headish.tools.open_calls", tools.open_calls)]
     parts.append("\n## Values\n")
     for value in (headish.Turn, headish.Message, headish.ContextWindow, *KINDS.values()):
         parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")

@@ -19,7 +19,7 @@ import pytest
 from support.command import HEADISH
 
 ROOT = Path(__file__).resolve().parents[2]
-HOW_TO = ("record.md", "api-messages.md", "training-data.md", "show-to-people.md")
+HOW_TO = ("record.md", "api-messages.md", "training-data.md", "show-to-people.md", "run-tools.md")
 PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs" / "tutorial").glob("*.md")),

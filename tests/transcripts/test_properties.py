@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headish.errors import HeadishError, InvalidTranscript, Unrepresentable
-from headish.transcripts import emit, from_json, parse, to_json
+from headish.transcripts import Stream, emit, from_json, parse, to_json, visible
 from support.transcripts import FORMATS, cut, less_layout, models, outcome, texts_of
 
 each_format = pytest.mark.parametrize("format", FORMATS)
@@ -87,6 +89,34 @@ def _version(version: str) -> str:
 
 def _less_raw(transcript: object) -> object:
     return to_json(transcript)  # type: ignore[arg-type]
+
+
+@given(data=st.data())
+def test_hidden_text_is_never_seen(data: st.DataObject) -> None:
+    """What may be seen is said here once more, from OpenChatML 2.2 §4 and §5: all else is marked, and must not show."""
+    messages = []
+    for _ in range(data.draw(st.integers(1, 5))):
+        role = data.draw(st.sampled_from(("system", "developer", "user", "assistant", "tool")))
+        channel = data.draw(st.sampled_from((None, "analysis", "commentary", "final")))
+        intent = data.draw(st.sampled_from((None, "preamble", "debug", "status")))
+        open_to_all = role in ("user", "assistant") and channel in (None, "final") and intent != "debug"
+        shown = open_to_all or (role == "assistant" and channel == "commentary" and intent == "preamble")
+        text = "open" if shown else "SECRET"
+        if shown and role == "assistant":
+            text += data.draw(st.sampled_from(("", "<|start_reason|>SECRET<|end_reason|>", "<|start_reflect|>SECRET")))
+        block: dict[str, Any] = {"type": "text", "text": text}
+        if role == "tool":
+            block = {"type": "tool_result", "name": "functions.f", "content": [block]}
+        elif role == "assistant" and channel == "analysis":
+            block = {"type": "thinking", "text": text}
+        message = {"role": role, "channel": channel, "intent": intent, "content": [block]}
+        messages.append({key: value for key, value in message.items() if value is not None})
+    transcript = from_json({"messages": messages})
+    assert "SECRET" not in "".join(text for _, text in visible(transcript))
+    stream = Stream("2.2")
+    written = emit(transcript, "2.2")
+    events = [event for chunk in data.draw(cut(written)) for event in stream.feed(chunk)]
+    assert "SECRET" not in "".join(event.text or "" for event in events)
 
 
 @each_format
