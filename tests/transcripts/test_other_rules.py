@@ -54,6 +54,11 @@ class TestMessages:
     def test_a_header_says_a_role_and_a_name_and_no_more(self, line: str) -> None:
         assert refusal(f"<|im_start|>{line}\nhi\n<|im_end|>", "v0.1") == "E-PARSE-HEADER"
 
+    def test_a_token_on_the_header_line_is_no_name_even_at_the_end(self) -> None:
+        for line in ("user<|im_end|>", "user <|reason|>", "assistant name=x<|im_start|>"):
+            assert refusal(f"<|im_start|>{line}", "v0.1") == "E-PARSE-HEADER"
+        assert refusal("<|im_start|>user <|rea", "v0.1") == "E-STREAM-TRUNCATED"
+
     def test_the_base_model_s_tokens_are_kept_where_they_stood(self) -> None:
         for text in ("[BOS]<|im_start|>user\nhi\n<|im_end|>[EOS]\n", "<|im_start|>user\nhi\n<|im_end|>\n"):
             assert comes_back(text, "v0.1")

@@ -21,7 +21,7 @@ from headish.transcripts.forms import is_header_value
 from headish.transcripts.headers import Header
 from headish.transcripts.parser import Opened, Parser
 from headish.transcripts.source import BLANKS
-from headish.transcripts.tokens import IM_END, IM_START
+from headish.transcripts.tokens import ANY_TOKEN, IM_END, IM_START
 from headish.transcripts.transcript import Transcript, make_message
 
 ROLES = ("system", "tool", "user", "assistant")
@@ -155,6 +155,8 @@ class ChatMLParser(Parser):
             return None
         if self._state == self._read_header:
             line = source.text[source.at :]
+            if ANY_TOKEN.search(line):
+                self._read_line(line)
             if "<" not in line and self._is_line(line):
                 role, name = self._read_line(line)
                 return make_message(role, (), speaker=name)

@@ -13,4 +13,5 @@ NAMES = (
     *(f"{edge}_{kind}" for kind in THOUGHTS for edge in ("start", "end")),
     "function_list", "function_output", "function_call",
 )  # fmt: skip
+ANY_TOKEN = re.compile(rf"<\|(?:im_start|im_end|{'|'.join(NAMES)})\|>")
 BODY_TOKEN = re.compile(rf"<\|({'|'.join(NAMES)})\|>")
