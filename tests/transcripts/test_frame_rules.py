@@ -411,6 +411,15 @@ class TestWhatCannotBeSaid:
         assert emit(model, "harmony", drop=[word])
 
 
+@pytest.mark.parametrize("name", ["funs", "user"])
+def test_an_open_header_of_a_tool_is_held_to_the_rules_of_replies(name: str) -> None:
+    """Found by fuzzing: written under its own name it would not have been read as a tool's again."""
+    opened = parse(f"version: 2.0\n\n<|start|>tool name={name}", "2.0")
+    with pytest.raises(Unrepresentable):
+        emit(opened, "2.0")
+    assert emit(parse("version: 2.0\n\n<|start|>tool name=functions.f", "2.0"), "2.0").endswith("<|start|>functions.f")
+
+
 class TestWire:
     def test_harmony_is_written_as_its_own_parser_reads_it(self) -> None:
         model = {
