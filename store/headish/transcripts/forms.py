@@ -1,6 +1,6 @@
 """The forms of OpenChatML 2.x, as a table: what one parser and one writer need to know of each.
 
-``2.2`` and ``2.0`` are files; ``harmony`` is the wire form that gpt-oss reads and writes (docs/explanation/formats.md
+``2.2`` and ``2.0`` are files; ``harmony`` is the wire form that gpt-oss reads and writes (docs/reference/formats/README.md
 says where the three differ, and why).
 """
 
