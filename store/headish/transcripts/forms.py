@@ -1,7 +1,7 @@
 """The forms of OpenChatML 2.x, as a table: what one parser and one writer need to know of each.
 
-``2.2`` and ``2.0`` are files; ``harmony`` is the wire form that gpt-oss reads and writes (docs/reference/formats/README.md
-says where the three differ, and why).
+``2.2`` and ``2.0`` are files; ``harmony`` is the wire form that gpt-oss reads and writes. Where the three differ, and
+why: docs/reference/formats/.
 """
 
 from __future__ import annotations

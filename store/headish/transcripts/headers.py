@@ -13,6 +13,7 @@ Source: OpenChatML 2.2 §6, §12, §15; 2.0 §6; Harmony's docs/format.md and it
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -20,13 +21,15 @@ from headish.errors import HeaderValue, Unrepresentable
 from headish.transcripts.forms import (
     ATTRIBUTE_NAME,
     CHANNELS,
+    FORMS,
     ROLES,
     Form,
     is_header_value,
     is_tool_role,
 )
 
-_KNOWN = ("to", "call_id", "name", "intent", "content_type")
+REMEMBERED = 120
+"""The longest header, in characters, that is remembered when it is read."""
 
 
 class BadFrame(ValueError):
@@ -60,6 +63,16 @@ class Word(Struct, frozen=True):
 
 def read_frame_header(text: str, form: Form) -> Header:
     """The header between a start token and the message token. Raises: BadFrame."""
+    return _read_short(text, form.name) if len(text) <= REMEMBERED else _read(text, form)
+
+
+# A conversation says the same few headers again and again.
+@lru_cache(maxsize=256)
+def _read_short(text: str, form: str) -> Header:
+    return _read(text, FORMS[form])
+
+
+def _read(text: str, form: Form) -> Header:
     start, channel, constrain = _split_sections(text, form)
     words = _split_words(*start)
     if not words:

@@ -24,6 +24,9 @@ KINDS = ("reflect", "introspect", "reason")
 MARKERS = tuple(f"<|{edge}_{kind}|>" for kind in KINDS for edge in ("start", "end"))
 
 
+_NOTHING: tuple[Any, ...] = (None, False, {})
+
+
 class Transcript(Struct, frozen=True, kw_only=True):
     """A conversation as an outside format wrote it.
 
@@ -43,7 +46,7 @@ class Transcript(Struct, frozen=True, kw_only=True):
 
 def usual_stop(message: Message) -> str:
     """How a message ends where nothing else is said."""
-    return "call" if len(message.content) == 1 and isinstance(message.content[0], ToolUse) else "end"
+    return _usual_stop(message.content)
 
 
 def stop_of(message: Message) -> str:
@@ -71,12 +74,11 @@ def check_whole(transcript: Transcript, title: str, *, has_header: bool) -> None
 
 def make_message(role: str | None, content: Sequence[ContentBlock], **said: Any) -> Message:
     """A message from what was read; attributes that say nothing are left out, and so is the usual ``stop``."""
-    given = {key: value for key, value in said.items() if value is not None and value is not False and value != {}}
-    message = Message(role=role, content=tuple(content))
-    if given.get("stop") == usual_stop(message):
+    given = {key: value for key, value in said.items() if value not in _NOTHING}
+    blocks = tuple(content)
+    if given.get("stop") == _usual_stop(blocks):
         del given["stop"]
-    attributes = Attributes(**given) if given else NO_ATTRIBUTES
-    return Message(role=role, content=message.content, attributes=attributes)
+    return Message(role=role, content=blocks, attributes=Attributes(**given) if given else NO_ATTRIBUTES)
 
 
 def make_call(
@@ -96,6 +98,10 @@ def arguments_of(call: ToolUse) -> str:
     if call.raw is not None:
         return call.raw
     return "" if call.input is UNSET else strictjson.encode(call.input).decode()
+
+
+def _usual_stop(blocks: tuple[ContentBlock, ...]) -> str:
+    return "call" if len(blocks) == 1 and isinstance(blocks[0], ToolUse) else "end"
 
 
 def plain_text(blocks: tuple[ContentBlock, ...]) -> str:
