@@ -131,6 +131,16 @@ class TestWhatIsRefused:
         with pytest.raises(InvalidInterchange):
             from_chat({"messages": messages})
 
+    @pytest.mark.parametrize(("read", "data"), [
+        (from_chat, {"messages": [{"role": "assistant", "content": "x", "tool_calls": "user"}]}),
+        (from_chat, {"messages": [{"role": "assistant", "content": "x", "tool_calls": 5}]}),
+        (from_anthropic, {"system": 5, "messages": []}),
+        (from_interchange20, {"version": "2.0", "messages": [{"role": "assistant", "content": "x", "tool_calls": 5}]}),
+    ])  # fmt: skip
+    def test_what_is_no_list_where_one_belongs(self, read: Any, data: Any) -> None:
+        with pytest.raises(InvalidInterchange):
+            read(data)
+
     def test_a_system_message_behind_the_first_has_no_place_at_anthropic(self) -> None:
         text = "<<USER>>\nhi\n<<USER_END>>\n\n<<SYS>>\nbe brief\n<<SYS_END>>\n"
         with pytest.raises(Unmappable):

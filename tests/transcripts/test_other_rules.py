@@ -10,7 +10,7 @@ import pytest
 
 from headish.errors import HeaderValue, InvalidTranscript, Unrepresentable
 from headish.importers.transcripts import outline, read_messages
-from headish.transcripts import emit, from_json, lint, parse, to_json, visible
+from headish.transcripts import emit, for_completion, from_json, lint, parse, to_json, visible
 
 CALL = '<|function_call|>\n{"arguments": {"a": 1}, "name": "f"}'
 
@@ -243,6 +243,15 @@ class TestRWKV:
             assert refusal(text, "rwkv") == "E-STREAM-TRUNCATED"
         [message] = messages("<<ASSISTANT>>\nhalf<<ASS", "rwkv", partial=True)
         assert (message["content"][0]["text"], message["stop"]) == ("half<<ASS", "none")
+
+    @pytest.mark.parametrize(("text", "format"), [
+        ("<<USER>>\nhi\n<<USER_END>>\n\n<<ASSISTANT>>\n", "rwkv"),
+        ("<<ASSISTANT>>\nwell", "rwkv"),
+        ("<|im_start|>assistant\n", "v0.1"),
+        ("<|start|>assistant<|channel|>final<|message|>so", "harmony"),
+    ])  # fmt: skip
+    def test_an_open_answer_is_the_one_that_goes_on(self, text: str, format: str) -> None:
+        assert emit(for_completion(parse(text, format, partial=True)), format) == text
 
     def test_what_the_template_cannot_say_is_refused(self) -> None:
         for message, kind in (

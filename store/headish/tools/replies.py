@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from headish.blocks import Text, ToolResult, ToolUse
 from headish.model import NO_ATTRIBUTES, Attributes, Message
+from headish.transcripts.pairs import pair_blocks
 
 Function = Callable[..., Any]
 
@@ -36,20 +37,14 @@ class Call(NamedTuple):
 
 
 def open_calls(messages: Sequence[Message]) -> list[Call]:
-    """The calls that have no reply, in order: by id, without one by name and order."""
-    results = [block for message in messages for block in message.content if isinstance(block, ToolResult)]
-    answered = {result.tool_use_id for result in results if result.tool_use_id is not None}
-    nameless = [result.name for result in results if result.tool_use_id is None]
-    calls: list[Call] = []
-    for message in messages:
-        for block in message.content:
-            if not isinstance(block, ToolUse) or message.role != "assistant":
-                continue
-            if block.id is None and (block.name in nameless or None in nameless):
-                nameless.remove(block.name if block.name in nameless else None)
-            elif block.id is None or block.id not in answered:
-                calls.append(Call(block, message))
-    return calls
+    """The assistant's calls that have no reply, in order."""
+    placed = [(block, message) for message in messages for block in message.content]
+    answered = set(pair_blocks([block for block, _ in placed]).values())
+    return [
+        Call(block, message)
+        for index, (block, message) in enumerate(placed)
+        if isinstance(block, ToolUse) and message.role == "assistant" and index not in answered
+    ]
 
 
 def make_reply(

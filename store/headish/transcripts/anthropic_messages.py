@@ -117,9 +117,9 @@ def _read(data: Mapping[str, Any]) -> Iterator[Step]:
 
 
 def _read_system(system: Any) -> Iterator[Step]:
-    if system is None:
-        return
-    for place, block in enumerate([system] if isinstance(system, str) else system):
+    if not isinstance(system, str | list | None):
+        raise InvalidInterchange(TARGET, "system is a string or a list of blocks", "$.system")
+    for place, block in enumerate([system] if isinstance(system, str) else system or []):
         text = block if isinstance(block, str) else text_of([block], TARGET, f"$.system[{place}]")
         yield Step(kind="text", role="system", text=text)
 

@@ -14,6 +14,7 @@ from headish.transcripts.steps import (
     Step,
     arguments_text,
     list_of,
+    optional_list,
     read_steps,
     refuse_keys,
     string,
@@ -95,17 +96,17 @@ def _read_messages(messages: list[Mapping[str, Any]]) -> Iterator[Step]:
 
 
 def _read_assistant(message: Mapping[str, Any], path: str) -> Iterator[Step]:
-    calls, legacy = message.get("tool_calls"), message.get("function_call")
+    calls, legacy = optional_list(message, "tool_calls", TARGET, path), message.get("function_call")
     if message.get("content") is None and not calls and legacy is None:
         raise InvalidInterchange(TARGET, "an assistant message with neither text nor calls", path)
     if message.get("content") is not None:
         yield _read_text(message, path)
     elif message.get("name") is not None:
         raise InvalidInterchange(TARGET, "a speaker's name without a text", path)
-    for place, call in enumerate(calls or []):
+    for place, call in enumerate(calls):
         where = f"{path}.tool_calls[{place}]"
         if not isinstance(call, Mapping) or not isinstance(call.get("function"), Mapping):
-            raise InvalidInterchange(TARGET, f"a call of type {dict(call).get('type') if call else None!r}", where)
+            raise InvalidInterchange(TARGET, "a call that is no function's", where)
         refuse_keys(call, ("id", "type", "function"), TARGET, where)
         yield _read_call(call["function"], where, string(call, "id", TARGET, where))
     if legacy is not None:

@@ -14,7 +14,6 @@ literal block: §15's "next <|end|>" forgets the other two.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from msgspec import UNSET
 
@@ -22,17 +21,17 @@ from headish.blocks import Text
 from headish.model import Message
 from headish.transcripts.bodies import Body
 from headish.transcripts.forms import FORMS, START
-from headish.transcripts.frames import read_message
+from headish.transcripts.frames import open_message, read_message
 from headish.transcripts.headers import BadFrame, Header, read_frame_header
 from headish.transcripts.jsontext import read_json
 from headish.transcripts.parser import Opened, Parser, Piece
 from headish.transcripts.preamble import Preamble
-from headish.transcripts.transcript import Transcript, make_message, plain_text
+from headish.transcripts.transcript import Transcript, plain_text
 
 HEADER_LIMIT = 64 * 1024
 """The longest message header, in characters."""
 _LITERAL_END = "<|endliteral|>"
-_STOPS = {"end": "end", "call": "call", "return": "return"}
+_STOPS = ("end", "call", "return")
 _LONGEST = len(_LITERAL_END)
 
 
@@ -145,7 +144,7 @@ class FrameParser(Parser):
         source = self._source
         self._after_angle = False
         if name in _STOPS:
-            self._close(_STOPS[name])
+            self._close(name)
             self._may_end_again = name != "end"
             return self._go(self._read_between)
         if name == "literal":
@@ -214,7 +213,7 @@ class FrameParser(Parser):
             header = None
         if header is None or header.channel is not None or "<|" in text:
             raise source.error("E-STREAM-TRUNCATED", "the text ends inside a message header", len(source.text))
-        return make_message(header.role, (), speaker=header.name, **_said(header))
+        return open_message(header)
 
     def _finish_partially(self) -> str | None:
         """What came of the last message; the raw rest where not even its header came."""
@@ -230,13 +229,6 @@ class FrameParser(Parser):
     def _go(self, state: Callable[[], bool]) -> bool:
         self._state = state
         return True
-
-
-def _said(header: Header) -> dict[str, Any]:
-    return {
-        "recipient": header.to, "call_id": header.call_id, "intent": header.intent,
-        "content_type": header.content_type, "extra": dict(header.extra),
-    }  # fmt: skip
 
 
 def _is_beginning(text: str, tokens: tuple[str, ...]) -> bool:

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from headish.blocks import Text
 from headish.errors import InvalidTranscript, Unrepresentable
 from headish.model import Message
-from headish.transcripts.forms import FORMS, ROLES, TERMINATORS, TOKEN, Form, form_of_version
+from headish.transcripts.forms import FORMS, TERMINATORS, TOKEN, Form, form_of_version
 from headish.transcripts.frame_parser import FrameParser
-from headish.transcripts.frames import check_reply, write_message
+from headish.transcripts.frames import check_reply, open_header, write_message
 from headish.transcripts.headers import Header, check_channel, check_value, write_attributes
 from headish.transcripts.transcript import Transcript, check_whole, is_open
 from headish.transcripts.yamlheader import write_header
@@ -56,13 +56,7 @@ def escape(body: str) -> str:
 
 def _write_pending(message: Message, form: Form) -> str:
     """An open header: no channel, no content."""
-    given = message.attributes
-    if message.content or given.channel is not None or given.constrain is not None or message.role not in ROLES:
-        raise Unrepresentable(form.title, "an open message with a channel or content")
-    header = Header(
-        role=message.role, name=given.speaker, to=given.recipient, call_id=given.call_id, intent=given.intent,
-        content_type=given.content_type, extra=given.extra,
-    )  # fmt: skip
+    header = open_header(message, form.title)
     if message.role == "tool":
         check_reply(header, form, message)
     return _write_start(header, form, None)

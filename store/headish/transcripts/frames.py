@@ -62,6 +62,25 @@ def read_message(header: Header, pieces: Sequence[Text], stop: str) -> Message:
     return make_message(header.role, content, **said)
 
 
+def open_message(header: Header) -> Message:
+    """The message of an open header: no content yet, so all that the header says stands in its attributes."""
+    return make_message(
+        header.role, (), speaker=header.name, recipient=header.to, call_id=header.call_id, intent=header.intent,
+        content_type=header.content_type, extra=dict(header.extra),
+    )  # fmt: skip
+
+
+def open_header(message: Message, target: str) -> Header:
+    """The header of an open message. Raises: Unrepresentable for one with a channel or content."""
+    given = message.attributes
+    if message.content or given.channel is not None or given.constrain is not None or message.role not in ROLES:
+        raise Unrepresentable(target, "an open message with a channel or content", drop="pending")
+    return Header(
+        role=message.role, name=given.speaker, to=given.recipient, call_id=given.call_id, intent=given.intent,
+        content_type=given.content_type, extra=given.extra,
+    )  # fmt: skip
+
+
 def read_thinking(body: str) -> Thinking:
     """Reasoning: of a kind where it begins with that start marker and holds no other marker."""
     for kind in KINDS:

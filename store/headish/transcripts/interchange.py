@@ -13,10 +13,10 @@ from headish.blocks import Text
 from headish.errors import InvalidInterchange, Unmappable, Unrepresentable
 from headish.model import Message
 from headish.transcripts.forms import CHANNELS, FORMS, ROLES, TERMINATORS
-from headish.transcripts.frames import is_call, read_message, write_message
+from headish.transcripts.frames import is_call, open_header, open_message, read_message, write_message
 from headish.transcripts.headers import Header
 from headish.transcripts.steps import list_of, refuse_keys, string
-from headish.transcripts.transcript import Transcript, make_message, usual_stop
+from headish.transcripts.transcript import Transcript, usual_stop
 
 TARGET = "2.2 interchange"
 _FORM = FORMS["2.2"]
@@ -54,14 +54,10 @@ def write_around(transcript: Transcript, target: str) -> dict[str, Any]:
     if transcript.header is not None:
         around["header"] = transcript.header
     if transcript.pending is not None:
-        pending = transcript.pending
-        attributes = pending.attributes
-        if pending.content or attributes.channel is not None or attributes.constrain is not None:
-            raise Unmappable(target, "an open message with content or a channel", drop="pending")
-        header = Header(
-            role=pending.role or "", name=attributes.speaker, to=attributes.recipient, call_id=attributes.call_id,
-            intent=attributes.intent, content_type=attributes.content_type, extra=attributes.extra,
-        )  # fmt: skip
+        try:
+            header = open_header(transcript.pending, target)
+        except Unrepresentable as error:
+            raise Unmappable(target, error.what, drop=error.drop) from None
         around["pending"] = _write_header(header)
     return around
 
@@ -77,11 +73,7 @@ def read_around(data: Mapping[str, Any], messages: list[Message], target: str) -
         if not isinstance(pending, Mapping):
             raise InvalidInterchange(target, "pending is an object", "$.pending")
         refuse_keys(pending, ("role", *_ATTRIBUTES, "extra"), target, "$.pending")
-        read = _read_header(pending, "$.pending")
-        opened = make_message(
-            read.role, (), speaker=read.name, recipient=read.to, call_id=read.call_id, intent=read.intent,
-            content_type=read.content_type, extra=dict(read.extra),
-        )  # fmt: skip
+        opened = open_message(_read_header(pending, "$.pending", target))
     return Transcript(messages=tuple(messages), header=header, pending=opened)
 
 
@@ -156,15 +148,15 @@ def _read_call(envelope: Mapping[str, Any], header: Header, call: Any, path: str
     return called, string(call, "arguments", TARGET, where)
 
 
-def _read_header(envelope: Mapping[str, Any], path: str) -> Header:
+def _read_header(envelope: Mapping[str, Any], path: str, target: str = TARGET) -> Header:
     given = {key: envelope.get(key) for key in _ATTRIBUTES}
     for key, value in given.items():
         if value is not None and not isinstance(value, str):
-            raise InvalidInterchange(TARGET, f"{key} must be a string", f"{path}.{key}")
+            raise InvalidInterchange(target, f"{key} must be a string", f"{path}.{key}")
     extra = envelope.get("extra") or {}
     if not isinstance(extra, Mapping) or not all(isinstance(value, str) for value in extra.values()):
-        raise InvalidInterchange(TARGET, "extra is an object of strings", f"{path}.extra")
+        raise InvalidInterchange(target, "extra is an object of strings", f"{path}.extra")
     role = envelope.get("role")
     if role not in ROLES or given["channel"] not in (None, *CHANNELS):
-        raise InvalidInterchange(TARGET, f"role {role!r} on channel {given['channel']!r}", path)
+        raise InvalidInterchange(target, f"role {role!r} on channel {given['channel']!r}", path)
     return Header(role=str(role), extra=dict(extra), **given)

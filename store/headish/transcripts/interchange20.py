@@ -18,8 +18,8 @@ from headish.transcripts.forms import FORMS, TERMINATORS
 from headish.transcripts.frames import read_message, write_message
 from headish.transcripts.headers import Header
 from headish.transcripts.interchange import read_around, write_around
-from headish.transcripts.pairs import pair_replies
-from headish.transcripts.steps import list_of, refuse_keys, string
+from headish.transcripts.pairs import only_block, pair_replies
+from headish.transcripts.steps import list_of, optional_list, refuse_keys, string
 from headish.transcripts.transcript import Transcript, stop_of, usual_stop
 
 TARGET = "2.0 interchange"
@@ -54,7 +54,7 @@ class _Writer:
 
     def write(self) -> list[dict[str, Any]]:
         for index, message in enumerate(self._messages):
-            block = message.content[0] if len(message.content) == 1 else None
+            block = only_block(message)
             if isinstance(block, Thinking):
                 self._write_thinking(message)
             elif isinstance(block, ToolUse):
@@ -147,7 +147,8 @@ class _Reader:
         return self._messages
 
     def _read_assistant(self, envelope: Mapping[str, Any], path: str) -> Iterator[Message]:
-        calls, content, ending = envelope.get("tool_calls"), envelope.get("content"), _ending(envelope, path)
+        calls, content = optional_list(envelope, "tool_calls", TARGET, path), envelope.get("content")
+        ending = _ending(envelope, path)
         if content is None and not calls:
             raise InvalidInterchange(TARGET, "neither content nor tool_calls", path)
         base = len(self._messages)
@@ -159,9 +160,9 @@ class _Reader:
             count += 1
             header = Header(role="assistant", channel="final", name=_optional(envelope, "name", path))
             yield _make(header, string(envelope, "content", TARGET, path), None if calls else ending)
-        for place, call in enumerate(calls or []):
+        for place, call in enumerate(calls):
             self._calls[f"call_{len(self._calls) + 1}"] = base + count + place
-            is_last = place == len(calls or []) - 1
+            is_last = place == len(calls) - 1
             yield self._read_call(call, f"{path}.tool_calls[{place}]", ending if is_last else None)
 
     def _read_call(self, call: Any, path: str, ending: str | None) -> Message:

@@ -12,7 +12,7 @@ from headish.model import Message
 from headish.transcripts.forms import FORMS, is_builtin
 from headish.transcripts.jsontext import is_object
 from headish.transcripts.pairs import only_block, pair_replies
-from headish.transcripts.transcript import Transcript, arguments_of, plain_text, stop_of
+from headish.transcripts.transcript import KINDS, Transcript, arguments_of, plain_text, stop_of
 from headish.transcripts.views import may_be_seen
 
 _CONSTRAINTS = ("json", "text", "markdown")
@@ -107,7 +107,7 @@ def _lint_thoughts(message: Message, format: str) -> Iterator[str]:
 
 
 def _holds_marker(text: str) -> bool:
-    return any(f"<|start_{kind}|>" in text for kind in ("reflect", "introspect", "reason"))
+    return any(f"<|start_{kind}|>" in text for kind in KINDS)
 
 
 _CHECKS: tuple[Callable[[Message, str], Iterator[str]], ...] = (

@@ -23,13 +23,17 @@ def pair_replies(messages: Sequence[Message]) -> dict[int, int]:
 
     Two replies may answer one call: the second is a duplicate.
     """
+    return pair_blocks([only_block(message) for message in messages])
+
+
+def pair_blocks(blocks: Sequence[object]) -> dict[int, int]:
+    """``pair_replies`` for blocks in order, wherever they stand; other blocks count for nothing."""
     by_id: dict[str, int] = {}
     nameless: deque[int] = deque()
     by_name: defaultdict[str, deque[int]] = defaultdict(deque)
     answered: set[int] = set()
     pairs: dict[int, int] = {}
-    for index, message in enumerate(messages):
-        block = only_block(message)
+    for index, block in enumerate(blocks):
         if isinstance(block, ToolUse):
             if block.id is not None:
                 by_id.setdefault(block.id, index)

@@ -20,6 +20,7 @@ from headish.blocks import Text, Thinking, ToolResult, ToolUse
 from headish.errors import InvalidInterchange, Unmappable
 from headish.model import NO_ATTRIBUTES, Message
 from headish.transcripts.jsontext import read_json
+from headish.transcripts.pairs import only_block, pair_replies
 from headish.transcripts.transcript import Transcript, arguments_of, make_call, make_message, stop_of, usual_stop
 
 ROLES = ("system", "developer", "user", "assistant")
@@ -105,6 +106,14 @@ def list_of(data: Mapping[str, Any], key: str, target: str) -> list[Mapping[str,
     return listed
 
 
+def optional_list(record: Mapping[str, Any], key: str, target: str, path: str) -> list[Any]:
+    """A list under a key, empty where there is none. Raises: InvalidInterchange."""
+    value = record.get(key)
+    if not isinstance(value, list | None):
+        raise InvalidInterchange(target, f"{key} must be a list", f"{path}.{key}")
+    return value or []
+
+
 def string(record: Mapping[str, Any], key: str, target: str, path: str) -> str:
     """A string under a key. Raises: InvalidInterchange."""
     value = record.get(key)
@@ -135,7 +144,7 @@ def _read_message(message: Message, target: str) -> Step:
         raise Unmappable(target, f"a message that ends in {stop_of(message)!r}", turn=message.turn, drop="stop")
     if replace(given, stop=None) != NO_ATTRIBUTES:
         raise Unmappable(target, "the attributes of a message, such as a speaker's name", turn=message.turn)
-    block = message.content[0] if len(message.content) == 1 else None
+    block = only_block(message)
     if isinstance(block, ToolUse) and message.role == "assistant":
         if _TOOL_NAME.fullmatch(block.name) is None:
             raise Unmappable(target, f"a tool named {block.name[:80]!r}", turn=message.turn)
@@ -162,37 +171,26 @@ def _one_text(blocks: Sequence[Any], message: Message, target: str) -> str:
 
 def _with_ids(steps: list[Step], messages: Sequence[Message], target: str) -> list[Step]:
     """Every call with an id of its own, every result with that of the call that it answers."""
-    ids: dict[str, str] = {}
-    open_calls: list[tuple[str, str]] = []
-    answered: set[str] = set()
+    pairs = pair_replies(messages)
+    ids: dict[int, str] = {}
+    taken: set[str] = set()
+    answered: set[int] = set()
     made = 0
     done: list[Step] = []
-    for step, message in zip(steps, messages, strict=True):
+    for index, step in enumerate(steps):
+        turn = messages[index].turn
         if step.kind == "call":
-            call_id = step.id
-            if call_id is None:
-                made += 1
-                call_id = f"noid_{made}"
-                open_calls.append((call_id, step.name or ""))
-            elif call_id in ids or call_id.startswith("noid_") or not call_id:
-                raise Unmappable(target, f"the call id {call_id!r}", turn=message.turn, drop="call_id")
-            ids[call_id] = step.name or ""
-            step = replace(step, id=call_id)
+            made += step.id is None
+            ids[index] = f"noid_{made}" if step.id is None else step.id
+            if step.id is not None and (step.id in taken or step.id.startswith("noid_") or not step.id):
+                raise Unmappable(target, f"the call id {step.id!r}", turn=turn, drop="call_id")
+            taken.add(ids[index])
+            step = replace(step, id=ids[index])
         elif step.kind == "result":
-            step = replace(step, id=_find_call(step, open_calls))
-            if step.id not in ids or step.id in answered or step.name not in (None, ids[step.id]):
-                raise Unmappable(target, "a result without its call", turn=message.turn)
-            answered.add(step.id)
+            call = pairs.get(index)
+            if call is None or call in answered or step.name not in (None, steps[call].name):
+                raise Unmappable(target, "a result without its call", turn=turn)
+            answered.add(call)
+            step = replace(step, id=ids[call])
         done.append(step)
     return done
-
-
-def _find_call(step: Step, open_calls: list[tuple[str, str]]) -> str | None:
-    """The id that a result has, else that of the earliest unanswered call of its name that has none."""
-    if step.id is not None:
-        return None if step.id.startswith("noid_") else step.id
-    for place, (call_id, name) in enumerate(open_calls):
-        if step.name in (None, name):
-            del open_calls[place]
-            return call_id
-    return None

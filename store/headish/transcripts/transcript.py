@@ -22,8 +22,6 @@ from headish.model import NO_ATTRIBUTES, Attributes, Message
 
 KINDS = ("reflect", "introspect", "reason")
 MARKERS = tuple(f"<|{edge}_{kind}|>" for kind in KINDS for edge in ("start", "end"))
-
-
 _NOTHING: tuple[Any, ...] = (None, False, {})
 
 
@@ -100,10 +98,10 @@ def arguments_of(call: ToolUse) -> str:
     return "" if call.input is UNSET else strictjson.encode(call.input).decode()
 
 
-def _usual_stop(blocks: tuple[ContentBlock, ...]) -> str:
-    return "call" if len(blocks) == 1 and isinstance(blocks[0], ToolUse) else "end"
-
-
 def plain_text(blocks: tuple[ContentBlock, ...]) -> str:
     """The texts among some blocks, joined."""
     return "".join(block.text for block in blocks if isinstance(block, Text))
+
+
+def _usual_stop(blocks: tuple[ContentBlock, ...]) -> str:
+    return "call" if len(blocks) == 1 and isinstance(blocks[0], ToolUse) else "end"

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from headish.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
 from headish.errors import HiddenMessage, InvalidArgument
 from headish.model import Message
-from headish.transcripts.pairs import pair_replies
-from headish.transcripts.transcript import KINDS, Transcript, arguments_of, make_message, plain_text
+from headish.transcripts.pairs import only_block, pair_replies
+from headish.transcripts.transcript import KINDS, Transcript, arguments_of, is_open, make_message, plain_text
 
 _SPAN = re.compile(r"<\|start_(reflect|introspect|reason)\|>(?:(?!<\|end_\1\|>).)*+(?:<\|end_\1\|>)?", re.DOTALL)
 POLICIES = ("ocm", "harmony")
@@ -38,8 +38,7 @@ def visible(transcript: Transcript) -> list[tuple[int, str]]:
 def visible_text(message: Message) -> str:
     """What an end user may see of a message; reasoning that slipped into an answer is cut out (2.2 §7)."""
     given = message.attributes
-    is_call = len(message.content) == 1 and isinstance(message.content[0], ToolUse)
-    if is_call or not may_be_seen(message.role, given.channel, given.intent):
+    if isinstance(only_block(message), ToolUse) or not may_be_seen(message.role, given.channel, given.intent):
         return ""
     if message.role == "user":
         return plain_text(message.content)
@@ -83,7 +82,10 @@ def resample(transcript: Transcript, policy: str = "ocm") -> list[int]:
 
 
 def for_completion(transcript: Transcript, policy: str = "ocm") -> Transcript:
-    """What the next sampling sees: the kept messages, all ended by ``end`` or ``call``, and an open answer."""
+    """What the next sampling sees: the kept messages, all ended by ``end`` or ``call``, and an open answer.
+
+    An answer that is open already, by its header or by a message without its end, is the one that goes on.
+    """
     kept = [transcript.messages[index] for index in resample(transcript, policy)]
     ended = tuple(
         replace(message, attributes=replace(message.attributes, stop=None))
@@ -91,7 +93,10 @@ def for_completion(transcript: Transcript, policy: str = "ocm") -> Transcript:
         else message
         for message in kept
     )
-    return replace(transcript, messages=ended, pending=make_message("assistant", ()), eos=False)
+    pending = transcript.pending
+    if pending is None and not is_open(transcript):
+        pending = make_message("assistant", ())
+    return replace(transcript, messages=ended, pending=pending, eos=False)
 
 
 def _unmarked(blocks: Sequence[ContentBlock]) -> list[str]:
@@ -138,7 +143,9 @@ def _dropped_by_turns(messages: Sequence[Message]) -> set[int]:
         turn = range(begin, end)
         if not any(_is_answer(messages[index]) for index in turn):
             continue
-        open_calls = [index for index in turn if _call_of(messages[index]) is not None and index not in answered]
+        open_calls = [
+            index for index in turn if isinstance(only_block(messages[index]), ToolUse) and index not in answered
+        ]
         kept_to = open_calls[-1] if open_calls else begin - 1
         dropped |= {index for index in turn if index > kept_to and messages[index].attributes.channel == "analysis"}
     return dropped | {reply for reply, call in replies.items() if call in dropped}
@@ -146,9 +153,4 @@ def _dropped_by_turns(messages: Sequence[Message]) -> set[int]:
 
 def _is_answer(message: Message) -> bool:
     final = message.attributes.channel in (None, "final")
-    return message.role == "assistant" and final and _call_of(message) is None
-
-
-def _call_of(message: Message) -> ToolUse | None:
-    block = message.content[0] if len(message.content) == 1 else None
-    return block if isinstance(block, ToolUse) else None
+    return message.role == "assistant" and final and not isinstance(only_block(message), ToolUse)
