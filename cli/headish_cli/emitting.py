@@ -35,6 +35,8 @@ def export_command(
     """
     if debug and (viewer is not None or target not in PAGES):
         raise click.UsageError(f"--debug shows hidden messages in {', '.join(PAGES)}; other formats carry them anyway")
+    if target in PAGES and (drop or for_completion):
+        raise click.UsageError(f"--drop and --for-completion are for transcripts, not for {target}")
     with settings.open() as store:
         if target in PAGES:
             text = store.render(headish, target, debug=debug)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial as bind
 from typing import BinaryIO
 
-from headish.errors import UnknownFormat
+from headish.errors import InvalidArgument, UnknownFormat
 from headish.files import Opened, Progress, read_lines
 from headish.importers import IMPORTERS, Imported, ImportedTree
 from headish.limits import BATCH_BYTES, BATCH_TURNS
@@ -37,14 +37,15 @@ class ImportingSpace(OpenSpace):
         itself as a document with ``keep_raw``. Its tip is named ``bookmark``, else as the file, where that is free.
         ``partial`` and ``strict`` are those of ``transcripts.parse``. A second import of the same file stores nothing;
         a ``bookmark`` is set or moved all the same.
-        Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName.
+        Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName; InvalidArgument for a ``bookmark`` of
+        trees, which are named by their own ids.
         """
         if format not in IMPORTERS:
             return self._import_other(
                 source, format, bookmark, keep_raw, progress, {"partial": partial, "strict": strict}
             )
         with Opened(source, rewindable=False) as (file, name):
-            return self._import_trees(file, name, format, progress)
+            return self._import_trees(file, name, format, bookmark, progress)
 
     def _import_other(
         self,
@@ -64,11 +65,15 @@ class ImportingSpace(OpenSpace):
         with Opened(source, rewindable=True) as (file, name):
             found = format or detect_file(file)
             if found in IMPORTERS:
-                return self._import_trees(file, name, found, progress)
+                return self._import_trees(file, name, found, bookmark, progress)
             importing = ThreadImport(self._database, self._number, self._mint.mint, self._payload_limit_bytes)
             return importing.run(file, name, found, bookmark, keep_raw, progress, settings)
 
-    def _import_trees(self, file: BinaryIO, name: str, format: str, progress: Progress | None) -> Imported:
+    def _import_trees(
+        self, file: BinaryIO, name: str, format: str, bookmark: str | None, progress: Progress | None
+    ) -> Imported:
+        if bookmark is not None:
+            raise InvalidArgument(f"a file of {format} names its trees itself; bookmark is for one thread")
         done, reader = Imported(), IMPORTERS[format]
         for trees in _in_tree_batches(reader(read_lines(file, name, progress), name)):
             work = bind(store_trees, space=self._number, trees=trees, mint=self._mint.mint)

@@ -62,6 +62,7 @@ class TestExitCodes:
     def test_usage_errors_are_code_2(self, headish: Command) -> None:
         assert "No such command" in headish.misused("frobnicate")
         assert "No such option" in headish.misused("log", "--frobnicate")
+        assert "are for transcripts, not for html" in headish.misused("export", "x", "--to", "html", "--drop", "header")
 
     def test_an_error_cannot_write_to_the_terminal(self, headish: Command) -> None:
         headish("add", "q")

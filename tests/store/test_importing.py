@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store, emit
-from headish.errors import InvalidImport, UnknownFormat
+from headish.errors import InvalidArgument, InvalidImport, UnknownFormat
 from headish.limits import IMPORT_LINE_BYTES
 from support.emitted import check_anthropic
 from support.growing import texts
@@ -80,6 +80,11 @@ class TestTrees:
         assert [bookmark.name for bookmark in store.bookmarks()] == ["capital"]
         assert store.get("capital").meta.continues == ()
         assert all(turn.meta.head is None for turn in store.turns())
+
+    @pytest.mark.parametrize("format", ["oasst", None])
+    def test_a_bookmark_cannot_name_several_trees(self, store: Store, format: str | None) -> None:
+        with unchanged(store), pytest.raises(InvalidArgument, match="bookmark is for one thread"):
+            store.import_file(as_file(CAPITAL), format, bookmark="main")
 
     def test_a_second_import_stores_nothing(self, store: Store) -> None:
         store.import_file(as_file(CAPITAL))

@@ -127,6 +127,33 @@ class TestOtherFormats:
             "<|start|>assistant<|channel|>final<|message|>Because.<|end|>\n"
         )
 
+    @pytest.mark.parametrize("version", ["2.2", "2.0"])
+    def test_its_header_stays_at_the_head(self, store: Store, version: str) -> None:
+        headed = f'version: {version}\nmodel: "gpt-oss-120b"\n\n<|start|>user<|message|>Hi<|end|>\n'
+        store.import_file(file_of(headed))
+        store.add_turn("Hello.", role="assistant", continues="chat")
+        went_on = "<|start|>assistant<|channel|>final<|message|>Hello.<|end|>\n"
+        assert store.export("chat", "2.2") == headed.replace(version, "2.2") + went_on
+        with pytest.raises(Unrepresentable, match='drop="header"'):
+            store.export("chat", "rwkv")
+
+    def test_a_second_header_is_given_up_by_name_alone(self, store: Store) -> None:
+        store.import_file(file_of(HEADED))
+        store.import_file(file_of("version: 2.2\n\n<|start|>user<|message|>Yo<|end|>\n", "other.ocml"))
+        merge = store.add_turn("Both.", continues=["chat", "other"])
+        with pytest.raises(Unrepresentable, match=r'a second header .*drop="header"'):
+            store.export(merge.id)
+        assert "version" not in store.export(merge.id, drop=["header"])
+
+    def test_the_unread_rest_is_given_up_by_name_alone(self, store: Store) -> None:
+        store.import_file(file_of("<|start|>user<|message|>Hi<|end|>\n<|start|>assist"), "2.2", partial=True)
+        with pytest.raises(Unrepresentable, match=r'unread rest .*drop="tail"'):
+            store.export("chat")
+        store.add_turn("Hello.", role="assistant", continues="chat")
+        with pytest.raises(Unrepresentable, match=r'unread rest .*drop="tail"'):
+            store.export("chat")
+        assert "Hello." in store.export("chat", drop=["tail"])
+
     def test_only_what_a_user_may_see(self, store: Store) -> None:
         store.import_file(file_of(HEADED))
         assert store.export("chat", "rwkv", as_user=True) == (

@@ -20,7 +20,7 @@ from headish.transcripts.formats import known_format, write
 from headish.transcripts.forms import FORMS, FUNCTIONS, is_builtin, qualified
 from headish.transcripts.frames import says_error
 from headish.transcripts.jsontext import is_object, says_more
-from headish.transcripts.transcript import Transcript, arguments_of, make_call, plain_text, usual_stop
+from headish.transcripts.transcript import UNREAD, Transcript, arguments_of, make_call, plain_text, usual_stop
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ def _checked(
 
 def _convert(transcript: Transcript, source: str, target: str) -> Transcript:
     if transcript.tail is not None:
-        raise ConversionLoss(target, "the unread rest of a partial reading")
+        raise ConversionLoss(target, UNREAD, drop="tail")
     if source == target:
         return transcript
     messages = list(_flatten(transcript.messages))

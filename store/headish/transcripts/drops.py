@@ -17,7 +17,7 @@ _ATTRIBUTES = {
     "constrain": "constrain", "stop": "stop",
 }  # fmt: skip
 DROPPABLE = (
-    "header", "pending", "thinking", "call_id", "extra", "literal", "signature", "is_error", "status", "kind",
+    "header", "pending", "tail", "thinking", "call_id", "extra", "literal", "signature", "is_error", "status", "kind",
     *_ATTRIBUTES,
 )  # fmt: skip
 """The words of ``drop``."""
@@ -34,6 +34,8 @@ def give_up(transcript: Transcript, drop: Collection[str]) -> Transcript:
         transcript = replace(transcript, header=None, header_raw=None)
     if "pending" in drop:
         transcript = replace(transcript, pending=None)
+    if "tail" in drop:
+        transcript = replace(transcript, tail=None)
     if transcript.pending is not None:
         transcript = replace(transcript, pending=_without(transcript.pending, drop))
     return replace(transcript, messages=messages)

@@ -16,7 +16,7 @@ from headish.transcripts.forms import CHANNELS, FORMS, ROLES, TERMINATORS
 from headish.transcripts.frames import is_call, open_header, open_message, read_message, write_message
 from headish.transcripts.headers import Header
 from headish.transcripts.steps import list_of, refuse_keys, string
-from headish.transcripts.transcript import Transcript, usual_stop
+from headish.transcripts.transcript import UNREAD, Transcript, usual_stop
 
 TARGET = "2.2 interchange"
 _FORM = FORMS["2.2"]
@@ -27,7 +27,7 @@ _KEYS = ("role", *_ATTRIBUTES, "extra", "content", "stop", "tool_call", "thinkin
 def to_interchange(transcript: Transcript) -> dict[str, Any]:
     """``{header?, messages: [envelope], pending?}``. Raises: Unmappable (E-MAP-UNREPRESENTABLE)."""
     if transcript.tail is not None:
-        raise Unmappable(TARGET, "the unread rest of a partial reading")
+        raise Unmappable(TARGET, UNREAD, drop="tail")
     envelopes: list[dict[str, Any]] = []
     thought: dict[str, Any] | None = None
     for message in transcript.messages:

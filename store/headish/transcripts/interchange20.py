@@ -20,7 +20,7 @@ from headish.transcripts.headers import Header
 from headish.transcripts.interchange import read_around, write_around
 from headish.transcripts.pairs import only_block, pair_replies
 from headish.transcripts.steps import list_of, optional_list, refuse_keys, string
-from headish.transcripts.transcript import Transcript, stop_of, usual_stop
+from headish.transcripts.transcript import UNREAD, Transcript, stop_of, usual_stop
 
 TARGET = "2.0 interchange"
 _FORM = FORMS["2.0"]
@@ -30,7 +30,7 @@ _TEXT_ROLES = ("system", "developer", "user")
 def to_interchange20(transcript: Transcript) -> dict[str, Any]:
     """``{header?, messages: [envelope], pending?}``. Raises: Unmappable (E-MAP-UNREPRESENTABLE)."""
     if transcript.tail is not None:
-        raise Unmappable(TARGET, "the unread rest of a partial reading")
+        raise Unmappable(TARGET, UNREAD, drop="tail")
     return {**write_around(transcript, TARGET), "messages": _Writer(transcript).write()}
 
 

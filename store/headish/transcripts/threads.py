@@ -13,7 +13,7 @@ from itertools import groupby
 from msgspec.structs import replace
 
 from headish.blocks import Text
-from headish.errors import ConversionLoss, InvalidArgument, Unrepresentable
+from headish.errors import InvalidArgument, Unrepresentable
 from headish.model import ContextWindow, Kept, Message
 from headish.transcripts.conversion import convert, into_frames
 from headish.transcripts.drops import DROPPABLE as GIVEN_UP
@@ -23,7 +23,7 @@ from headish.transcripts.flatten import flatten
 from headish.transcripts.formats import known_format, write
 from headish.transcripts.forms import FORMS
 from headish.transcripts.jsonform import from_json
-from headish.transcripts.transcript import Transcript
+from headish.transcripts.transcript import UNREAD, Transcript
 from headish.transcripts.views import for_completion, visible_text
 
 DROPPABLE = tuple(sorted({*GIVEN_UP, *LEFT_OUT}))
@@ -40,8 +40,9 @@ def write_thread(thread: Sequence[Kept], format: str, *, drop: Collection[str] =
     given = give_up(transcript, _of(drop, GIVEN_UP))
     if completes:
         given = for_completion(given)
-    converted = given if form == target else _convert(given, form, target)
-    if made and target in FORMS and FORMS[target].has_header and "header" not in drop:
+    converted = given if form == target else convert(given, form, target)
+    has_header = target in FORMS and FORMS[target].has_header and "header" not in drop
+    if made and has_header and converted.header is None:
         converted = replace(converted, header={"version": target})
     return write(converted, target)
 
@@ -55,10 +56,11 @@ def read_thread(thread: Sequence[Kept], drop: Collection[str] = ()) -> tuple[Tra
     unknown = sorted(set(drop) - set(DROPPABLE))
     if unknown:
         raise InvalidArgument(f"nothing named {unknown[0]!r} can be dropped; known are {', '.join(DROPPABLE)}")
+    _check_one(thread, drop)
     formats = {kept.system.get("format") for kept in thread}
     if len(formats) == 1 and None not in formats:
-        return _imported(thread), str(formats.pop())
-    return Transcript(messages=tuple(_as_frames(thread, _of(drop, LEFT_OUT)))), None
+        return replace(_around(thread), messages=tuple(kept.message for kept in thread)), str(formats.pop())
+    return _mixed(thread, _of(drop, LEFT_OUT)), None
 
 
 def for_people(thread: Sequence[Kept]) -> list[Message]:
@@ -67,14 +69,36 @@ def for_people(thread: Sequence[Kept]) -> list[Message]:
     return [Message(role=message.role, content=(Text(text),), turn=message.turn) for message, text in seen if text]
 
 
-def _imported(thread: Sequence[Kept]) -> Transcript:
-    """The transcript that a whole thread was imported from."""
+def _check_one(thread: Sequence[Kept], drop: Collection[str]) -> None:
+    """Refuse what stood around an imported part and has no place in the middle of one transcript."""
+    header = thread[0].system.get("header") if thread else None
+    for kept in thread[1:]:
+        if kept.system.get("header", header) != header and "header" not in drop:
+            raise Unrepresentable("one transcript", "a second header", turn=kept.message.turn, drop="header")
+    for kept in thread[:-1]:
+        if "tail" in kept.system and "tail" not in drop:
+            raise Unrepresentable("one transcript", UNREAD, turn=kept.message.turn, drop="tail")
+
+
+def _around(thread: Sequence[Kept]) -> Transcript:
+    """What stood around the messages where a thread was imported, without them."""
     around = {key: value for key, value in thread[0].system.items() if key in ("header", "header_raw", "bos", "eos")}
     around |= {key: value for key, value in thread[-1].system.items() if key in ("pending", "tail")}
     if "eos" in around and thread[-1].message.attributes.stop == "none":
         del around["eos"]
-    read = from_json({**around, "messages": []})
-    return replace(read, messages=tuple(kept.message for kept in thread))
+    return from_json({**around, "messages": []})
+
+
+def _mixed(thread: Sequence[Kept], drop: Collection[str]) -> Transcript:
+    """Frames of 2.2 of a thread that was made here or goes on here; the header it began with stays at its head."""
+    messages = tuple(_as_frames(thread, drop))
+    if not thread:
+        return Transcript(messages=messages)
+    around = _around(thread)
+    header, raw = around.header, around.header_raw
+    if header is not None and thread[0].system.get("format") != "2.2":
+        header, raw = {**header, "version": "2.2"}, None
+    return Transcript(messages=messages, header=header, header_raw=raw, pending=around.pending, tail=around.tail)
 
 
 def _as_frames(thread: Sequence[Kept], drop: Collection[str]) -> Iterator[Message]:
@@ -86,13 +110,6 @@ def _as_frames(thread: Sequence[Kept], drop: Collection[str]) -> Iterator[Messag
             yield from messages
         else:
             yield from into_frames(messages, "2.2")
-
-
-def _convert(transcript: Transcript, source: str, target: str) -> Transcript:
-    try:
-        return convert(transcript, source, target)
-    except ConversionLoss as error:
-        raise Unrepresentable(target, error.what, turn=error.turn, drop=error.drop) from error
 
 
 def _of(drop: Collection[str], known: Collection[str]) -> set[str]:

@@ -24,6 +24,8 @@ KINDS = ("reflect", "introspect", "reason")
 MARKERS = tuple(f"<|{edge}_{kind}|>" for kind in KINDS for edge in ("start", "end"))
 _NOTHING: tuple[Any, ...] = (None, False, {})
 
+UNREAD = "the unread rest of a partial reading"
+
 
 class Transcript(Struct, frozen=True, kw_only=True):
     """A conversation as an outside format wrote it.
@@ -61,7 +63,7 @@ def is_open(transcript: Transcript) -> bool:
 def check_whole(transcript: Transcript, title: str, *, has_header: bool) -> None:
     """Refuse what no writer of a format can say of a whole transcript. Raises: Unrepresentable."""
     if transcript.tail is not None:
-        raise Unrepresentable(title, "the unread rest of a partial reading")
+        raise Unrepresentable(title, UNREAD, drop="tail")
     if not has_header and (transcript.header is not None or transcript.header_raw is not None):
         raise Unrepresentable(title, "a YAML header", drop="header")
     before = transcript.messages if transcript.pending is not None else transcript.messages[:-1]
