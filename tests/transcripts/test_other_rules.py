@@ -8,22 +8,12 @@ from typing import Any
 
 import pytest
 
-from headish.errors import HeaderValue, InvalidTranscript, Unrepresentable
+from headish.errors import HeaderValue, Unrepresentable
 from headish.importers.transcripts import outline, read_messages
 from headish.transcripts import emit, for_completion, from_json, lint, parse, to_json, visible
+from support.rules import messages, refusal
 
 CALL = '<|function_call|>\n{"arguments": {"a": 1}, "name": "f"}'
-
-
-def messages(text: str, format: str, **settings: Any) -> list[dict[str, Any]]:
-    read: list[dict[str, Any]] = to_json(parse(text, format, **settings))["messages"]
-    return read
-
-
-def refusal(text: str, format: str, **settings: Any) -> str | None:
-    with pytest.raises(InvalidTranscript) as error:
-        parse(text, format, **settings)
-    return error.value.code
 
 
 def comes_back(text: str, format: str) -> bool:
