@@ -23,11 +23,16 @@ class Block(Struct, frozen=True, kw_only=False, omit_defaults=True, forbid_unkno
     """The base of the known kinds."""
 
 
+Opaque = dict[str, Any]
+"""What providers keep beside a block (signatures, citations), by provider: sent back to its maker alone."""
+
+
 class Text(Block, frozen=True, tag="text"):
     """Text, exactly as given. ``literal``: it stood in a literal block of OpenChatML 2.2."""
 
     text: str
     literal: bool = False
+    opaque: Opaque = {}
     extra: Extra = {}
 
 
@@ -38,6 +43,7 @@ class Thinking(Block, frozen=True, tag="thinking"):
     kind: str | None = None
     signature: str | None = None
     provider: str | None = None
+    opaque: Opaque = {}
     extra: Extra = {}
 
 
@@ -60,7 +66,8 @@ class Document(Block, frozen=True, tag="document"):
 class ToolUse(Block, frozen=True, tag="tool_use"):
     """A call. ``raw`` is the exact text of its arguments where ``input`` would not give it back.
 
-    ``input`` is absent (UNSET) only where ``raw`` is no JSON.
+    ``input`` is absent (UNSET) only where ``raw`` is no JSON. ``partial``: the answer was cut off inside the call, so
+    nobody may run it or be sent it.
     """
 
     name: str
@@ -69,6 +76,8 @@ class ToolUse(Block, frozen=True, tag="tool_use"):
     raw: str | None = None
     closed: bool = False
     envelope: str | None = None
+    partial: bool = False
+    opaque: Opaque = {}
     extra: Extra = {}
 
 
@@ -86,10 +95,14 @@ class ToolResult(Block, frozen=True, tag="tool_result"):
 
 
 class ProviderBlock(Block, frozen=True, tag="provider"):
-    """What only ``provider`` understands: kept as it came, sent back to nobody else."""
+    """What only ``provider`` understands: kept as it came, sent back to nobody else.
+
+    ``partial``: the answer was cut off inside it, so it is not sent back either.
+    """
 
     provider: str
     data: Any
+    partial: bool = False
     extra: Extra = {}
 
 

@@ -146,11 +146,25 @@ class Kept(NamedTuple):
     system: Mapping[str, Any]
 
 
+class Note(Struct, frozen=True):
+    """One thing that was repaired, rewritten or left out; ``turn`` is where, or None for an option."""
+
+    what: str
+    turn: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.what} (turn {self.turn})" if self.turn else self.what
+
+
 class ContextWindow(Struct, frozen=True):
-    """What a resolve yields: the messages in walk order (I7) and the merged options (I8)."""
+    """What a resolve yields: the messages in walk order (I7) and the merged options (I8).
+
+    ``notes`` say what of a cut-off answer was left out (R21).
+    """
 
     messages: tuple[Message, ...]
     options: dict[str, Any]
+    notes: tuple[Note, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The schema reference's window: ``{messages: [{role, content, cache?}], options}``."""

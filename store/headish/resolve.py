@@ -9,16 +9,18 @@ from headish.merge import fold
 from headish.model import NO_ATTRIBUTES, ContextWindow, Kept, Message, ThreadRecord
 from headish.reading import decode_record, read_attributes, read_blocks, read_record
 from headish.threads import Walked
+from headish.unfinished import without_partial
 
 
 def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
     """The context window of a walk: one message a turn, and the options of all, merged in walk order (I8).
 
+    What of an answer was cut off in the middle is left out, and noted (R21).
     Raises: CorruptTurn where a row does not decode.
     """
     messages = [_read_message(turn) for turn in walked]
     options = fold_options((turn.id, turn.inherited) for turn in walked if turn.inherited)
-    return ContextWindow(tuple(messages), options)
+    return without_partial(ContextWindow(tuple(messages), options))
 
 
 def kept_thread(walked: Sequence[Walked]) -> list[Kept]:

@@ -1,53 +1,31 @@
-"""Providers: a context window as the request body that a provider accepts.
+"""Providers: a context window as the request that a provider accepts, and its answer as a reply.
 
-``prepare_request`` writes one; each provider is a function in ``PROVIDERS``. A request repairs what a provider would
-refuse and notes each repair; the store keeps what was said.
+The flow, which is also the way to read the code::
+
+    window ──> ledger (calls and results paired) ──> mapping (blocks to parts) ──> request ──> Emission
+    events ──> reply (blocks grow, piece by piece) ──> Reply
+
+What is the same for all providers is in these modules; what is one provider's own is in a package of its id, a writer
+of requests and a reader of replies. All of it is pure: the same input gives the same output, and is left as it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import msgspec
-from msgspec.structs import replace
-
-from headish.errors import InvalidArgument, InvalidContent, UnknownFormat
-from headish.model import ContextWindow
-from headish.providers.anthropic import prepare_anthropic
+from headish.providers.preparing import lint as lint
+from headish.providers.preparing import prepare_request as prepare_request
+from headish.providers.registry import PROVIDERS as PROVIDERS
+from headish.providers.stream import Stream as Stream
+from headish.providers.stream import parse_response as parse_response
+from headish.providers.values import Delta as Delta
 from headish.providers.values import Emission as Emission
+from headish.providers.values import Finding as Finding
 from headish.providers.values import Note as Note
-from headish.providers.values import Settings
+from headish.providers.values import Origin as Origin
+from headish.providers.values import Reply as Reply
+from headish.providers.values import Settings as Settings
+from headish.providers.values import Usage as Usage
 
-
-def prepare_request(provider: str, window: ContextWindow, **settings: Any) -> Emission:
-    """The request that asks a provider to continue a window. ``settings`` are those of ``values.Settings``.
-
-    Deterministic: the same window gives the same bytes on every machine, and a message that is added leaves the content
-    blocks before it as they were. Four things break that on purpose: the place of a cache mark, an interrupted call
-    whose result came after all, a system message inside the conversation, and the tools.
-    Raises: UnknownFormat; Unsupported for what can neither be sent nor be left out; InvalidArgument.
-    """
-    prepare = PROVIDERS.get(provider)
-    if prepare is None:
-        raise UnknownFormat(provider, tuple(sorted(PROVIDERS)))
-    unknown = sorted(settings.keys() - set(Settings.__struct_fields__))
-    if unknown:
-        known = ", ".join(Settings.__struct_fields__)
-        raise InvalidArgument(f"unknown setting {unknown[0]!r}: a request has {known}")
-    emission = prepare(window, Settings(**{key: value for key, value in settings.items() if value is not None}))
-    return replace(emission, body=_own(emission.body))
-
-
-def _own(body: dict[str, Any]) -> dict[str, Any]:
-    """A copy that shares nothing with the window, and proof that the body is JSON."""
-    try:
-        copied: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(body))
-    except UnicodeEncodeError:
-        raise InvalidContent("a request", "a lone surrogate has no UTF-8") from None
-    except (TypeError, RecursionError) as error:
-        raise InvalidContent("a request", str(error)) from None
-    return copied
-
-
-PROVIDERS: dict[str, Callable[[ContextWindow, Settings], Emission]] = {"anthropic": prepare_anthropic}
+__all__ = [
+    "PROVIDERS", "Delta", "Emission", "Finding", "Note", "Origin", "Reply", "Settings", "Stream", "Usage", "lint",
+    "parse_response", "prepare_request",
+]  # fmt: skip

@@ -12,12 +12,13 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from headish.blocks import ContentBlock, Text, ToolResult, ToolUse
-from headish.model import Message
-from headish.providers.values import Note
+from headish.ids import TurnId
+from headish.model import Message, Note
 
 LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 INTERRUPTED = "The call was interrupted: no result was stored."
@@ -60,6 +61,21 @@ class _OpenCalls:
         return waiting[0] if waiting else None
 
 
+class Settled(NamedTuple):
+    """A message of a request, and the turns that it was made of: that of the call, and those of its results."""
+
+    message: Message
+    turns: tuple[TurnId, ...]
+
+
+class Settlement(NamedTuple):
+    """``orphans`` are the repairs that a strict caller refuses; ``notes`` all others."""
+
+    messages: list[Settled]
+    notes: list[Note]
+    orphans: list[Note]
+
+
 @dataclass
 class _Ledger:
     open: _OpenCalls = field(default_factory=_OpenCalls)
@@ -68,9 +84,10 @@ class _Ledger:
     orphans: defaultdict[int, list[ContentBlock]] = field(default_factory=lambda: defaultdict(list))
     taken: set[str] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
+    orphan_notes: list[Note] = field(default_factory=list)
 
 
-def settle(messages: Sequence[Message]) -> tuple[list[Message], list[Note]]:
+def settle(messages: Sequence[Message]) -> Settlement:
     """The messages with each call's result directly behind the message that calls, and what was repaired.
 
     Results of one message stand in one ``tool`` message, in the order of the calls. Ids that are missing, illegal or
@@ -84,20 +101,26 @@ def settle(messages: Sequence[Message]) -> tuple[list[Message], list[Note]]:
     contents = [tuple(_rewritten(ledger, index, message)) for index, message in enumerate(messages)]
     # How many messages before each one keep a content of their own: what stands between a call and its result.
     standing = list(accumulate((bool(content) for content in contents), initial=0))
-    settled: list[Message] = []
+    settled: list[Settled] = []
     for index, (message, content) in enumerate(zip(messages, contents, strict=True)):
         if content or not message.content:
-            settled.append(replace(message, content=content))
+            settled.append(_from(replace(message, content=content)))
         if index in ledger.orphans:
-            settled.append(Message(role="user", content=tuple(ledger.orphans[index]), turn=message.turn))
+            settled.append(_from(Message(role="user", content=tuple(ledger.orphans[index]), turn=message.turn)))
         calls = list(ledger.calls[index].values()) if index in ledger.calls else []
         if calls:
             moved = [call.answered_in for call in calls if call.answered_in is not None]
             cache = any(messages[each].cache and not contents[each] for each in moved)
             if any(standing[each] > standing[index + 1] for each in moved):
                 ledger.notes.append(Note("results that came later are moved to their calls", message.turn))
-            settled.append(_answers(ledger, message, calls, cache))
-    return settled, ledger.notes
+            turns = dict.fromkeys(messages[each].turn or message.turn for each in sorted(moved)) or {message.turn: None}
+            answers = _answers(ledger, message, calls, cache)
+            settled.append(Settled(answers, tuple(turn for turn in turns if turn is not None)))
+    return Settlement(settled, ledger.notes, ledger.orphan_notes)
+
+
+def _from(message: Message) -> Settled:
+    return Settled(message, () if message.turn is None else (message.turn,))
 
 
 def _enter_calls(ledger: _Ledger, index: int, message: Message) -> None:
@@ -148,7 +171,7 @@ def _rewritten(ledger: _Ledger, index: int, message: Message) -> Iterator[Conten
 
 def _as_text(ledger: _Ledger, result: ToolResult, message: Message) -> Iterator[ContentBlock]:
     named = result.name or result.tool_use_id or "a tool"
-    ledger.notes.append(Note(f"the result of {named} answers no open call: sent as text", message.turn))
+    ledger.orphan_notes.append(Note(f"the result of {named} answers no open call: sent as text", message.turn))
     yield Text(f"Result of {named}, without its call:")
     yield from result.content
 

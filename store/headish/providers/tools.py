@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from headish import strictjson
 from headish.canonical import hash_payload
 from headish.errors import InvalidArgument
+from headish.providers.schemas import clean_schema
 
 _SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")
 
@@ -34,27 +36,77 @@ class ToolNames:
         return sent
 
 
-def read_tool(definition: Mapping[str, Any]) -> tuple[str, str | None, dict[str, Any]]:
-    """``(name, description, schema)`` of a definition as MCP lists it; what MCP keeps beside them is not sent.
+class Tool(NamedTuple):
+    """A tool as providers define one; ``schema`` is a JSON Schema of an object."""
 
-    Raises: InvalidArgument where it has no name or its schema is no object; InvalidContent where it is no JSON.
+    name: str
+    description: str | None
+    schema: dict[str, Any]
+
+
+class Choice(NamedTuple):
+    """Whether the model must call: ``auto``, ``any`` (some tool), ``none``, or ``tool``, by its name as it goes out."""
+
+    mode: str
+    name: str | None = None
+
+
+def read_tools(
+    definitions: Sequence[Mapping[str, Any]], keywords: frozenset[str] = frozenset()
+) -> tuple[list[Tool], list[str]]:
+    """The tools of definitions as MCP lists them, and the keys and ``keywords`` of theirs that are not sent.
+
+    Raises: InvalidArgument where one has no name, two have the same, or a schema is not an object's; InvalidContent
+    where one is no JSON.
     """
+    dropped: dict[str, None] = {}
+    tools = [_read_tool(definition, keywords, dropped) for definition in definitions]
+    twice = next((name for name, count in Counter(tool.name for tool in tools).items() if count > 1), None)
+    if twice is not None:
+        raise InvalidArgument(f"two tools are named {twice!r}")
+    return tools, list(dropped)
+
+
+def _read_tool(definition: Mapping[str, Any], keywords: frozenset[str], dropped: dict[str, None]) -> Tool:
     strictjson.check(definition, "a tool")
     name = definition.get("name")
     if not isinstance(name, str) or not name:
         raise InvalidArgument("a tool needs a `name`")
-    schema = next((definition[key] for key in _SCHEMA_KEYS if key in definition), {"type": "object"})
+    key = next((key for key in _SCHEMA_KEYS if definition.get(key) is not None), None)
+    schema = {} if key is None else definition[key]
     if not isinstance(schema, Mapping):
         raise InvalidArgument(f"the inputSchema of the tool {name!r} is no object")
+    if schema.get("type", "object") != "object":
+        raise InvalidArgument(f"the inputSchema of the tool {name!r} is not that of an object")
     description = definition.get("description")
-    return name, description if isinstance(description, str) else None, strictjson.plain(schema)
+    dropped.update((each, None) for each in definition if each not in ("name", "description", *_SCHEMA_KEYS))
+    cleaned = clean_schema(strictjson.plain(schema), keywords, dropped) if keywords else strictjson.plain(schema)
+    return Tool(name, description if isinstance(description, str) else None, {"type": "object", **cleaned})
 
 
-def read_tools(definitions: Sequence[Mapping[str, Any]]) -> list[tuple[str, str | None, dict[str, Any]]]:
-    """All definitions. Raises: InvalidArgument also where two have one name."""
-    tools = [read_tool(definition) for definition in definitions]
-    names = [name for name, _, _ in tools]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InvalidArgument(f"two tools are named {twice!r}")
-    return tools
+class Reporter(Protocol):
+    """Where notes and refusals go."""
+
+    def note(self, what: str) -> None: ...
+    def refuse(self, what: str) -> Any: ...
+
+
+def choose_tool(report: Reporter, names: ToolNames, mode: Any, tools: Sequence[str]) -> Choice | None:
+    """The option ``tool_mode`` as a choice among ``tools``, which are the names as they go out."""
+    if mode is None:
+        return None
+    sent = names.send(mode) if isinstance(mode, str) and mode else ""
+    choice = Choice(MODES[sent]) if sent in MODES else None
+    if sent in tools:
+        choice = Choice("tool", sent)
+    if choice is None and (tools or not sent):
+        report.refuse(f"the option tool_mode={mode!r}: it is auto, any, none or the name of a tool")
+        return None
+    if not tools:
+        report.note(f"the option tool_mode={mode!r} is not sent: there are no tools")
+        return None
+    return choice
+
+
+MODES = {"auto": "auto", "any": "any", "required": "any", "none": "none"}
+"""The words of ``tool_mode``; a tool of that name comes first."""

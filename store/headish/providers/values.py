@@ -1,37 +1,49 @@
-"""What a prepared request is, and what may be asked of it."""
+"""What goes to a provider and what comes back, as values: requests, deltas, replies. Nothing here knows a provider."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
-
-class Note(Struct, frozen=True):
-    """One thing that was repaired, rewritten or left out; ``turn`` is where, or None for an option."""
-
-    what: str
-    turn: str | None = None
+from headish.blocks import ContentBlock, to_mapping
+from headish.ids import TurnId
+from headish.model import Note as Note
 
 
 class Settings(Struct, frozen=True, kw_only=True):
     """What the caller of a request decides, beside the window.
 
     ``tools`` are definitions as MCP lists them (``name``, ``description``, ``inputSchema``). ``max_tokens`` and
-    ``model`` win over the window's ``params``.
+    ``model`` win over the window's ``params``. ``stream`` asks for the answer as a stream of events. ``orphans`` says
+    what becomes of results without a call: ``"text"``, or ``"refuse"``. ``system_in_place`` leaves the system messages
+    inside a conversation where they stand, for the models of Anthropic that take them there. ``cache_breakpoints``
+    writes cache flags as the explicit breakpoints of OpenAI's newer models.
     """
 
     model: str | None = None
     tools: Sequence[Mapping[str, Any]] = ()
     stream: bool = True
     max_tokens: int | None = None
+    orphans: Literal["text", "refuse"] = "text"
+    system_in_place: bool = False
+    cache_breakpoints: bool = False
+
+
+class Origin(Struct, frozen=True):
+    """Which turns a part of a request's body came from; ``place`` is its path in the body (``messages[3]``)."""
+
+    place: str
+    turns: tuple[TurnId, ...]
 
 
 class Emission(Struct, frozen=True):
     """A provider's request: its body as plain JSON data, and all that was not sent as it is stored.
 
-    ``tool_names`` maps the names that had to be rewritten back to the thread's own.
+    ``tool_names`` maps the names that had to be rewritten back to the thread's own. ``origins`` are in the body's
+    order. ``turns`` are the turns that the request was made from and ``bookmark`` the name that it was asked by, where
+    a store made it: a reply continues those. ``ptr`` is the provider pointer that chose the model.
     """
 
     provider: str
@@ -39,3 +51,95 @@ class Emission(Struct, frozen=True):
     body: dict[str, Any]
     notes: tuple[Note, ...]
     tool_names: dict[str, str] = {}
+    origins: tuple[Origin, ...] = ()
+    turns: tuple[TurnId, ...] = ()
+    bookmark: str | None = None
+    ptr: str | None = None
+    base_url: str | None = None
+    key_env: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{provider, model, body, notes}``."""
+        notes = [{"what": note.what, "turn": note.turn} for note in self.notes]
+        return {"provider": self.provider, "model": self.model, "body": self.body, "notes": notes}
+
+
+class Finding(Struct, frozen=True):
+    """What ``lint`` found: something that a request would repair, leave out (``note``) or refuse (``refused``)."""
+
+    kind: Literal["note", "refused"]
+    what: str
+    turn: str | None = None
+
+
+class Delta(Struct, frozen=True, omit_defaults=True):
+    """A piece of an answer, for display while it arrives.
+
+    ``type`` is ``text``, ``thinking``, ``tool_use`` or ``server_tool_use``. The first delta of a call has its ``name``
+    and ``id``, what follows has pieces of its arguments as JSON text. ``index`` counts the blocks of the answer, so
+    that pieces of parallel calls can be told apart.
+    """
+
+    type: str
+    content: str = ""
+    name: str | None = None
+    id: str | None = None
+    index: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{type, content?, name?, id?, index?}``, without what is not said."""
+        record: dict[str, Any] = to_builtins(self)
+        return record
+
+
+class Usage(Struct, frozen=True, omit_defaults=True):
+    """Tokens by kind; the four counts are disjoint, None where the provider said nothing.
+
+    ``input_tokens`` were neither read from a cache nor written to one. ``output_tokens`` are all that was generated,
+    ``reasoning_tokens`` those of them that were reasoning.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """A provider's answer, whole or as far as it came.
+
+    ``stop_reason`` is one of Anthropic's words, whoever answered; ``stop`` is the provider's own word. ``incomplete``:
+    the answer ended without its end. ``error`` is the provider's ``{type?, message}`` where it failed. ``details`` is
+    what else it said (``stop_sequence``, ``service_tier``, events that nobody knows yet), by the provider's names.
+    """
+
+    provider: str
+    content: tuple[ContentBlock, ...]
+    model: str | None = None
+    stop_reason: str = "incomplete"
+    stop: str | None = None
+    usage: Usage | None = None
+    id: str | None = None
+    incomplete: bool = False
+    error: dict[str, Any] | None = None
+    details: dict[str, Any] = {}
+    notes: tuple[Note, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema reference's response: ``{message: {role, content, model, stop_reason, usage?}}``."""
+        content = [to_mapping(block) for block in self.content]
+        message: dict[str, Any] = {"role": "assistant", "content": content, "model": self.model}
+        message["stop_reason"] = self.stop_reason
+        if self.usage is not None:
+            message["usage"] = to_builtins(self.usage)
+        return {"message": message}
+
+    def to_record(self) -> dict[str, Any]:
+        """What a turn keeps of the answer beside its content; what is absent is left out."""
+        usage = None if self.usage is None else to_builtins(self.usage)
+        said: dict[str, Any] = {"provider": self.provider, "model": self.model, "stop_reason": self.stop_reason}
+        said |= {"stop": self.stop, "usage": usage, "response_id": self.id, "incomplete": self.incomplete or None}
+        said |= {"error": self.error, "details": self.details or None}
+        said["notes"] = [str(note) for note in self.notes] or None
+        return {key: value for key, value in said.items() if value is not None}

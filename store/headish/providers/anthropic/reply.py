@@ -1,0 +1,206 @@
+"""Reads what ``POST /v1/messages`` answers: a message, or the events of its stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from headish.providers.reply import OpenBlock, ReplyReader
+from headish.providers.shapes import listed, name, number, present, record, text
+from headish.providers.values import Delta, Reply
+
+STOPS = {
+    word: word
+    for word in ("end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal",
+                 "model_context_window_exceeded")
+}  # fmt: skip
+"""Anthropic's words are the ones that headish uses for everybody."""
+_DETAILS = ("stop_sequence", "stop_details", "container", "context_management")
+
+
+class AnthropicReader(ReplyReader):
+    """Reads one answer of Anthropic's Messages API."""
+
+    provider = "anthropic"
+    stops = STOPS
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self._at: dict[int, OpenBlock] = {}
+        """The blocks by the index of the provider's events."""
+
+    def feed(self, event: Mapping[str, Any]) -> list[Delta]:
+        kind = event.get("type")
+        handle = _EVENTS.get(kind) if isinstance(kind, str) else None
+        return handle(self, event) if handle else self.keep_unknown(event, f"an event of type {kind!r}")
+
+    @classmethod
+    def events_of(cls, response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        if response.get("type") == "error":
+            yield response
+            return
+        yield {"type": "message_start", "message": {**response, "content": [], "stop_reason": None}}
+        for index, block in enumerate(listed(response.get("content"))):
+            yield {"type": "content_block_start", "index": index, "content_block": block}
+            yield {"type": "content_block_stop", "index": index}
+        yield {"type": "message_delta", "delta": response}
+        if name(response.get("stop_reason")):
+            yield {"type": "message_stop"}
+
+    def finish(self) -> Reply:
+        for block in self.blocks:
+            if block.kind == "provider" and not block.finished:
+                self._read_input(block)  # what arrived of it is kept
+        return super().finish()
+
+    def _start(self, event: Mapping[str, Any]) -> list[Delta]:
+        message = record(event.get("message"))
+        self.id, self.model = name(message.get("id")), name(message.get("model"))
+        self._count(message)
+        return []
+
+    def _open(self, event: Mapping[str, Any]) -> list[Delta]:
+        block = record(event.get("content_block"))
+        kind = text(block.get("type"))
+        opener = _OPENERS.get(kind, AnthropicReader._open_own)
+        opened, deltas = opener(self, block)
+        self._at[number(event.get("index")) or 0] = opened
+        return deltas
+
+    def _open_text(self, block: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
+        opened = self.open("text")
+        opened.opaque |= present(citations=listed(block.get("citations")))
+        return opened, opened.delta(text(block.get("text")))
+
+    def _open_thinking(self, block: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
+        opened = self.open("thinking", signature=name(block.get("signature")))
+        return opened, opened.delta(text(block.get("thinking")))
+
+    def _open_call(self, block: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
+        opened, deltas = self.open_call(block.get("name"), block.get("id"))
+        given = block.get("input")
+        if given is not None and given != {}:
+            opened.input = given
+            deltas.append(Delta("tool_use", msgspec.json.encode(given).decode(), index=opened.index))
+        return opened, deltas
+
+    def _open_own(self, block: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
+        """A block that only Anthropic understands; the server's own tools are called like any other."""
+        opened = self.open("provider", data=dict(block))
+        if block.get("type") != "server_tool_use":
+            return opened, []
+        called = Delta("server_tool_use", name=text(block.get("name")), id=name(block.get("id")), index=opened.index)
+        return opened, [called]
+
+    def _grow(self, event: Mapping[str, Any]) -> list[Delta]:
+        delta = record(event.get("delta"))
+        block = self._block(event)
+        kind = text(delta.get("type"))
+        grower = _DELTAS.get(kind)
+        if grower is None or (block is not None and block.kind == "provider" and kind != "input_json_delta"):
+            return self.keep_unknown(event, f"a delta of type {delta.get('type')!r}")
+        return grower(self, block or self._lost(delta), delta)
+
+    def _block(self, event: Mapping[str, Any]) -> OpenBlock | None:
+        return self._at.get(number(event.get("index")) or 0)
+
+    def _lost(self, delta: Mapping[str, Any]) -> OpenBlock:
+        """The block of a delta whose start never came: told by the delta."""
+        kind = _LOST.get(text(delta.get("type")), "text")
+        return self.current("text") if kind == "text" else self.current(kind)
+
+    def _add_text(self, block: OpenBlock, delta: Mapping[str, Any]) -> list[Delta]:
+        return block.delta(text(delta.get("text")))
+
+    def _add_thinking(self, block: OpenBlock, delta: Mapping[str, Any]) -> list[Delta]:
+        return block.delta(text(delta.get("thinking")))
+
+    def _add_json(self, block: OpenBlock, delta: Mapping[str, Any]) -> list[Delta]:
+        piece = text(delta.get("partial_json"))
+        shown = block.delta(piece)
+        server = block.kind == "provider"
+        return [Delta("server_tool_use", piece, index=block.index)] if server and piece else shown
+
+    def _add_signature(self, block: OpenBlock, delta: Mapping[str, Any]) -> list[Delta]:
+        block.signature = (block.signature or "") + text(delta.get("signature"))
+        return []
+
+    def _add_citation(self, block: OpenBlock, delta: Mapping[str, Any]) -> list[Delta]:
+        block.opaque.setdefault("citations", []).append(delta.get("citation"))
+        return []
+
+    def _close_block(self, event: Mapping[str, Any]) -> list[Delta]:
+        block = self._block(event)
+        if block is not None:
+            block.finished = True
+            self._read_input(block)
+        return []
+
+    def _read_input(self, block: OpenBlock) -> None:
+        """A whole response has the arguments as a value; a stream's text of them is worth no more."""
+        if not block.pieces or block.kind not in ("tool_use", "provider"):
+            return
+        try:
+            value = msgspec.json.decode("".join(block.pieces))
+        except (msgspec.DecodeError, RecursionError):
+            if block.kind == "provider":
+                block.data["input"] = {"invalid_json": "".join(block.pieces)}
+            return
+        if block.kind == "provider":
+            block.data["input"] = value
+        else:
+            block.input = value
+
+    def _end(self, event: Mapping[str, Any]) -> list[Delta]:
+        delta = record(event.get("delta"))
+        self.stop = name(delta.get("stop_reason")) or self.stop
+        self.details |= present(**{key: delta.get(key) for key in _DETAILS})
+        self._count(event if "usage" in event else delta)
+        return []
+
+    def _stop(self, event: Mapping[str, Any]) -> list[Delta]:
+        self.done = True
+        return []
+
+    def _error(self, event: Mapping[str, Any]) -> list[Delta]:
+        return self.fail(event.get("error"))
+
+    def _ignore(self, event: Mapping[str, Any]) -> list[Delta]:
+        return []
+
+    def _count(self, holder: Mapping[str, Any]) -> None:
+        """Anthropic's counts are disjoint, and those of a later event are cumulative."""
+        usage = record(holder.get("usage"))
+        self.count(
+            input_tokens=number(usage.get("input_tokens")),
+            output_tokens=number(usage.get("output_tokens")),
+            cache_creation_input_tokens=number(usage.get("cache_creation_input_tokens")),
+            cache_read_input_tokens=number(usage.get("cache_read_input_tokens")),
+        )
+
+
+_EVENTS = {
+    "message_start": AnthropicReader._start,
+    "content_block_start": AnthropicReader._open,
+    "content_block_delta": AnthropicReader._grow,
+    "content_block_stop": AnthropicReader._close_block,
+    "message_delta": AnthropicReader._end,
+    "message_stop": AnthropicReader._stop,
+    "error": AnthropicReader._error,
+    "ping": AnthropicReader._ignore,
+}
+_OPENERS = {
+    "text": AnthropicReader._open_text,
+    "thinking": AnthropicReader._open_thinking,
+    "tool_use": AnthropicReader._open_call,
+}
+_DELTAS = {
+    "text_delta": AnthropicReader._add_text,
+    "thinking_delta": AnthropicReader._add_thinking,
+    "input_json_delta": AnthropicReader._add_json,
+    "signature_delta": AnthropicReader._add_signature,
+    "citations_delta": AnthropicReader._add_citation,
+}
+_LOST = {"thinking_delta": "thinking", "signature_delta": "thinking", "input_json_delta": "tool_use"}

@@ -1,0 +1,95 @@
+"""Requests of all providers: prepared, or looked at beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from headish import strictjson
+from headish.content import read_content
+from headish.errors import InvalidArgument, InvalidContent
+from headish.model import ContextWindow, Message
+from headish.providers.registry import find_provider
+from headish.providers.request import RequestWriter
+from headish.providers.values import Emission, Finding, Settings
+
+Window = ContextWindow | Mapping[str, Any]
+"""A context window, or its JSON as the schema reference has it: ``{messages: [{role, content, cache?}], options}``."""
+Tools = Sequence[Mapping[str, Any]] | None
+
+
+def prepare_request(
+    provider: str, window: Window, *, tools: Tools = None, model: str | None = None, **settings: Any
+) -> Emission:
+    """The request that asks a provider to continue a window. ``settings`` are those of ``values.Settings``.
+
+    Deterministic: the same window gives the same bytes on every machine, and a message that is added leaves the content
+    blocks before it as they were. Four things break that on purpose: the place of a cache mark, an interrupted call
+    whose result came after all, a system message inside the conversation where the provider takes them at its head
+    only, and the tools.
+    Raises: UnknownFormat; Unsupported for what can neither be sent nor be left out; InvalidArgument, InvalidContent.
+    """
+    writer = _writer(provider, window, {"tools": tools, "model": model, **settings})
+    emission = writer.write()
+    if writer.refusals:
+        raise writer.refusals[0]
+    return replace(emission, body=_own(emission.body))
+
+
+def lint(provider: str, window: Window, tools: Tools = None, **settings: Any) -> list[Finding]:
+    """What a request would repair, leave out or refuse, all of it; what it refuses first. Empty: sent as it is stored.
+
+    Raises: as ``prepare_request``, but for Unsupported.
+    """
+    writer = _writer(provider, window, {"tools": tools, **settings})
+    notes = writer.write().notes
+    refused = [Finding("refused", error.what, error.turn) for error in writer.refusals]
+    return refused + [Finding("note", note.what, note.turn) for note in notes]
+
+
+def _writer(provider: str, window: Window, settings: Mapping[str, Any]) -> RequestWriter:
+    found = find_provider(provider)
+    unknown = sorted(settings.keys() - set(Settings.__struct_fields__))
+    if unknown:
+        known = ", ".join(Settings.__struct_fields__)
+        raise InvalidArgument(f"unknown setting {unknown[0]!r}: a request has {known}")
+    given = {key: value for key, value in settings.items() if value is not None}
+    try:
+        checked = msgspec.convert(given, Settings, strict=True)
+    except msgspec.ValidationError as error:
+        raise InvalidArgument(f"a setting of the request cannot be taken: {error}") from None
+    return found.writer(as_window(window), checked)
+
+
+def as_window(window: Window) -> ContextWindow:
+    """The window of its JSON. Raises: InvalidArgument, InvalidContent where it is none."""
+    if isinstance(window, ContextWindow):
+        return window
+    messages = window.get("messages") if isinstance(window, Mapping) else None
+    options = window.get("options") or {} if isinstance(window, Mapping) else None
+    if not isinstance(messages, list | tuple) or not isinstance(options, Mapping):
+        raise InvalidArgument("a window is a ContextWindow, or a mapping of messages and options")
+    strictjson.check(options, "options")
+    return ContextWindow(tuple(map(_as_message, messages)), dict(options))
+
+
+def _as_message(message: Any) -> Message:
+    if isinstance(message, Message):
+        return message
+    if not isinstance(message, Mapping) or not isinstance(message.get("role"), str) or "content" not in message:
+        raise InvalidArgument("a message of a window is a mapping of role and content")
+    return Message(role=message["role"], content=read_content(message["content"]), cache=message.get("cache") is True)
+
+
+def _own(body: dict[str, Any]) -> dict[str, Any]:
+    """A copy that shares nothing with the window, and proof that the body is JSON."""
+    try:
+        copied: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(body))
+    except UnicodeEncodeError:
+        raise InvalidContent("a request", "a lone surrogate has no UTF-8") from None
+    except (TypeError, RecursionError) as error:
+        raise InvalidContent("a request", str(error)) from None
+    return copied

@@ -1,0 +1,18 @@
+"""The providers that headish knows, by id."""
+
+from __future__ import annotations
+
+from headish.errors import UnknownFormat
+from headish.providers.anthropic import ANTHROPIC
+from headish.providers.provider import Provider
+
+
+def find_provider(name: str) -> Provider:
+    """The provider of this id. Raises: UnknownFormat."""
+    provider = PROVIDERS.get(name)
+    if provider is None:
+        raise UnknownFormat(name, tuple(PROVIDERS))
+    return provider
+
+
+PROVIDERS = {provider.id: provider for provider in (ANTHROPIC,)}

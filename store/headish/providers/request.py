@@ -1,0 +1,141 @@
+"""A request being written: the way from a window to a body, the same for all providers.
+
+What was cut off goes, calls and results are paired (ledger.py), blocks become parts (mapping.py), each message is
+placed in the body, then come the tools and the parameters. A provider's own writer says where things stand in its body.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import ClassVar
+
+from headish.errors import Unsupported
+from headish.ids import TurnId
+from headish.model import ContextWindow, Note
+from headish.providers.ledger import Settled, settle
+from headish.providers.mapping import BlockMapper, Part
+from headish.providers.parameters import place_parameters, read_params
+from headish.providers.tools import Choice, Tool, choose_tool, read_tools
+from headish.providers.values import Emission, Origin, Settings
+from headish.unfinished import without_partial
+
+SYSTEM = ("system", "developer")
+"""The roles that instruct."""
+_ATTRIBUTES = ("speaker", "channel", "recipient", "call_id", "intent", "content_type", "constrain", "extra")
+
+
+class RequestWriter(BlockMapper):
+    """Writes one request. ``messages`` is the body's list, filled by ``place``."""
+
+    list_name: ClassVar[str] = "messages"
+    """The key of the body's list of messages."""
+    dropped_keywords: ClassVar[frozenset[str]] = frozenset()
+    """Keywords of JSON Schema that the provider refuses in a tool's schema."""
+
+    def __init__(self, window: ContextWindow, settings: Settings) -> None:
+        super().__init__()
+        self.window, self.settings = without_partial(window), settings
+        self.options = window.options
+        self.notes += self.window.notes
+        self.messages: list[Part] = []
+        self.hoisted: list[Origin] = []
+        self.follower: str | None = None
+        """The role of the message behind the one that is being placed; None at the end."""
+        self._sources: list[tuple[TurnId, ...]] = []
+
+    @abstractmethod
+    def place(self, settled: Settled, parts: list[Part]) -> None:
+        """Put the parts of a message into the body; there may be none."""
+
+    @abstractmethod
+    def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+        """The whole body; ``placed`` is what the parameters make of it, by place."""
+
+    def write(self) -> Emission:
+        """The request; it is not to be sent where ``refusals`` holds anything."""
+        settlement = settle(self.window.messages)
+        self.notes += settlement.notes
+        for orphan in settlement.orphans:
+            self._report_orphan(orphan)
+        self._note_attributes()
+        followers = [settled.message.role for settled in settlement.messages[1:]]
+        for settled, follower in zip_longest(settlement.messages, followers):
+            self.follower = follower
+            self.place(settled, self.parts(settled.message))
+        self._check_messages()
+        params = read_params(self, self.options)
+        if self.settings.max_tokens is not None:
+            params = {**params, "max_tokens": self.settings.max_tokens}
+        model = self.settings.model or params.get("model")
+        tools = self._read_tools()
+        has_tools = bool(tools) or self.options.get("search") is True
+        body = self.body(model, tools, place_parameters(self, self.provider, params, has_tools=has_tools))
+        self._note_rest()
+        origins = tuple(self._origins())
+        return Emission(self.provider, model, body, tuple(self.notes), self.names.rewritten, origins)
+
+    def add(self, entry: Part, turns: tuple[TurnId, ...]) -> None:
+        """Put a message at the end of the body's list."""
+        self.messages.append(entry)
+        self._sources.append(turns)
+
+    def extend_last(self, turns: tuple[TurnId, ...]) -> None:
+        """Say that the last message was made of these turns too."""
+        self._sources[-1] = tuple(dict.fromkeys((*self._sources[-1], *turns)))
+
+    def wants_search(self) -> bool:
+        """The option ``search``, which is true or false."""
+        search = self.options.get("search")
+        if search not in (None, True, False):
+            self.refuse(f"the option search={search!r}: it is true or false")
+        return search is True
+
+    def choose_tool(self, names: Sequence[str]) -> Choice | None:
+        """The option ``tool_mode``; None where nothing is to be said. ``names`` are the tools' as they go out."""
+        return choose_tool(self, self.names, self.options.get("tool_mode"), names)
+
+    def _check_messages(self) -> None:
+        if not self.messages:
+            self.refuse("a request without a message of the user or the assistant")
+        elif self.messages[-1].get("role") in ("assistant", "model"):
+            self.note("the last message is the assistant's: models without prefill refuse the request")
+
+    def _read_tools(self) -> list[Tool]:
+        tools, dropped = read_tools(self.settings.tools, self.dropped_keywords)
+        if dropped:
+            self.note(f"not sent of tool definitions: {', '.join(dropped)}")
+        return tools
+
+    def _report_orphan(self, note: Note) -> None:
+        if self.settings.orphans == "refuse":
+            self.refusals.append(Unsupported(self.provider, note.what.partition(":")[0], turn=note.turn))
+        else:
+            self.notes.append(note)
+
+    def _note_attributes(self) -> None:
+        """A transcript's attributes have no place in the body."""
+        for name in _ATTRIBUTES:
+            count = sum(bool(getattr(message.attributes, name)) for message in self.window.messages)
+            if count:
+                self.note(f"the {name} of {counted(count, 'message')} is not sent")
+
+    def _note_rest(self) -> None:
+        """What is kept in the thread and has no place in the body."""
+        for provider, count in sorted(self.foreign.items()):
+            self.note(f"what {provider} keeps beside {counted(count, 'block')} is left out")
+        used = {"search", "tool_mode", "params", "provider_ptr"} | ({"servers"} if self.settings.tools else set())
+        for key in self.options:
+            if key not in used:
+                self.note(f"the option {key} is not sent")
+        for sent, name in self.names.rewritten.items():
+            self.note(f"the tool {name[:80]!r} goes out as {sent}")
+
+    def _origins(self) -> list[Origin]:
+        return self.hoisted + [Origin(f"{self.list_name}[{index}]", turns) for index, turns in enumerate(self._sources)]
+
+
+def counted(count: int, word: str) -> str:
+    """``1 message``, ``2 messages``."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"

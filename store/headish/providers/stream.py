@@ -1,0 +1,68 @@
+"""Answers of all providers: whole, or event by event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headish.errors import InvalidArgument
+from headish.providers.registry import find_provider
+from headish.providers.reply import ReplyReader
+from headish.providers.values import Delta, Reply
+
+
+class Stream:
+    """The answer of a provider while it arrives: ``feed`` each event, then ``finish``.
+
+    ``model`` is the one that was asked for, for a provider that does not say which answered. ``tool_names`` are those
+    of the request (``Emission.tool_names``): a call comes back under the name that the thread knows. ``seed`` goes into
+    the ids of calls that have none, where the answer has no id either.
+    Raises: UnknownFormat for a provider that nobody knows.
+    """
+
+    def __init__(
+        self, provider: str, *, model: str | None = None, tool_names: Mapping[str, str] | None = None, seed: str = ""
+    ) -> None:
+        self._reader: ReplyReader = find_provider(provider).reader(model=model, tool_names=tool_names, seed=seed)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the answer is at its end: the provider has said so, or failed."""
+        return self._reader.done or self._reader.error is not None
+
+    def feed(self, event: Mapping[str, Any] | Any) -> list[Delta]:
+        """Take an event (a mapping, or an object of the provider's SDK); what to show of it, in order.
+
+        An event that nobody knows is kept with the reply and noted. Raises: InvalidArgument for what is no event.
+        """
+        return self._reader.feed(as_record(event))
+
+    def finish(self) -> Reply:
+        """The reply: with ``incomplete`` where its end never came. What arrived is in it in any case."""
+        return self._reader.finish()
+
+
+def parse_response(
+    provider: str,
+    response: Mapping[str, Any] | Any,
+    *,
+    model: str | None = None,
+    tool_names: Mapping[str, str] | None = None,
+    seed: str = "",
+) -> Reply:
+    """A whole response as a reply: the same that its stream gives. The arguments are those of ``Stream``."""
+    stream = Stream(provider, model=model, tool_names=tool_names, seed=seed)
+    for event in find_provider(provider).reader.events_of(as_record(response)):
+        stream.feed(event)
+    return stream.finish()
+
+
+def as_record(event: Mapping[str, Any] | Any) -> Mapping[str, Any]:
+    """An event as a mapping; the SDKs' objects give theirs by ``model_dump``."""
+    if isinstance(event, Mapping):
+        return event
+    dump = getattr(event, "model_dump", None)
+    if dump is None:
+        raise InvalidArgument(f"an event is a mapping, not {type(event).__name__}")
+    dumped: Mapping[str, Any] = dump(mode="json", by_alias=True, exclude_unset=True)
+    return dumped
