@@ -22,9 +22,10 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 import headish
 from headish import errors, limits, schema
 from headish.blocks import KINDS
-from headish.providers.values import Settings
+from headish.providers.values import Delta, Emission, Finding, Note, Origin, Reply, Settings, Usage
 from headish_cli.main import main as command
 
+_PROVIDER_VALUES = (Emission, Origin, Note, Finding, Delta, Reply, Usage)
 _ONE = {"type": "text", "text": "1"}
 _FAILED = {"type": "text", "text": '{"ok": false}'}
 REFERENCE = Path(__file__).parent / "reference"
@@ -137,11 +138,21 @@ def write_library() -> str:
     parts += ["\n## Store\n\n", _text(headish.Store), "\n"]
     parts += [_member(headish.Store, name) for name in ordered]
     parts += ["\n## Emitting\n", _function("emit", headish.emit)]
-    from headish import tools, transcripts
-    from headish.providers import prepare_request
+    from headish import providers, tools, transcripts
+    from headish.capturing import Capture
+    from headish.pointers import NamedPointer, Pointer
 
-    parts += [_function("headish.providers.prepare_request", prepare_request)]
-    parts += [f"\nThe settings of a request: {_fields(Settings)}.\n", _text(Settings), "\n"]
+    parts += ["\n## Providers\n\n", _text(providers), "\n"]
+    parts += [
+        _function(f"headish.providers.{name}", getattr(providers, name))
+        for name in ("prepare_request", "lint", "parse_response")
+    ]
+    parts += ["\n### headish.providers.Stream\n\n", _text(providers.Stream), "\n"]
+    parts += [_function(f"Stream.{name}", getattr(providers.Stream, name)) for name in ("feed", "fail", "finish")]
+    parts += ["\n### Capture\n\n", _text(Capture), "\n"]
+    parts += [_function(f"Capture.{name}", getattr(Capture, name)) for name in ("feed", "fail", "finish")]
+    for value in (Settings, *_PROVIDER_VALUES, Pointer, NamedPointer):
+        parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")
     parts += ["\n## Transcripts\n\n", _text(transcripts), "\n"]
     functions = [name for name in transcripts.__all__ if inspect.isfunction(getattr(transcripts, name))]
     parts += [_function(f"headish.transcripts.{name}", getattr(transcripts, name)) for name in functions]
@@ -157,12 +168,15 @@ def write_library() -> str:
     return "".join(parts)
 
 
-def _place_in_source(name: str) -> tuple[str, int]:
+def _place_in_source(name: str) -> tuple[int, int]:
     function = inspect.unwrap(getattr(headish.Store, name))
     module = inspect.getmodule(function)
-    order = ("writing", "threadspace", "space", "naming", "importing", "store")
+    order = (
+        "writing", "threadspace", "space", "naming", "importing", "defining", "requesting", "replying", "asking",
+        "counting", "store",
+    )  # fmt: skip
     file = module.__name__.rpartition(".")[2] if module else ""
-    return f"{order.index(file)}", inspect.getsourcelines(function)[1]
+    return order.index(file), inspect.getsourcelines(function)[1]
 
 
 def _member(owner: Any, name: str) -> str:

@@ -6,6 +6,9 @@
     ├── InputError                what was given cannot be taken: mend the call
     │   ├── UnknownTurn           a headish, id or bookmark that names no turn of this space
     │   ├── Ambiguous             an id prefix that several turns share
+    │   ├── UnknownPointer        no provider pointer of that name, or none where a request needs one
+    │   ├── UnknownServer         no tools are stored of a server that the thread names
+    │   ├── UnknownStream         no stream of that id
     │   ├── InvalidHeadish        text that does not follow the grammar of a headish
     │   ├── InvalidName           a bookmark or space name that the rules refuse
     │   ├── InvalidRole           a role outside system, developer, user, assistant, tool
@@ -14,12 +17,25 @@
     │   │   └── TooLarge          more bytes than the limit
     │   ├── InvalidArgument       arguments that do not go together
     │   ├── InvalidImport         a file to import that does not hold what its format says
+    │   ├── InvalidConfig         a file of tool servers that cannot be read
     │   ├── InvalidCall           a tool call that cannot be run (E-CALL-SCHEMA)
+    │   ├── InvalidReply          a provider's answer that cannot be read
+    │   ├── InvalidAddress        a base URL that cannot be called, or to which no key may go
     │   ├── InvalidTranscript     text that its format's grammar refuses (``code`` is E-PARSE-…, E-STREAM-TRUNCATED, …)
     │   ├── InvalidInterchange    API JSON that holds what a transcript does not carry (E-MAP-INPUT)
     │   └── UnknownFormat         no emitter or importer of that name
     ├── HiddenMessage             a message that an end user may not see (E-PERM-VISIBILITY)
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
+    ├── ServerFailed              a tool server that does not start, or does not answer
+    ├── CallError                 a provider could not be asked, or did not answer
+    │   ├── MissingKey            no key for the provider, in no place where one is looked for
+    │   ├── InvalidKey            a key that no HTTP header can hold
+    │   ├── Unreachable           no connection, or it was lost before the answer began
+    │   ├── TimedOut              no byte, or no end of the answer, within the time allowed
+    │   ├── CallRefused           the provider answered with an error status
+    │   ├── Redirected            the provider's address sends elsewhere, where nobody follows
+    │   ├── UnreadableAnswer      an answer of a kind that is not read, or a too large one
+    │   └── Interrupted           the connection was lost in the middle of the answer
     ├── Unrepresentable           the outside format cannot carry this thread (``code`` is E-EMIT-…)
     │   ├── HeaderValue           a name, id or attribute that the format's headers cannot hold
     │   ├── Unmappable            API JSON that cannot carry this transcript (E-MAP-UNREPRESENTABLE)
@@ -68,6 +84,38 @@ class Ambiguous(InputError):
     def __init__(self, prefix: str, candidates: tuple[str, ...]) -> None:
         self.prefix, self.candidates = prefix, candidates
         super().__init__(f"several turns begin with {prefix!r}: {', '.join(candidates)}; give more digits")
+
+
+class UnknownPointer(InputError):
+    """No provider pointer of this name; None where nothing says which provider is asked."""
+
+    def __init__(self, name: str | None) -> None:
+        self.name = name
+        if name is None:
+            super().__init__(
+                "nothing says which provider is asked: name it (to=, --to), or continue with a provider pointer"
+                " (provider_ptr=, headish add -p)"
+            )
+        else:
+            super().__init__(
+                f"no provider pointer is named {name!r} in this space: 'headish ptr set {name} PROVIDER/MODEL' makes it"
+            )
+
+
+class UnknownServer(InputError):
+    """The tools of this server are not stored."""
+
+    def __init__(self, server: str) -> None:
+        self.server = server
+        super().__init__(f"no tools are stored of the server {server!r}: 'headish tools set {server} FILE' stores them")
+
+
+class UnknownStream(InputError):
+    """No stream of this id in this space, or it ended long ago."""
+
+    def __init__(self, stream: str) -> None:
+        self.stream = stream
+        super().__init__(f"no stream {stream!r} is known in this space")
 
 
 class InvalidHeadish(InputError):
@@ -127,6 +175,15 @@ class InvalidImport(InputError):
         super().__init__(f"cannot import {where}: {reason}")
 
 
+class InvalidConfig(InputError):
+    """A file of tool servers that cannot be read; ``server`` is the one that is in the way, if one is."""
+
+    def __init__(self, file: str, server: str | None, reason: str) -> None:
+        self.file, self.server, self.reason = file, server, reason
+        where = file if server is None else f"{file}, server {server!r}"
+        super().__init__(f"the tool servers cannot be read from {where}: {reason}")
+
+
 class InvalidTranscript(InputError):
     """Text that is no transcript of its format. ``line`` and ``column`` count from 1, in characters.
 
@@ -139,6 +196,22 @@ class InvalidTranscript(InputError):
         self.line, self.column = line, column
         what = f"{format} transcript" if format else "transcript"
         super().__init__(f"{code}: this is no {what}: {reason} (line {line}, column {column})")
+
+
+class InvalidReply(InputError):
+    """A provider's answer that cannot be read; ``event`` is the number of the event, counting from 1."""
+
+    def __init__(self, what: str, reason: str, event: int) -> None:
+        self.what, self.reason, self.event = what, reason, event
+        super().__init__(f"{what} cannot be read: {reason} (event {event})")
+
+
+class InvalidAddress(InputError):
+    """A base URL that cannot be called, or to which no key may go. What may hide a password in it is not shown."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        self.address, self.reason = address, reason
+        super().__init__(f"{address!r} cannot be called: {reason}")
 
 
 class InvalidCall(InputError):
@@ -188,6 +261,96 @@ class BookmarkMoved(HeadishError):
         self.name, self.expected, self.actual = name, expected, actual
         where = f"it names {actual}" if actual else "there is no such bookmark"
         super().__init__(f"bookmark {name!r} no longer names {expected}: {where}; read it again")
+
+
+class ServerFailed(HeadishError):
+    """The tool server ``name`` does not start, or does not answer a call."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name, self.reason = name, reason
+        super().__init__(f"the tool server {name!r} failed: {reason}")
+
+
+class CallError(HeadishError):
+    """A provider could not be asked, or did not answer. ``transient``: the same call may succeed later.
+
+    No key stands in any of these: where a provider echoes one, ``***`` takes its place.
+    """
+
+    transient = False
+
+    def __init__(self, provider: str, reason: str) -> None:
+        self.provider, self.reason = provider, reason
+        super().__init__(f"{provider}: {reason}")
+
+
+class MissingKey(CallError):
+    """No key; ``looked_at`` are the places, in order: environment variables, then the keyring's entries."""
+
+    def __init__(self, provider: str, looked_at: tuple[str, ...]) -> None:
+        self.looked_at = looked_at
+        super().__init__(provider, f"there is no key: none is in {', nor in '.join(looked_at)}")
+
+
+class InvalidKey(CallError):
+    """A key with a character that no HTTP header can hold; ``source`` says where it was found."""
+
+    def __init__(self, provider: str, source: str, reason: str) -> None:
+        self.source = source
+        super().__init__(provider, f"the key in {source} cannot be sent: {reason}")
+
+
+class Unreachable(CallError):
+    """No connection, or it was lost before the answer began; ``address`` is the server's."""
+
+    transient = True
+
+    def __init__(self, provider: str, address: str, reason: str) -> None:
+        self.address = address
+        super().__init__(provider, f"{address} cannot be reached: {reason}")
+
+
+class TimedOut(CallError):
+    """The time allowed passed; ``limit_seconds`` is how much it was. What arrived before stays good."""
+
+    def __init__(self, provider: str, limit_seconds: float, reason: str) -> None:
+        self.limit_seconds = limit_seconds
+        super().__init__(provider, f"{reason} within {limit_seconds:g} s")
+
+
+class CallRefused(CallError):
+    """An error status, with the provider's own message. ``retry_after_seconds`` is the wait it asks for, or None."""
+
+    def __init__(
+        self,
+        provider: str,
+        status: int,
+        message: str,
+        retry_after_seconds: float | None = None,
+        *,
+        transient: bool = False,
+    ) -> None:
+        self.status, self.message, self.retry_after_seconds = status, message, retry_after_seconds
+        self.transient = transient
+        hint = "" if retry_after_seconds is None else f" (it asks to wait {retry_after_seconds:g} s)"
+        super().__init__(provider, f"status {status}: {message}{hint}")
+
+
+class Redirected(CallError):
+    """A redirect, which is never followed: the key and the conversation would go along."""
+
+    def __init__(self, provider: str, status: int, location: str) -> None:
+        self.status, self.location = status, location
+        where = location or "nowhere"
+        super().__init__(provider, f"status {status} sends to {where}, and redirects are not followed")
+
+
+class UnreadableAnswer(CallError):
+    """An answer of a kind that is not read: its content type or encoding, or its size."""
+
+
+class Interrupted(CallError):
+    """The connection was lost in the middle of the answer. What arrived before stays good."""
 
 
 class Unrepresentable(HeadishError):

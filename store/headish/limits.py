@@ -38,3 +38,15 @@ CANDIDATES_SHOWN = 10
 
 IMPORT_LINE_BYTES = 64 * 1024 * 1024
 """The longest line of an imported file: memory holds one line at a time. Error: ``InvalidImport``."""
+
+EVENT_LIMIT_BYTES = 32 * 1024 * 1024
+"""The largest event of a provider's answer; a whole answer is one event. Error: ``InvalidReply``."""
+
+REPLY_LIMIT_BYTES = 256 * 1024 * 1024
+"""The most bytes that are read of one answer over HTTP. Error: ``UnreadableAnswer``."""
+
+REFUSAL_LIMIT_BYTES = 64 * 1024
+"""How much is read of an answer that refuses a call, for the provider's own message; the rest is left unread."""
+
+RETRY_AFTER_LIMIT_SECONDS = 120
+"""The longest wait that a provider may ask for before a retry. For a longer one, ``CallRefused`` says how long."""

@@ -69,6 +69,13 @@ class Meta(Struct, frozen=True, omit_defaults=True):
         """The display name of a document."""
         return self.system.get("document_name")
 
+    @property
+    def reply(self) -> Mapping[str, Any]:
+        """What is kept of a provider's answer beside its content: ``provider``, ``model``, ``stop_reason``, ``usage``,
+        ``incomplete`` … (``headish.providers.Reply.to_record``). Empty for a turn that is none."""
+        found = self.system.get("reply")
+        return found if isinstance(found, Mapping) else {}
+
     def to_dict(self) -> dict[str, Any]:
         """As the schema reference writes it: what is absent is left out, the system's keys stand beside the rest."""
         record: dict[str, Any] = {"role": self.role, "content_type": self.content_type}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from headish.ids import TurnId
 from headish.merge import fold
 from headish.model import NO_ATTRIBUTES, ContextWindow, Kept, Message, ThreadRecord
 from headish.reading import decode_record, read_attributes, read_blocks, read_record
@@ -41,6 +42,29 @@ def _read_message(turn: Walked) -> Message:
 def fold_options(inherited: Iterable[tuple[str, bytes]]) -> dict[str, Any]:
     """The options that ``(turn id, inherited)`` pairs hand down, merged in order."""
     return fold(decode_record(encoded, turn_id, "inherited") for turn_id, encoded in inherited)
+
+
+def option_origins(walked: Sequence[Walked]) -> dict[str, TurnId]:
+    """Which turn set each option that a walk hands down: by path (``params.max_tokens``), in walk order."""
+    origins: dict[str, TurnId] = {}
+    for turn in walked:
+        if turn.inherited:
+            _note_origins(origins, decode_record(turn.inherited, turn.id, "inherited"), "", turn.id)
+    return origins
+
+
+def _note_origins(origins: dict[str, TurnId], patch: Mapping[str, Any], prefix: str, turn_id: TurnId) -> None:
+    """As a merge patch does it: a record is entered, anything else takes the place of all that was below (RFC 7396)."""
+    for key, value in patch.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            origins.pop(path, None)
+            _note_origins(origins, value, f"{path}.", turn_id)
+            continue
+        for below in [each for each in origins if each == path or each.startswith(f"{path}.")]:
+            del origins[below]
+        if value is not None:
+            origins[path] = turn_id
 
 
 def thread_records(walked: Sequence[Walked]) -> list[ThreadRecord]:

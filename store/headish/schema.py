@@ -27,7 +27,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISIONS = ("headish_0001", "headish_0002")
+REVISIONS = ("headish_0001", "headish_0002", "headish_0003")
 """Every revision that this library can upgrade from, oldest first, and the one that it writes, last."""
 
 REVISION = REVISIONS[-1]
@@ -136,6 +136,52 @@ bookmark_log = Table(
     sqlite_with_rowid=False,
 )
 """Every move of every name (I6): where it pointed from then on (null: removed), and when, in Unix milliseconds."""
+
+definition = Table(
+    "definition",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("name", LargeBinary, nullable=False),
+    Column("number", Number, nullable=False),
+    Column("payload", Number),
+    Column("milliseconds", Number, nullable=False),
+    PrimaryKeyConstraint("space", "kind", "name", "number"),
+    ForeignKeyConstraint(["space", "payload"], ["payload.space", "payload.number"]),
+    sqlite_with_rowid=False,
+)
+"""What a space has under names beside its turns, each with its history: provider pointers (``kind`` is ``pointer``) and
+the tools of servers (``tools``). The highest ``number`` is what holds; its ``payload`` is null where the name was
+removed."""
+
+stream = Table(
+    "stream",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("id", Id, nullable=False),
+    Column("about", LargeBinary, nullable=False),
+    Column("expires", Number, nullable=False),
+    Column("outcome", String),
+    Column("turn", Id),
+    PrimaryKeyConstraint("space", "id"),
+    sqlite_with_rowid=False,
+)
+"""Answers that are arriving. ``about`` is JSON: what the answer continues, and who was asked. ``expires`` is the end of
+the writer's lease, in Unix milliseconds. ``outcome`` is null while it is open, then ``finished`` or ``recovered``, and
+``turn`` is what became of it."""
+
+stream_chunk = Table(
+    "stream_chunk",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("stream", Id, nullable=False),
+    Column("number", Number, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("space", "stream", "number"),
+    ForeignKeyConstraint(["space", "stream"], ["stream.space", "stream.id"]),
+    sqlite_with_rowid=False,
+)
+"""The journal of an answer: its events as they came, JSON lines, several to a chunk. Gone once the turn is stored."""
 
 turn_inherited = Index(
     "turn_inherited",

@@ -20,13 +20,14 @@ from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.model import Report, Stats
 from headish.names import check_name
 from headish.naming import NamingSpace
+from headish.replying import ReplyingSpace
 from headish.threadspace import ReadingSpace
 from headish.upgrade import ensure_schema
 from headish.verify import Progress, verify
 from headish.writing import WritingSpace
 
 
-class Store(WritingSpace, ReadingSpace, NamingSpace, ImportingSpace):
+class Store(WritingSpace, ReadingSpace, NamingSpace, ImportingSpace, ReplyingSpace):
     """One space of one database. Safe to share between threads; a context manager.
 
     A *headish* names a turn: an id or its unique prefix, a bookmark, ``@`` for the newest turn, each with suffixes
@@ -49,6 +50,7 @@ class Store(WritingSpace, ReadingSpace, NamingSpace, ImportingSpace):
         ``create`` makes what is missing: file, tables, space. A SQLite database of an older headish is upgraded, after
         a backup beside it; an older PostgreSQL one is refused until ``headish db upgrade``.
         ``durability="normal"`` trades the survival of a power cut for faster appends.
+        Answers that a dead process left behind are recovered, and the log (``headish``) says so.
         Raises: InvalidName, InvalidArgument, UnknownDatabase, NotADatabase, DatabaseTooNew, DatabaseTooOld.
         """
         name = check_name(space, "space")
@@ -63,7 +65,9 @@ class Store(WritingSpace, ReadingSpace, NamingSpace, ImportingSpace):
         except BaseException:
             database.close()
             raise
-        return cls(database, space, number, payload_limit_bytes)
+        store = cls(database, space, number, payload_limit_bytes)
+        store._recover_on_open()
+        return store
 
     def close(self) -> None:
         """Give the connections back. A closed store opens them again when it is used."""

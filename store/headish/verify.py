@@ -22,6 +22,7 @@ from headish.payloads import payloads_after
 from headish.spaces import LAST_SEQ
 from headish.turns import StoredTurn
 from headish.verify_bookmarks import check_bookmarks
+from headish.verify_providers import check_providers
 
 Progress = Callable[[int], None]
 """Called with the number of turns checked since the last call."""
@@ -57,6 +58,7 @@ def verify(database: Database, space: int, progress: Progress | None = None) -> 
             progress(count)
     problems += database.read(lambda connection: _check_completeness(connection, space))
     bookmarks, found = database.read(lambda connection: check_bookmarks(connection, space))
+    found += database.read(lambda connection: check_providers(connection, space))
     return Report(turns, payloads, bookmarks, tuple(problems + found))
 
 

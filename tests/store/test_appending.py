@@ -207,6 +207,7 @@ class TestContinues:
         after = {table: len(rows) for table, rows in dump(store).items()}
         assert {table: after[table] - before[table] for table in after} == {
             "space": 0, "payload": 1, "turn": 1, "link": 1, "bookmark": 0, "bookmark_log": 0,
+            "definition": 0, "stream": 0, "stream_chunk": 0,
         }  # fmt: skip
 
     def test_statements_of_an_append_do_not_grow_with_the_thread(self, store: Store) -> None:

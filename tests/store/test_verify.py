@@ -96,6 +96,16 @@ def damaged(file_place: FilePlace) -> tuple[FilePlace, Store, dict[str, Turn]]:
     store.bookmark("old", grown["q?"].id)
     store.unbookmark("old")
     store.bookmark("main", grown["full"].id)
+    for model in ("small", "smaller"):
+        store.set_pointer("milli", f"anthropic/{model}")
+    store.set_tools("files", [{"name": "read"}])
+    store.capture("main", "anthropic").finish()
+    store.bookmark("main", "main~1")  # the turn that the tests alter is the last of its name
+    capture = store.capture("main", "anthropic", lease_seconds=1000)
+    for event in ({"type": "ping"}, {"type": "ping"}):
+        capture.feed(event)
+        capture._journal.keep()
+    capture._journal.close()
     assert store.verify().problems == ()
     return file_place, store, grown
 
@@ -143,10 +153,28 @@ ELSEWHERE = {
     "bookmark_log.chain": "UPDATE bookmark_log SET chain = 77 WHERE move = 2 AND chain IS NOT NULL",
     "bookmark_log.pos": "UPDATE bookmark_log SET pos = 77 WHERE move = 3",
 }
+ELSEWHERE |= {
+    "definition.space": "UPDATE definition SET space = 99 WHERE kind = 'pointer' AND number = 1",
+    "definition.kind": "UPDATE definition SET kind = 'tools' WHERE kind = 'pointer' AND number = 2",
+    "definition.name": "UPDATE definition SET name = CAST('mine' AS BLOB) WHERE kind = 'pointer' AND number = 2",
+    "definition.number": "UPDATE definition SET number = 7 WHERE kind = 'pointer' AND number = 2",
+    "definition.payload": "UPDATE definition SET payload = 1 WHERE kind = 'pointer' AND number = 2",
+    "stream.space": "UPDATE stream SET space = 99 WHERE outcome IS NULL",
+    "stream.id": "UPDATE stream SET id = '0000000000000000000000000' WHERE outcome IS NULL",
+    "stream.about": "UPDATE stream SET about = CAST('[]' AS BLOB)",
+    "stream.outcome": "UPDATE stream SET outcome = 'lost' WHERE outcome IS NOT NULL",
+    "stream.turn": "UPDATE stream SET turn = '0000000000000000000000000' WHERE outcome IS NOT NULL",
+    "stream_chunk.space": "UPDATE stream_chunk SET space = 99 WHERE number = 0",
+    "stream_chunk.stream": "UPDATE stream_chunk SET stream = '0000000000000000000000000'",
+    "stream_chunk.number": "UPDATE stream_chunk SET number = 7 WHERE number = 0",
+    "stream_chunk.data": "UPDATE stream_chunk SET data = CAST('{' AS BLOB) WHERE number = 0",
+}
 NOTHING_DERIVES_FROM = {
     "space.id": "it is what a name stands for; every other row would be of another space",
     "space.name": "whoever opens the old name finds no space",
     "bookmark_log.milliseconds": "only the clock knew it",
+    "definition.milliseconds": "only the clock knew it",
+    "stream.expires": "only the clock knew it",
 }
 
 

@@ -87,6 +87,11 @@ class ReplyReader(ABC):
     def events_of(cls, response: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
         """A whole response as the events of a stream."""
 
+    @classmethod
+    def is_response(cls, record: Mapping[str, Any]) -> bool:
+        """Whether a record is a whole response, not an event of a stream."""
+        return not isinstance(record.get("type"), str)
+
     def finish(self) -> Reply:
         """The reply, as far as it came."""
         content = tuple(block for each in self.blocks if (block := self._close(each)) is not None)
@@ -179,7 +184,7 @@ class ReplyReader(ABC):
         try:
             made = read_block(call)
         except InvalidContent:
-            made = read_block(healed(call))
+            made = read_block(_as_written(call))
         assert isinstance(made, ToolUse)
         # A JSON object is no beginning of a longer one: where the arguments are one, the call had all of them.
         partial = not (self.done or block.finished or isinstance(made.input, Mapping))
@@ -195,6 +200,13 @@ class ReplyReader(ABC):
         reason = "end_turn" if self.stop is None else self.stops.get(self.stop, self.odd_stop)
         calls = any(isinstance(block, ToolUse) for block in content)
         return "tool_use" if reason == "end_turn" and calls else reason
+
+
+def _as_written(call: dict[str, Any]) -> dict[str, Any]:
+    """A call whose arguments no turn can hold as a value (they nest too deep, say): with the text of them alone."""
+    given = call.pop("input", msgspec.UNSET)
+    raw = call.get("raw", "") if given is msgspec.UNSET else msgspec.json.encode(healed(given)).decode()
+    return {key: healed(value) for key, value in {**call, "raw": raw}.items()}
 
 
 def _storable(reply: Reply) -> Reply:

@@ -6,7 +6,12 @@ A provider may leave out, null or change anything; what is not of its type is as
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
+
+import msgspec
+
+from headish.limits import NESTING_LIMIT
 
 
 def record(value: object) -> Mapping[str, Any]:
@@ -31,7 +36,7 @@ def name(value: object) -> str | None:
 
 def number(value: object) -> int | None:
     """A whole number; some clients write counts with a decimal point."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         return None
     return int(value)
 
@@ -41,14 +46,23 @@ def present(**values: Any) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None and value != [] and value != {}}
 
 
-def healed(value: Any) -> Any:
-    """The value with halves of surrogate pairs joined, and with what has no JSON replaced."""
+def healed(value: Any, depth: int = 0) -> Any:
+    """The value with halves of surrogate pairs joined, and with what has no JSON replaced.
+
+    What nests deeper than a turn can hold becomes the text of its JSON.
+    """
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping | list | tuple) and depth >= DEEPEST:
+        return msgspec.json.encode(value).decode()
     if isinstance(value, Mapping):
-        return {healed(str(key)): healed(each) for key, each in value.items()}
+        return {healed(str(key)): healed(each, depth + 1) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [healed(each) for each in value]
-    if isinstance(value, float) and (value != value or abs(value) == float("inf")):
+        return [healed(each, depth + 1) for each in value]
+    if isinstance(value, float) and not isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float) else healed(str(value))
+
+
+DEEPEST = NESTING_LIMIT - 28
+"""Where ``healed`` ends: a block and what is around it nest as well."""

@@ -37,6 +37,10 @@ class Stream:
         """
         return self._reader.feed(as_record(event))
 
+    def fail(self, message: str) -> None:
+        """Say why the answer ends before its end, where it is not the provider who says so."""
+        self._reader.fail({"message": message})
+
     def finish(self) -> Reply:
         """The reply: with ``incomplete`` where its end never came. What arrived is in it in any case."""
         return self._reader.finish()

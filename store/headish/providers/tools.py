@@ -110,3 +110,18 @@ def choose_tool(report: Reporter, names: ToolNames, mode: Any, tools: Sequence[s
 
 MODES = {"auto": "auto", "any": "any", "required": "any", "none": "none"}
 """The words of ``tool_mode``; a tool of that name comes first."""
+
+
+SEPARATOR = "___"
+"""Between a server and its tool in the name that goes out. Names are split at the first one."""
+
+
+def served_tools(server: str, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The definitions of a server's tools under the names that they go out with."""
+    return [{**tool, "name": f"{server}{SEPARATOR}{tool.get('name', '')}"} for tool in tools]
+
+
+def split_tool(name: str) -> tuple[str, str] | None:
+    """``(server, tool)`` of a name that went out, or None where it is no server's."""
+    server, separator, tool = name.partition(SEPARATOR)
+    return (server, tool) if server and separator and tool else None

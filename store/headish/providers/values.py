@@ -41,9 +41,10 @@ class Origin(Struct, frozen=True):
 class Emission(Struct, frozen=True):
     """A provider's request: its body as plain JSON data, and all that was not sent as it is stored.
 
-    ``tool_names`` maps the names that had to be rewritten back to the thread's own. ``origins`` are in the body's
-    order. ``turns`` are the turns that the request was made from and ``bookmark`` the name that it was asked by, where
-    a store made it: a reply continues those. ``ptr`` is the provider pointer that chose the model.
+    ``tool_names`` maps the names that had to be rewritten back to the thread's own. ``origins`` says which turns each
+    message came from, in the body's order. What follows is set where a store made the request: the turns that it was
+    made from and the ``bookmark`` that it was asked by, which a reply continues; the turn that set each option; the
+    provider pointer that chose the model, and what the pointer says of the server.
     """
 
     provider: str
@@ -54,6 +55,7 @@ class Emission(Struct, frozen=True):
     origins: tuple[Origin, ...] = ()
     turns: tuple[TurnId, ...] = ()
     bookmark: str | None = None
+    options: dict[str, TurnId] = {}
     ptr: str | None = None
     base_url: str | None = None
     key_env: str | None = None

@@ -49,6 +49,10 @@ class AnthropicReader(ReplyReader):
         if name(response.get("stop_reason")):
             yield {"type": "message_stop"}
 
+    @classmethod
+    def is_response(cls, record: Mapping[str, Any]) -> bool:
+        return record.get("type") in ("message", "error")
+
     def finish(self) -> Reply:
         for block in self.blocks:
             if block.kind == "provider" and not block.finished:

@@ -1,0 +1,115 @@
+"""Provider pointers: a short name for a provider, a model and what goes with them (``milli`` for a small model, say).
+
+A pointer is kept as JSON and holds no key: the place of a key is the environment or a keyring. What looks like one is
+refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from headish import strictjson
+from headish.errors import InvalidArgument
+from headish.limits import RECORD_LIMIT_BYTES
+from headish.providers import PROVIDERS
+
+MODEL_LIMIT = 512
+"""The longest name of a model, in characters."""
+_SECRET = re.compile(r"(?i)(api[-_]?key|authori[sz]ation|secret|password|bearer|access[-_]?token|x-goog-api-key)")
+_SECRET_VALUE = re.compile(r"\b(sk-[A-Za-z0-9_-]{16,}|AIza[0-9A-Za-z_-]{30,}|csk-[a-z0-9]{20,})")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Pointer(Struct, frozen=True, omit_defaults=True):
+    """What a provider pointer says. ``params`` are defaults below the thread's own option ``params``.
+
+    ``base_url`` is a compatible server's (Ollama, vLLM, a gateway), None for the provider's own. ``key_env`` names the
+    environment variable that holds the key for it.
+    """
+
+    provider: str
+    model: str
+    params: dict[str, Any] = {}
+    base_url: str | None = None
+    key_env: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, without what is not set."""
+        record: dict[str, Any] = msgspec.to_builtins(self)
+        return record
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.model}"
+
+
+class NamedPointer(Struct, frozen=True):
+    """A pointer under its name, since when it holds (UTC); ``pointer`` is None where the name was removed."""
+
+    name: str
+    pointer: Pointer | None
+    time: datetime
+
+
+def make_pointer(
+    target: str,
+    *,
+    params: Mapping[str, Any] | None = None,
+    base_url: str | None = None,
+    key_env: str | None = None,
+) -> Pointer:
+    """The pointer to ``PROVIDER/MODEL``; a model's name may hold slashes of its own.
+
+    Raises: InvalidArgument for another form, an unknown provider, or anything that looks like a key.
+    """
+    provider, slash, model = target.partition("/") if isinstance(target, str) else ("", "", "")
+    if not slash or not model or provider not in PROVIDERS:
+        raise InvalidArgument(f"{target!r} is not PROVIDER/MODEL with one of {', '.join(PROVIDERS)}")
+    if len(model) > MODEL_LIMIT or not model.isprintable() or any(each.isspace() for each in model):
+        raise InvalidArgument(f"{model[:80]!r} is no name of a model: printable, without spaces, {MODEL_LIMIT} at most")
+    if key_env is not None and not _VARIABLE.fullmatch(key_env):
+        raise InvalidArgument(f"key_env={key_env[:12]!r}…: it is the name of an environment variable, not a key")
+    pointer = Pointer(provider, model, dict(params or {}), _checked_url(base_url), key_env)
+    strictjson.encode_record(pointer.params, "the parameters of a pointer", RECORD_LIMIT_BYTES)
+    for path, value in _leaves(pointer.params, "params"):
+        if _SECRET.search(path) or (isinstance(value, str) and _SECRET_VALUE.search(value)):
+            raise InvalidArgument(f"{path} looks like a key: keys stay in the environment or a keyring")
+    return pointer
+
+
+def encode_pointer(pointer: Pointer) -> bytes:
+    """The stored JSON of a pointer."""
+    return strictjson.encode(pointer.to_dict())
+
+
+def decode_pointer(data: bytes) -> Pointer:
+    """The pointer of stored JSON. Raises: msgspec.ValidationError, msgspec.DecodeError."""
+    return msgspec.json.decode(data, type=Pointer)
+
+
+def _checked_url(base_url: str | None) -> str | None:
+    if base_url is None:
+        return None
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidArgument(f"base_url={base_url[:200]!r}: it is an http or https address")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise InvalidArgument("base_url holds more than a server and a path: a key or password has no place in it")
+    return base_url.rstrip("/")
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}")
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from _leaves(inner, f"{path}[{index}]")
+    else:
+        yield path, value

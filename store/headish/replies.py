@@ -1,0 +1,48 @@
+"""Store an answer: one assistant turn behind the turns that were asked from.
+
+The request pinned what the answer continues. The bookmark that was asked by moves only if it still points there (R5);
+else the answer is a branch without a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from headish.append import Appended, append
+from headish.bookmarks import lock_bookmarks
+from headish.dialects import Connection
+from headish.drafts import Draft
+from headish.errors import UnknownTurn
+from headish.ids import TurnId
+from headish.order import Place
+from headish.turns import turn_by_id
+
+
+def append_reply(
+    connection: Connection,
+    space: int,
+    draft: Draft,
+    turns: Sequence[TurnId],
+    bookmark: bytes | None,
+    mint: Callable[[], TurnId],
+) -> Appended:
+    """Append the draft behind these turns.
+
+    Without a bookmark the one that points at the first turn moves along, if there is just one (R2).
+    Raises: UnknownTurn where a turn is not of this space.
+    """
+    locked = {} if bookmark is None else lock_bookmarks(connection, space, [bookmark])
+    places = [_place(connection, space, turn) for turn in turns]
+    moves = bookmark is not None and locked.get(bookmark) == places[0]
+    draft = replace(draft, continues=tuple(places), bookmark=bookmark if moves else None)
+    [appended] = append(connection, space, [draft], mint, carries_names=bookmark is None)
+    return appended
+
+
+def _place(connection: Connection, space: int, turn: TurnId) -> Place:
+    stored = turn_by_id(connection, space, turn)
+    if stored is None:
+        raise UnknownTurn(turn)
+    return stored.place

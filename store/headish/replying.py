@@ -1,0 +1,179 @@
+"""The part of the door for answers: whole, while they arrive, or from what a dead process left behind."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from headish import journals
+from headish.capturing import About, Capture
+from headish.dialects import Connection
+from headish.drafts import Draft, make_message_draft
+from headish.errors import HeadishError, InputError, InvalidArgument, TooLarge, UnknownStream, Unrepresentable
+from headish.grammar import parse_headish
+from headish.ids import TurnId
+from headish.journaling import LEASE_SECONDS, Journal
+from headish.journals import FINISHED, RECOVERED, StoredStream
+from headish.model import Message, Turn
+from headish.providers import Emission, Reply, Stream, parse_response
+from headish.providers.events import read_events
+from headish.providers.registry import find_provider
+from headish.providers.stream import as_record
+from headish.replies import append_reply
+from headish.requesting import RequestingSpace
+from headish.space import Heads
+from headish.turns import turn_by_id
+
+Answered = Heads | Emission
+"""What an answer continues: a headish, or the request that was sent (which pinned its turns)."""
+Response = bytes | str | Mapping[str, Any] | Iterable[Any]
+
+log = logging.getLogger("headish")
+
+
+class ReplyingSpace(RequestingSpace):
+    """The methods that store what providers answer."""
+
+    def reply(self, headish: Answered, provider: str, response: Response) -> Turn:
+        """Store an answer as the assistant turn that continues a headish; its bookmark is carried on.
+
+        ``response`` is a whole response (a mapping, an SDK's object, JSON text) or a stream (the text of server-sent
+        events, JSON lines, or an iterable of events). One that ends without its end becomes an incomplete turn.
+        ``turn.meta.reply`` keeps the model, stop reason and usage beside it.
+        Raises: InvalidReply for text that is neither; UnknownTurn, UnknownFormat.
+        """
+        about = self._about(headish, provider)
+        return self._store_reply(about, self._read_response(about, response), None)
+
+    def capture(self, headish: Answered, provider: str, *, lease_seconds: float = LEASE_SECONDS) -> Capture:
+        """Begin to store an answer that arrives event by event: ``feed`` each, then ``finish``.
+
+        What was fed is journalled while it arrives: of a process that dies, ``recover`` makes an incomplete turn once
+        the lease has run out.
+        """
+        about = self._about(headish, provider)
+        encoded = msgspec.json.encode(about)
+        journal = Journal(self._database, self._number, self._mint.mint(), encoded, lease_seconds)
+        return Capture(about, journal, self._store_reply, self._payload_limit_bytes)
+
+    def recover(self, *, force: bool = False) -> list[Turn]:
+        """Turn what dead processes left of answers into turns, incomplete where their end never came.
+
+        A stream whose writer may live (its lease has not run out) is left alone, unless ``force``.
+        """
+        now = time.time_ns() // 1_000_000
+        found = self._database.read(lambda connection: journals.open_streams(connection, self._number))
+        turns = [self._recover(each) for each in found if force or each.expires < now]
+        return [turn for turn in turns if turn is not None]
+
+    def streams(self) -> list[TurnId]:
+        """The answers that are arriving, by the ids of their streams, oldest first."""
+        found = self._database.read(lambda connection: journals.open_streams(connection, self._number))
+        return [each.id for each in found]
+
+    def _recover_on_open(self) -> None:
+        """Recover what can be, and say so: the log's warnings go to standard error where nobody set it up."""
+        try:
+            for turn in self.recover():
+                log.warning("headish: an answer that was cut off is kept as the incomplete turn %s", turn.id)
+        except HeadishError as error:
+            log.warning("headish: an answer that was cut off waits to be recovered: %s", error)
+
+    def _about(self, answered: Answered, provider: str) -> About:
+        find_provider(provider)
+        if isinstance(answered, Emission):
+            if answered.provider != provider or not answered.turns:
+                raise InvalidArgument(f"the request was not made by a store for {provider}")
+            return _about_request(answered)
+        try:
+            return _about_request(self.request(answered, provider))
+        except (InputError, Unrepresentable):
+            # It could not be asked now, and was answered all the same: only what it continues is needed.
+            first = parse_headish(answered if isinstance(answered, str) else answered[0]).bookmark
+            turns, bookmark = self._walk(answered, lambda connection, places: self._pin(connection, places, first))
+            return About(provider, turns, bookmark)
+
+    def _read_response(self, about: About, response: Response) -> Reply:
+        reader = find_provider(about.provider).reader
+        if isinstance(response, bytes | str):
+            events: list[Any] = list(read_events(response))
+        elif isinstance(response, Mapping) or hasattr(response, "model_dump"):
+            events = [as_record(response)]
+        else:
+            return _read_stream(about.stream(), response)
+        if len(events) == 1 and reader.is_response(events[0]):
+            return parse_response(
+                about.provider, events[0], model=about.model, tool_names=about.tool_names, seed=about.turns[0]
+            )
+        return _read_stream(about.stream(), events)
+
+    def _store_reply(self, about: About, reply: Reply, stream: TurnId | None, outcome: str = FINISHED) -> Turn:
+        draft = self._draft(about, reply)
+
+        def work(connection: Connection) -> Turn:
+            open_stream = None if stream is None else journals.lock_stream(connection, self._number, stream)
+            if open_stream is not None and open_stream.outcome == FINISHED:
+                return self._stored(connection, open_stream)
+            bookmark = None if about.bookmark is None else about.bookmark.encode()
+            appended = append_reply(connection, self._number, draft, about.turns, bookmark, self._mint.mint)
+            if open_stream is not None:
+                journals.close_stream(connection, self._number, open_stream.id, outcome, appended.turn.id)
+            return self._turn(appended)
+
+        return self._database.write(work)
+
+    def _recover(self, found: StoredStream) -> Turn | None:
+        """The turn of a stream whose writer is gone; None where somebody was quicker, or the writer lives after all."""
+        about = msgspec.json.decode(found.about, type=About)
+        chunks = self._database.read(lambda connection: journals.journal_of(connection, self._number, found.id))
+        events = (msgspec.json.decode(line) for chunk in chunks for line in chunk.splitlines())
+        reply = _read_stream(about.stream(), events)
+        draft = self._draft(about, reply)
+
+        def work(connection: Connection) -> Turn | None:
+            now = journals.lock_stream(connection, self._number, found.id)
+            if now is None or now.outcome is not None or now.expires != found.expires:
+                return None
+            bookmark = None if about.bookmark is None else about.bookmark.encode()
+            appended = append_reply(connection, self._number, draft, about.turns, bookmark, self._mint.mint)
+            journals.close_stream(connection, self._number, found.id, RECOVERED, appended.turn.id)
+            return self._turn(appended)
+
+        return self._database.write(work)
+
+    def _stored(self, connection: Connection, ended: StoredStream) -> Turn:
+        """The turn that became of a stream: asked again after the answer to the first time was lost."""
+        stored = None if ended.turn is None else turn_by_id(connection, self._number, ended.turn)
+        if stored is None:
+            raise UnknownStream(ended.id)
+        return self._complete(connection, stored)
+
+    def _draft(self, about: About, reply: Reply) -> Draft:
+        """The turn of a reply, with what is kept beside it; details too large to be kept are given up, noted."""
+        message = Message(role="assistant", content=reply.content)
+        record = reply.to_record() | ({"ptr": about.ptr} if about.ptr else {})
+        limit = self._payload_limit_bytes
+        try:
+            return make_message_draft(message, limit, system={"reply": record})
+        except TooLarge as error:
+            if error.what != "transcript":
+                raise
+            notes = ["what else the provider said is too large to be kept"]
+            brief = {key: value for key, value in record.items() if key not in ("details", "notes", "error")}
+            return make_message_draft(message, limit, system={"reply": {**brief, "notes": notes}})
+
+
+def _about_request(request: Emission) -> About:
+    return About(
+        request.provider, request.turns, request.bookmark, request.model, request.ptr, dict(request.tool_names)
+    )
+
+
+def _read_stream(stream: Stream, events: Iterable[Any]) -> Reply:
+    for event in events:
+        stream.feed(event)
+    return stream.finish()
