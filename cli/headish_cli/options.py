@@ -63,7 +63,7 @@ def read_text(text: str | None) -> str:
         raise InvalidContent("standard input", f"it is not UTF-8 ({error.reason} at byte {error.start})") from None
 
 
-def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
+def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, Any]:
     """``KEY=JSON`` pairs as options; ``params.temperature=0.2`` sets a key inside a record."""
     from headish import strictjson
     from headish.merge import combine
@@ -72,8 +72,8 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
     for pair in pairs:
         key, separator, text = pair.partition("=")
         if not key or not separator:
-            raise click.BadParameter(f"{pair!r} is not KEY=JSON", param_hint="--set")
-        value: Any = strictjson.decode(text, f"--set {key}")
+            raise click.BadParameter(f"{pair!r} is not KEY=JSON", param_hint=option)
+        value: Any = strictjson.decode(text, f"{option} {key}")
         for part in reversed(key.split(".")):
             value = {part: value}
         options = combine(options, value)

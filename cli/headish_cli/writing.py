@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish_cli.options import Settings, json_option, parse_settings, pass_settings, read_text
-from headish_cli.output import print_json, say
-
-if TYPE_CHECKING:
-    from headish import Store, Turn
+from headish_cli.telling import tell_turn
 
 _continues = click.option("-c", "--continues", multiple=True, metavar="HEADISH",
                           help="What the turn continues; several times to merge.")  # fmt: skip
@@ -56,7 +53,7 @@ def add_command(
             json=json_blocks,
             **options,
         )
-        _tell(store, turn, as_json)
+        tell_turn(store, turn, as_json)
 
 
 @click.command("doc")
@@ -74,18 +71,4 @@ def doc_command(settings: Settings, path: str, continues: tuple[str, ...], as_js
     document: bytes | str = sys.stdin.buffer.read(PAYLOAD_LIMIT_BYTES + 1) if path == "-" else path
     with settings.open(create=True) as store:
         turn = store.add_document(document, continues=list(continues) or None, **options)
-        _tell(store, turn, as_json)
-
-
-def _tell(store: Store, turn: Turn, as_json: bool) -> None:
-    if as_json:
-        print_json(turn.to_dict())
-    else:
-        click.echo(turn.id)
-    if turn.meta.head is None and _is_branch(store, turn):
-        say(f"No bookmark moved: an older turn was continued, so {turn.id} is a new branch without a name.")
-
-
-def _is_branch(store: Store, turn: Turn) -> bool:
-    """Whether something else continues the same turn already."""
-    return any(len(store.children(parent)) > 1 for parent in turn.meta.continues)
+        tell_turn(store, turn, as_json)

@@ -1,8 +1,8 @@
 """The door: a space of a database, its transactions, and nothing else.
 
 ``Store`` opens every transaction, calls one verb inside it and turns rows into values. No transaction is held while a
-caller's code runs. Its methods stand in four parts: writing.py, threadspace.py (reading),
-naming.py and importing.py.
+caller's code runs. Its methods stand in parts: writing.py, threadspace.py (reading), naming.py, importing.py,
+defining.py (pointers and tools), requesting.py, replying.py and counting.py.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Literal, Self
 
 from headish import listings, payloads, spaces
 from headish.bookmarks import list_bookmarks
+from headish.counting import CountingSpace
 from headish.dialects import Connection, connect
 from headish.errors import UnknownDatabase
 from headish.importing import ImportingSpace
@@ -27,7 +28,7 @@ from headish.verify import Progress, verify
 from headish.writing import WritingSpace
 
 
-class Store(WritingSpace, ReadingSpace, NamingSpace, ImportingSpace, ReplyingSpace):
+class Store(WritingSpace, ReadingSpace, NamingSpace, ImportingSpace, ReplyingSpace, CountingSpace):
     """One space of one database. Safe to share between threads; a context manager.
 
     A *headish* names a turn: an id or its unique prefix, a bookmark, ``@`` for the newest turn, each with suffixes

@@ -199,15 +199,16 @@ _CHAT = (
     "reasoning_effort", "response_format", "safety_identifier", "service_tier", "store", "top_logprobs", "verbosity",
 )  # fmt: skip
 _GENERATION = (
-    "audioTimestamp", "logprobs", "mediaResolution", "responseJsonSchema", "responseLogprobs", "responseMimeType",
-    "responseModalities", "responseSchema", "speechConfig", "thinkingConfig",
+    "imageConfig", "logprobs", "mediaResolution", "responseFormat", "responseJsonSchema", "responseLogprobs",
+    "responseMimeType", "responseModalities", "responseSchema", "speechConfig", "thinkingConfig",
 )  # fmt: skip
 NATIVE: dict[str, dict[str, str]] = {
     "anthropic": {name: name for name in ("metadata", "output_config", "service_tier", "thinking")},
     "openai": {name: name for name in _CHAT},
     "openai_responses": {name: name for name in _RESPONSES},
     "gemini": {name: f"generationConfig.{name}" for name in _GENERATION}
-    | {name: name for name in ("cachedContent", "generationConfig", "safetySettings")},
+    | {name: name for name in ("cachedContent", "continuationToken", "generationConfig", "labels", "safetySettings",
+                               "serviceTier")},
     "cohere": {
         name: name
         for name in ("citation_options", "documents", "logprobs", "priority", "response_format", "safety_mode",
@@ -215,8 +216,9 @@ NATIVE: dict[str, dict[str, str]] = {
     },
     "cerebras": {
         name: name
-        for name in ("clear_thinking", "logit_bias", "logprobs", "prompt_cache_key", "reasoning_effort",
-                     "reasoning_format", "response_format", "service_tier", "top_logprobs")
+        for name in ("clear_thinking", "disable_reasoning", "logit_bias", "logprobs", "min_completion_tokens",
+                     "model_parameters", "prediction", "prompt_cache_key", "reasoning_effort", "reasoning_format",
+                     "response_format", "service_tier", "top_logprobs")
     },
 }  # fmt: skip
 """Parameters that only some providers have, by their own names, and where they stand in the body."""

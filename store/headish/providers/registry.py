@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from headish.errors import UnknownFormat
 from headish.providers.anthropic import ANTHROPIC
+from headish.providers.cerebras import CEREBRAS
+from headish.providers.cohere import COHERE
+from headish.providers.gemini import GEMINI
+from headish.providers.openai import OPENAI
 from headish.providers.provider import Provider
 
 
@@ -15,4 +19,4 @@ def find_provider(name: str) -> Provider:
     return provider
 
 
-PROVIDERS = {provider.id: provider for provider in (ANTHROPIC,)}
+PROVIDERS = {provider.id: provider for provider in (ANTHROPIC, OPENAI, GEMINI, COHERE, CEREBRAS)}

@@ -1,0 +1,106 @@
+"""``reply``, ``recover`` and ``usage``: what providers answered."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.output import counted, one_line, print_json_lines, say
+from headish_cli.telling import tell_reply, tell_turn
+
+
+@click.command("reply")
+@click.argument("headish")
+@click.option("--from", "provider", required=True, metavar="PROVIDER", help="Who answered.")
+@click.argument("file", default="-", type=click.Path(allow_dash=True))
+@json_option
+@pass_settings
+def reply_command(settings: Settings, headish: str, provider: str, file: str, as_json: bool) -> None:
+    """Store a provider's answer as the turn that continues HEADISH, and print its id.
+
+    FILE (or standard input) is what the provider sent: a whole response, server-sent events, or JSON lines. An answer
+    that was cut off is stored as far as it came.
+    """
+    from headish.errors import InvalidArgument
+
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise InvalidArgument(f"the file {file!r} cannot be read: {error.strerror}") from None
+    with settings.open() as store:
+        turn = store.reply(headish, provider, data)
+        tell_turn(store, turn, as_json)
+    tell_reply(turn)
+
+
+@click.command("recover")
+@click.option("--force", is_flag=True, help="Also what a living process may still be writing.")
+@json_option
+@pass_settings
+def recover_command(settings: Settings, force: bool, as_json: bool) -> None:
+    """Make turns of the answers that dead processes left behind, and print their ids.
+
+    Every command does so when it opens the store; an answer whose writer was heard of in the last half minute is left
+    alone.
+    """
+    with settings.open() as store:
+        turns = store.recover(force=force)
+        left = store.streams()
+    if as_json:
+        print_json_lines(turn.to_dict() for turn in turns)
+    else:
+        for turn in turns:
+            click.echo(turn.id)
+    if left:
+        say(f"{counted(len(left), 'answer')} may still be arriving; --force takes what there is.")
+    elif not turns:
+        say("Nothing is left to recover.")
+
+
+@click.command("usage")
+@click.argument("headish", nargs=-1)
+@click.option("--by", type=click.Choice(["model", "provider", "day", "bookmark"]), help="Count apart, by this.")
+@click.option("--all", "whole", is_flag=True, help="All answers of the space, instead of a thread's.")
+@json_option
+@pass_settings
+def usage_command(settings: Settings, headish: tuple[str, ...], by: str | None, whole: bool, as_json: bool) -> None:
+    """Count the tokens of the answers that lead to a HEADISH, each turn once however many branches share it."""
+    if whole and headish:
+        raise click.UsageError("--all counts the whole space: leave the HEADISH out")
+    with settings.open() as store:
+        counts = store.usage(None if whole else list(headish) or "@", by=by)
+    if as_json:
+        print_json_lines(count.to_dict() for count in counts)
+        return
+    rows = [_row(by, "replies", *TITLES)] + [
+        _row(count.key or ("(unknown)" if by else "all"), f"{count.replies:,}", *_tokens(count.to_dict()))
+        for count in counts
+    ]
+    room = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        cells = [row[0].ljust(room[0]), *(cell.rjust(size) for cell, size in zip(row[1:], room[1:], strict=True))]
+        click.echo("  ".join(cells).rstrip())
+    silent = sum(count.silent for count in counts)
+    if silent:
+        say(f"Of {counted(silent, 'reply').replace('replys', 'replies')} nobody said how many tokens.")
+
+
+TITLES = {
+    "input": "input_tokens",
+    "cache read": "cache_read_input_tokens",
+    "cache write": "cache_creation_input_tokens",
+    "output": "output_tokens",
+    "reasoning": "reasoning_tokens",
+}
+"""The columns of tokens; reasoning is a part of the output."""
+
+
+def _tokens(record: dict[str, int]) -> list[str]:
+    return [f"{record[field]:,}" for field in TITLES.values()]
+
+
+def _row(key: str | None, *cells: str) -> list[str]:
+    return [one_line(key or "", 60), *cells]

@@ -1,0 +1,76 @@
+"""``request`` and ``lint``: a thread as what a provider is asked with, and what would be repaired in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from headish_cli.options import Settings, headish_argument, json_option, pass_settings
+from headish_cli.output import print_json, print_json_lines, readable, say
+
+if TYPE_CHECKING:
+    from headish.providers import Emission
+
+_ptr = click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider pointer points at.")
+
+
+@click.command("request")
+@click.argument("headish", nargs=-1)
+@click.option("--to", "provider", metavar="PROVIDER",
+              help="Whose request: anthropic, openai, openai_responses, gemini, cohere or cerebras.")  # fmt: skip
+@_ptr
+@click.option("--model", metavar="NAME", help="The model to ask for.")
+@click.option("--stream/--no-stream", default=True, help="Ask for the answer as a stream, or whole.")
+@click.option(
+    "--explain", is_flag=True, help="Tell which turns each message came from, and which turn set each option."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the body on one line.")
+@pass_settings
+def request_command(
+    settings: Settings, headish: tuple[str, ...], provider: str | None, ptr: str | None, model: str | None,
+    stream: bool, explain: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Print the request body that asks a provider to continue a HEADISH. What was repaired or left out is told.
+
+    Without --to and --ptr, whom the thread's own provider pointer names is asked. Several HEADISH are asked from as if
+    one turn continued them all.
+    """
+    with settings.open() as store:
+        emission = store.request(list(headish) or "@", provider, ptr=ptr, model=model, stream=stream)
+    print_json(emission.body, pretty=not as_json)
+    if explain:
+        _explain(emission)
+    for note in emission.notes:
+        say(readable(f"note: {note}"))
+
+
+@click.command("lint")
+@headish_argument
+@click.option("--for", "provider", metavar="PROVIDER", help="Whose request; else the thread's own pointer's.")
+@_ptr
+@json_option
+@pass_settings
+def lint_command(settings: Settings, headish: str, provider: str | None, ptr: str | None, as_json: bool) -> None:
+    """Tell what a request would repair, leave out or refuse. Exit code 1 where it would be refused."""
+    with settings.open() as store:
+        findings = store.lint(headish, provider, ptr=ptr)
+    if as_json:
+        print_json_lines(findings)
+    else:
+        for finding in findings:
+            where = f" (turn {finding.turn})" if finding.turn else ""
+            click.echo(readable(f"{finding.kind}: {finding.what}{where}"))
+        if not findings:
+            say("Everything is sent as it is stored.")
+    if any(finding.kind == "refused" for finding in findings):
+        raise click.exceptions.Exit(1)
+
+
+def _explain(emission: Emission) -> None:
+    for origin in emission.origins:
+        say(f"{origin.place} is from {', '.join(origin.turns) or 'no turn'}")
+    for option, turn in emission.options.items():
+        say(readable(f"option {option} is set by {turn}"))
+    if emission.ptr is not None:
+        say(readable(f"the pointer {emission.ptr} says {emission.provider}/{emission.model}"))

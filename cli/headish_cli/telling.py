@@ -1,0 +1,39 @@
+"""What is said of a turn that was just stored: its id on stdout, the rest on stderr."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from headish_cli.output import print_json, readable, say
+
+if TYPE_CHECKING:
+    from headish import Store, Turn
+
+
+def tell_turn(store: Store, turn: Turn, as_json: bool) -> None:
+    """The id, or all of it as JSON; and that no name moved, where one might have been expected to."""
+    if as_json:
+        print_json(turn.to_dict())
+    else:
+        click.echo(turn.id)
+    if turn.meta.head is None and _is_branch(store, turn):
+        say(f"No bookmark moved: an older turn was continued, so {turn.id} is a new branch without a name.")
+
+
+def tell_reply(turn: Turn) -> None:
+    """What is out of the ordinary about an answer."""
+    reply = turn.meta.reply
+    error = reply.get("error")
+    if isinstance(error, dict):
+        say(readable(f"The provider failed: {error.get('message')}"))
+    if reply.get("incomplete"):
+        say(f"The answer is incomplete: 'headish retry {turn.id}' asks again.")
+    for note in reply.get("notes") or ():
+        say(readable(f"note: {note}"))
+
+
+def _is_branch(store: Store, turn: Turn) -> bool:
+    """Whether something else continues the same turn already."""
+    return any(len(store.children(parent)) > 1 for parent in turn.meta.continues)

@@ -1,0 +1,77 @@
+"""``tools``: what the servers of tools offer, as a request tells it to a provider."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.output import counted, one_line, print_json, print_json_lines, say, width
+
+
+@click.group("tools")
+def tools_command() -> None:
+    """The tools of MCP servers. A thread selects them by its option servers (headish add --server NAME)."""
+
+
+@tools_command.command("set")
+@click.argument("server")
+@click.argument("file", type=click.Path(allow_dash=True))
+@pass_settings
+def set_command(settings: Settings, server: str, file: str) -> None:
+    """Store what SERVER answers to MCP's tools/list: FILE is that JSON, - is standard input.
+
+    The tools go out as SERVER___TOOL. What was stored before stays in the history.
+    """
+    from headish import strictjson
+    from headish.errors import InvalidArgument
+
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise InvalidArgument(f"the file {file!r} cannot be read: {error.strerror}") from None
+    with settings.open(create=True) as store:
+        store.set_tools(server, strictjson.decode(data, "a list of tools"))
+        count = len(store.tools(server))
+    say(f"{counted(count, 'tool')} of {server}.")
+
+
+@tools_command.command("list")
+@click.argument("server", required=False)
+@json_option
+@pass_settings
+def list_command(settings: Settings, server: str | None, as_json: bool) -> None:
+    """List the tools of SERVER, or of all servers, under the names that go out."""
+    from headish.providers.tools import served_tools
+
+    with settings.open() as store:
+        servers = store.servers() if server is None else {server: store.tools(server)}
+    tools = [tool for name, listed in servers.items() for tool in served_tools(name, listed)]
+    if as_json:
+        print_json_lines(tools)
+        return
+    room = max((len(tool["name"]) for tool in tools), default=0)
+    for tool in tools:
+        described = " ".join(str(tool.get("description") or "").split())
+        click.echo(one_line(f"{tool['name']:<{room}}  {described}", width()).rstrip())
+
+
+@tools_command.command("get")
+@click.argument("server")
+@pass_settings
+def get_command(settings: Settings, server: str) -> None:
+    """Print the tools of SERVER as they were stored."""
+    with settings.open() as store:
+        print_json(store.tools(server), pretty=True)
+
+
+@tools_command.command("rm")
+@click.argument("server")
+@pass_settings
+def rm_command(settings: Settings, server: str) -> None:
+    """Forget the tools of SERVER; the history stays."""
+    with settings.open() as store:
+        store.remove_tools(server)
+    say(f"No tools of {server} are offered now.")

@@ -1,0 +1,122 @@
+"""Usage: the tokens that answers cost, counted once each, however many branches share a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import bindparam, select
+
+from headish.dialects import Connection, Query
+from headish.errors import InvalidArgument
+from headish.ids import TurnId, time_of
+from headish.names import stored_name
+from headish.order import Place
+from headish.providers.values import Usage
+from headish.reading import decode_record
+from headish.schema import turn
+from headish.walk import walk_backwards
+
+PAGE_TURNS = 1000
+KEPT_AFTER = Query(
+    "turns after a commit number that keep something beside what they say",
+    select(turn.c.seq, turn.c.id, turn.c.head, turn.c.system)
+    .where(turn.c.space == bindparam("space"), turn.c.seq > bindparam("seq"), turn.c.system.is_not(None))
+    .order_by(turn.c.seq)
+    .limit(bindparam("limit")),
+)
+
+
+class Answer(NamedTuple):
+    """A turn that is an answer, as far as counting needs it."""
+
+    id: TurnId
+    head: bytes | None
+    reply: Mapping[str, Any]
+
+
+class Count(Struct, frozen=True):
+    """The tokens of some answers. ``key`` is what they share (a model, a day …), None where nothing was said of it.
+
+    ``silent`` are those of the ``replies`` whose provider said nothing of tokens.
+    """
+
+    key: str | None
+    replies: int
+    silent: int
+    usage: Usage
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, every kind of token beside the key."""
+        counts = {name: getattr(self.usage, name) or 0 for name in Usage.__struct_fields__}
+        return {"key": self.key, "replies": self.replies, "silent": self.silent, **counts}
+
+
+def read_answers(connection: Connection, space: int, places: Sequence[Place]) -> list[Answer]:
+    """The answers on the way to the places, each once."""
+    found: dict[Place, Answer] = {}
+    for place in dict.fromkeys(places):
+        for stored in walk_backwards(connection, space, place):
+            if stored.place not in found and stored.system is not None:
+                found[stored.place] = _answer(stored.id, stored.head, stored.system)
+    return [answer for answer in found.values() if answer.reply]
+
+
+def read_page(connection: Connection, space: int, seq: int) -> tuple[list[Answer], int | None]:
+    """A page of the space's answers in commit order, and where the next one begins."""
+    rows = connection.rows(KEPT_AFTER, space=space, seq=seq, limit=PAGE_TURNS)
+    answers = [answer for _, *row in rows if (answer := _answer(*row)).reply]
+    return answers, rows[-1][0] if len(rows) == PAGE_TURNS else None
+
+
+def count_usage(answers: Iterable[Answer], by: str | None) -> list[Count]:
+    """The tokens of answers, those of one key together, in the order of the keys.
+
+    Raises: InvalidArgument for another ``by`` than a key of ``KEYS``, or None for all together.
+    """
+    if by is not None and by not in KEYS:
+        raise InvalidArgument(f"usage is counted by {', '.join(KEYS)}, not by {by!r}")
+    groups: dict[str | None, list[Mapping[str, Any]]] = {} if by else {None: []}
+    for answer in answers:
+        groups.setdefault(KEYS[by](answer) if by else None, []).append(answer.reply)
+    return [_count(key, groups[key]) for key in sorted(groups, key=lambda key: (key is None, key or ""))]
+
+
+def _answer(id: TurnId, head: bytes | None, system: bytes) -> Answer:
+    reply = decode_record(bytes(system), id, "system").get("reply")
+    return Answer(id, head, reply if isinstance(reply, Mapping) else {})
+
+
+def _count(key: str | None, replies: Sequence[Mapping[str, Any]]) -> Count:
+    usages = [_usage(reply) for reply in replies]
+    said = [usage for usage in usages if usage is not None]
+    total = {name: _total(getattr(usage, name) for usage in said) for name in Usage.__struct_fields__}
+    return Count(key, len(replies), len(replies) - len(said), Usage(**total))
+
+
+def _usage(reply: Mapping[str, Any]) -> Usage | None:
+    try:
+        return msgspec.convert(reply.get("usage"), Usage | None)
+    except msgspec.ValidationError:
+        return None
+
+
+def _total(counts: Iterator[int | None]) -> int | None:
+    said = [count for count in counts if count is not None]
+    return sum(said) if said else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+KEYS: dict[str, Callable[[Answer], str | None]] = {
+    "model": lambda answer: _text(answer.reply.get("model")),
+    "provider": lambda answer: _text(answer.reply.get("provider")),
+    "day": lambda answer: time_of(answer.id).date().isoformat(),
+    "bookmark": lambda answer: stored_name(answer.head) if answer.head else None,
+}
+"""What usage is counted by: the model that answered, its provider, the day (UTC), the bookmark that the answer moved.
+"""
