@@ -173,7 +173,7 @@ def _place_in_source(name: str) -> tuple[int, int]:
     module = inspect.getmodule(function)
     order = (
         "writing", "threadspace", "space", "naming", "importing", "defining", "requesting", "replying", "asking",
-        "counting", "store",
+        "looping", "counting", "store",
     )  # fmt: skip
     file = module.__name__.rpartition(".")[2] if module else ""
     return order.index(file), inspect.getsourcelines(function)[1]

@@ -16,6 +16,7 @@ from headish_cli.options import Settings
 
 COMMANDS = {
     "add": "writing",
+    "ask": "asking",
     "bookmark": "bookmarks",
     "convert": "converting",
     "db": "maintenance",
@@ -32,6 +33,7 @@ COMMANDS = {
     "reply": "replying",
     "request": "requesting",
     "resolve": "reading",
+    "retry": "asking",
     "stats": "maintenance",
     "tools": "toolsets",
     "tree": "drawing",

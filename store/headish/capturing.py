@@ -23,7 +23,10 @@ from headish.providers.stream import as_record
 
 
 class About(Struct, frozen=True, omit_defaults=True):
-    """What an answer belongs to: the turns it continues, the bookmark it was asked by, and who was asked for what."""
+    """What an answer belongs to: the turns it continues, the bookmark it was asked by, and who was asked for what.
+
+    ``replaces`` is the turn whose place it takes, where it was asked for again: the bookmark moves over from there.
+    """
 
     provider: str
     turns: tuple[TurnId, ...]
@@ -31,6 +34,7 @@ class About(Struct, frozen=True, omit_defaults=True):
     model: str | None = None
     ptr: str | None = None
     tool_names: dict[str, str] = {}
+    replaces: TurnId | None = None
 
     def stream(self) -> Stream:
         """A reader of the answer."""

@@ -93,8 +93,8 @@ class UnknownPointer(InputError):
         self.name = name
         if name is None:
             super().__init__(
-                "nothing says which provider is asked: name it (to=, --to), or continue with a provider pointer"
-                " (provider_ptr=, headish add -p)"
+                "nothing says which provider is asked: name it (to=, --to) or a provider pointer (ptr=, -p), or let the"
+                " thread name one (provider_ptr=, headish add -p)"
             )
         else:
             super().__init__(

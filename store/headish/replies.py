@@ -26,18 +26,21 @@ def append_reply(
     draft: Draft,
     turns: Sequence[TurnId],
     bookmark: bytes | None,
+    replaces: TurnId | None,
     mint: Callable[[], TurnId],
 ) -> Appended:
     """Append the draft behind these turns.
 
-    Without a bookmark the one that points at the first turn moves along, if there is just one (R2).
+    Without a bookmark the one that points at the first turn moves along, if there is just one (R2). An answer that
+    ``replaces`` another takes the bookmark over from there.
     Raises: UnknownTurn where a turn is not of this space.
     """
     locked = {} if bookmark is None else lock_bookmarks(connection, space, [bookmark])
     places = [_place(connection, space, turn) for turn in turns]
-    moves = bookmark is not None and locked.get(bookmark) == places[0]
+    expected = places[0] if replaces is None else _place(connection, space, replaces)
+    moves = bookmark is not None and locked.get(bookmark) == expected
     draft = replace(draft, continues=tuple(places), bookmark=bookmark if moves else None)
-    [appended] = append(connection, space, [draft], mint, carries_names=bookmark is None)
+    [appended] = append(connection, space, [draft], mint, carries_names=bookmark is None and replaces is None)
     return appended
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from headish import journals
 from headish.capturing import About, Capture
@@ -19,10 +20,9 @@ from headish.ids import TurnId
 from headish.journaling import LEASE_SECONDS, Journal
 from headish.journals import FINISHED, RECOVERED, StoredStream
 from headish.model import Message, Turn
-from headish.providers import Emission, Reply, Stream, parse_response
+from headish.providers import Emission, Reply, Stream
 from headish.providers.events import read_events
 from headish.providers.registry import find_provider
-from headish.providers.stream import as_record
 from headish.replies import append_reply
 from headish.requesting import RequestingSpace
 from headish.space import Heads
@@ -49,13 +49,18 @@ class ReplyingSpace(RequestingSpace):
         about = self._about(headish, provider)
         return self._store_reply(about, self._read_response(about, response), None)
 
-    def capture(self, headish: Answered, provider: str, *, lease_seconds: float = LEASE_SECONDS) -> Capture:
+    def capture(
+        self, headish: Answered, provider: str, *, replaces: Turn | None = None, lease_seconds: float = LEASE_SECONDS
+    ) -> Capture:
         """Begin to store an answer that arrives event by event: ``feed`` each, then ``finish``.
 
         What was fed is journalled while it arrives: of a process that dies, ``recover`` makes an incomplete turn once
-        the lease has run out.
+        the lease has run out. ``replaces`` is an earlier answer: the request's
+        bookmark moves if it points there.
         """
         about = self._about(headish, provider)
+        if replaces is not None:
+            about = replace(about, replaces=replaces.id)
         encoded = msgspec.json.encode(about)
         journal = Journal(self._database, self._number, self._mint.mint(), encoded, lease_seconds)
         return Capture(about, journal, self._store_reply, self._payload_limit_bytes)
@@ -98,18 +103,10 @@ class ReplyingSpace(RequestingSpace):
             return About(provider, turns, bookmark)
 
     def _read_response(self, about: About, response: Response) -> Reply:
-        reader = find_provider(about.provider).reader
         if isinstance(response, bytes | str):
-            events: list[Any] = list(read_events(response))
-        elif isinstance(response, Mapping) or hasattr(response, "model_dump"):
-            events = [as_record(response)]
-        else:
-            return _read_stream(about.stream(), response)
-        if len(events) == 1 and reader.is_response(events[0]):
-            return parse_response(
-                about.provider, events[0], model=about.model, tool_names=about.tool_names, seed=about.turns[0]
-            )
-        return _read_stream(about.stream(), events)
+            return _read_stream(about.stream(), read_events(response))
+        whole = isinstance(response, Mapping) or hasattr(response, "model_dump")
+        return _read_stream(about.stream(), [response] if whole else response)
 
     def _store_reply(self, about: About, reply: Reply, stream: TurnId | None, outcome: str = FINISHED) -> Turn:
         draft = self._draft(about, reply)
@@ -119,7 +116,9 @@ class ReplyingSpace(RequestingSpace):
             if open_stream is not None and open_stream.outcome == FINISHED:
                 return self._stored(connection, open_stream)
             bookmark = None if about.bookmark is None else about.bookmark.encode()
-            appended = append_reply(connection, self._number, draft, about.turns, bookmark, self._mint.mint)
+            appended = append_reply(
+                connection, self._number, draft, about.turns, bookmark, about.replaces, self._mint.mint
+            )
             if open_stream is not None:
                 journals.close_stream(connection, self._number, open_stream.id, outcome, appended.turn.id)
             return self._turn(appended)
@@ -139,7 +138,9 @@ class ReplyingSpace(RequestingSpace):
             if now is None or now.outcome is not None or now.expires != found.expires:
                 return None
             bookmark = None if about.bookmark is None else about.bookmark.encode()
-            appended = append_reply(connection, self._number, draft, about.turns, bookmark, self._mint.mint)
+            appended = append_reply(
+                connection, self._number, draft, about.turns, bookmark, about.replaces, self._mint.mint
+            )
             journals.close_stream(connection, self._number, found.id, RECOVERED, appended.turn.id)
             return self._turn(appended)
 

@@ -2,7 +2,8 @@
 
 ``Store`` opens every transaction, calls one verb inside it and turns rows into values. No transaction is held while a
 caller's code runs. Its methods stand in parts: writing.py, threadspace.py (reading), naming.py, importing.py,
-defining.py (pointers and tools), requesting.py, replying.py and counting.py.
+defining.py (pointers and tools), requesting.py, replying.py, asking.py, looping.py and
+counting.py.
 """
 
 from __future__ import annotations
@@ -18,17 +19,15 @@ from headish.dialects import Connection, connect
 from headish.errors import UnknownDatabase
 from headish.importing import ImportingSpace
 from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.looping import LoopingSpace
 from headish.model import Report, Stats
 from headish.names import check_name
 from headish.naming import NamingSpace
-from headish.replying import ReplyingSpace
-from headish.threadspace import ReadingSpace
 from headish.upgrade import ensure_schema
 from headish.verify import Progress, verify
-from headish.writing import WritingSpace
 
 
-class Store(WritingSpace, ReadingSpace, NamingSpace, ImportingSpace, ReplyingSpace, CountingSpace):
+class Store(LoopingSpace, NamingSpace, ImportingSpace, CountingSpace):
     """One space of one database. Safe to share between threads; a context manager.
 
     A *headish* names a turn: an id or its unique prefix, a bookmark, ``@`` for the newest turn, each with suffixes

@@ -33,9 +33,13 @@ class Stream:
     def feed(self, event: Mapping[str, Any] | Any) -> list[Delta]:
         """Take an event (a mapping, or an object of the provider's SDK); what to show of it, in order.
 
-        An event that nobody knows is kept with the reply and noted. Raises: InvalidArgument for what is no event.
+        A whole response is a short stream, and is taken as well. An event that nobody knows is kept with the reply and
+        noted. Raises: InvalidArgument for what is no event.
         """
-        return self._reader.feed(as_record(event))
+        given = as_record(event)
+        if not self._reader.is_response(given):
+            return self._reader.feed(given)
+        return [delta for each in self._reader.events_of(given) for delta in self._reader.feed(each)]
 
     def fail(self, message: str) -> None:
         """Say why the answer ends before its end, where it is not the provider who says so."""
@@ -55,10 +59,10 @@ def parse_response(
     seed: str = "",
 ) -> Reply:
     """A whole response as a reply: the same that its stream gives. The arguments are those of ``Stream``."""
-    stream = Stream(provider, model=model, tool_names=tool_names, seed=seed)
-    for event in find_provider(provider).reader.events_of(as_record(response)):
-        stream.feed(event)
-    return stream.finish()
+    reader = find_provider(provider).reader(model=model, tool_names=tool_names, seed=seed)
+    for event in reader.events_of(as_record(response)):
+        reader.feed(event)
+    return reader.finish()
 
 
 def as_record(event: Mapping[str, Any] | Any) -> Mapping[str, Any]:

@@ -1,0 +1,172 @@
+"""``ask`` and ``retry``: what the person says goes to a provider, its answer to the terminal and the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from headish_cli.options import Settings, json_option, pass_settings, read_text
+from headish_cli.output import print_json, readable, say
+from headish_cli.showing import AnswerPrinter, approve_call, describe_call
+from headish_cli.telling import tell_reply
+
+if TYPE_CHECKING:
+    from headish import Store, Turn
+    from headish.answering import Answer
+    from headish.blocks import ToolUse
+    from headish.errors import CallError
+    from headish.servers import ToolServers
+    from headish.space import Heads
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def call_options(command: F) -> F:
+    """The options of every command that calls a provider."""
+    for option in reversed((
+        click.option("--stream/--no-stream", default=True, help="Show the answer while it arrives, or at its end."),
+        click.option("--model", metavar="NAME", help="The model to ask, instead of the pointer's."),
+        click.option("--base-url", metavar="URL", help="A compatible server: Ollama, vLLM, llama.cpp, a gateway."),
+        click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for it."),
+        click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS",
+                     help="How long the provider may be silent.  [default: 600]"),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command("ask")
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@click.option("-c", "--continues", multiple=True, metavar="HEADISH", help="What to continue; several times to merge.")
+@click.option("-b", "--bookmark", metavar="NAME", help="Set this name; it goes on to the answer.")
+@click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider pointer points at, from now on.")
+@click.option("--to", metavar="PROVIDER", help="Ask this provider, without a pointer.")
+@click.option("--server", "servers", multiple=True, metavar="NAME", help="Inherited: MCP servers; several times.")
+@click.option("--tool-loop", is_flag=True, help="Run the tools that an answer calls, and ask again with the results.")
+@click.option("--mcp-config", type=click.Path(), metavar="FILE", envvar="HEADISH_MCP_CONFIG",
+              help='The MCP servers of --tool-loop: {"mcpServers": {NAME: …}}.  [env: HEADISH_MCP_CONFIG]')  # fmt: skip
+@click.option("--yes", is_flag=True, help="Run every tool without asking.")
+@click.option("--rounds", type=click.IntRange(min=1), default=20, show_default=True,
+              help="How often --tool-loop asks at the most.")  # fmt: skip
+@call_options
+@json_option
+@pass_settings
+def ask_command(
+    settings: Settings, text: str | None, continues: tuple[str, ...], bookmark: str | None, ptr: str | None,
+    to: str | None, servers: tuple[str, ...], tool_loop: bool, mcp_config: str | None, yes: bool, rounds: int,
+    as_json: bool, timeout: float | None, **call: Any,
+) -> None:  # fmt: skip
+    """Say something to a model, and keep what it answers.
+
+    TEXT becomes a turn of yours, the answer the turn that comes next; a bookmark that is continued moves along. Without
+    TEXT and with -c the thread is asked from as it stands. The key comes from the provider's usual environment variable
+    or a keyring. Ctrl-C keeps what arrived.
+    """
+    if tool_loop and mcp_config is None:
+        raise click.UsageError("--tool-loop needs the servers: --mcp-config FILE")
+    said = None if text is None and continues else read_text(text)
+    with ExitStack() as stack:
+        store = stack.enter_context(settings.open(create=True))
+        running = _start_servers(stack, store, mcp_config) if tool_loop and mcp_config is not None else None
+        named = [*servers, *(running.tools() if running else ())] or None
+        head = store.say(said, continues=list(continues) or None, bookmark=bookmark, ptr=ptr, to=to, servers=named)
+        given = {**call, **_timeouts(timeout), "ptr": ptr, "to": to, "told": _tell_wait}
+        loop = Loop(store, running, None if yes else approve_call, rounds)
+        turn = _take_rounds(loop, lambda head: store.open_answer(head, **given), head, as_json)
+        _end(store, turn, running is not None)
+
+
+@click.command("retry")
+@click.argument("headish", default="@")
+@click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider pointer points at.")
+@click.option("--to", metavar="PROVIDER", help="Ask this provider, without a pointer.")
+@call_options
+@json_option
+@pass_settings
+def retry_command(settings: Settings, headish: str, as_json: bool, timeout: float | None, **call: Any) -> None:
+    """Ask again what HEADISH answered: for an answer that was cut off, or for another one.
+
+    The new answer stands beside the old one, and the bookmark moves over to it.
+    """
+    with settings.open() as store:
+        turn = _show(lambda: store.open_retry(headish, **call, **_timeouts(timeout), told=_tell_wait), as_json)
+        _end(store, turn, False)
+
+
+class Loop(NamedTuple):
+    """What the tool loop needs; without ``running`` servers there is one round."""
+
+    store: Store
+    running: ToolServers | None
+    approve: Callable[[ToolUse], bool] | None
+    rounds: int
+
+
+def _take_rounds(loop: Loop, open_answer: Callable[[Heads], Answer], head: Heads, as_json: bool) -> Turn:
+    """Ask, run what the answer calls, and ask again, until an answer calls nothing."""
+    for left in reversed(range(loop.rounds)):
+        turn = _show(partial(open_answer, head), as_json)
+        head = turn.meta.head or turn.id
+        if loop.running is None or turn.meta.reply.get("incomplete") or not left:
+            return turn
+        if loop.store.run_tools(head, loop.running.call_all, approve=loop.approve) is None:
+            return turn
+    raise AssertionError("there is at least one round")
+
+
+def _show(open_answer: Callable[[], Answer], as_json: bool) -> Turn:
+    """Print an answer as it arrives; Ctrl-C ends it, and what arrived is kept."""
+    answer = open_answer()
+    printer = AnswerPrinter(quiet=as_json)
+    try:
+        for delta in answer:
+            printer.show(delta)
+    except KeyboardInterrupt:
+        say("\nStopped; what arrived is kept.")
+    except BaseException:
+        answer.finish()
+        raise
+    turn = answer.finish()
+    printer.end()
+    if as_json:
+        print_json(turn.to_dict())
+    return turn
+
+
+def _end(store: Store, turn: Turn, looped: bool) -> None:
+    calls = store.open_calls(turn.id) if turn.meta.role == "assistant" else []
+    for call in calls:
+        say(readable(f"open call: {describe_call(call)}"))
+    if calls and looped:
+        say("The tool loop ended before the calls: --rounds allows more.")
+    where = f" on {turn.meta.head}" if turn.meta.head else ""
+    say(readable(f"turn {turn.id}{where}"))
+    tell_reply(turn)
+    if turn.meta.reply.get("incomplete"):
+        raise click.exceptions.Exit(1)
+
+
+def _start_servers(stack: ExitStack, store: Store, config: str) -> ToolServers:
+    """The MCP servers of a file, running; what they offer is stored, so that it is known what was asked with."""
+    from headish.servers import ToolServers, read_config
+
+    running = stack.enter_context(ToolServers(read_config(config)))
+    for server, tools in running.tools().items():
+        store.set_tools(server, tools)
+    return running
+
+
+def _timeouts(seconds: float | None) -> dict[str, Any]:
+    if seconds is None:
+        return {}
+    from headish.calls import Timeouts
+
+    return {"timeouts": Timeouts(read_seconds=seconds)}
+
+
+def _tell_wait(attempt: int, delay_seconds: float, error: CallError) -> None:
+    say(readable(f"{error}; attempt {attempt + 1} in {delay_seconds:.1f} s"))

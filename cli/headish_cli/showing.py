@@ -1,0 +1,71 @@
+"""An answer on a terminal: text on stdout as it arrives, reasoning and calls on stderr."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from headish_cli.output import one_line, readable
+
+if TYPE_CHECKING:
+    from headish.blocks import ToolUse
+    from headish.providers import Delta
+
+ARGUMENTS_SHOWN = 2_000
+
+
+class AnswerPrinter:
+    """Prints deltas. ``quiet`` prints none: the turn itself is printed as JSON."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._before: tuple[str, int | None] | None = None
+        self._thinks = sys.stderr.isatty()
+        """Reasoning is for people: it is shown on a terminal alone."""
+
+    def show(self, delta: Delta) -> None:
+        """Print one."""
+        if self._quiet:
+            return
+        here = (delta.type, delta.index)
+        if delta.type == "text":
+            self._begin(here, "\n")
+            click.echo(readable(delta.content), nl=False)
+        elif self._thinks and delta.type == "thinking":
+            self._begin(here, "\n")
+            click.echo(click.style(readable(delta.content), dim=True), nl=False, err=True)
+        elif delta.name is not None:
+            self._begin(here, "\n")
+            click.echo(click.style(f"[{one_line(delta.name, 100)}]", fg="yellow"), err=True)
+        sys.stdout.flush()
+
+    def end(self) -> None:
+        """The last line's end."""
+        if self._before is not None and self._before[0] == "text":
+            click.echo()
+        elif self._before is not None and self._before[0] == "thinking":
+            click.echo(err=True)
+
+    def _begin(self, here: tuple[str, int | None], between: str) -> None:
+        """Each block begins on a line of its own."""
+        if self._before is not None and self._before != here and self._before[0] in ("text", "thinking"):
+            click.echo(between, nl=False, err=self._before[0] == "thinking")
+        self._before = here
+
+
+def describe_call(call: ToolUse) -> str:
+    """A call on one line: the tool and its arguments."""
+    import msgspec
+
+    arguments = call.raw if call.raw is not None else msgspec.json.encode(call.input).decode()
+    return one_line(f"{call.name} {arguments}", ARGUMENTS_SHOWN)
+
+
+def approve_call(call: ToolUse) -> bool:
+    """Ask at the terminal whether a call may run; without a terminal it may not."""
+    if not sys.stdin.isatty():
+        click.echo(f"not run, for nobody can be asked (--yes runs all): {describe_call(call)}", err=True)
+        return False
+    return click.confirm(f"run {describe_call(call)}?", err=True)

@@ -1,0 +1,194 @@
+"""The part of the door that asks: a turn of the user's, a request over HTTP, and the answer as the next turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from headish.content import Content
+from headish.dialects import Connection
+from headish.drafts import Continues
+from headish.errors import InvalidArgument, UnknownPointer
+from headish.grammar import parse_headish
+from headish.model import Turn
+from headish.providers import Delta, Emission
+from headish.replying import ReplyingSpace
+from headish.requesting import ToolList
+from headish.space import Heads
+from headish.turns import StoredTurn
+from headish.writing import WritingSpace
+
+if TYPE_CHECKING:
+    from headish.answering import Answer
+    from headish.calls import Told
+
+OnDelta = Callable[[Delta], object]
+
+
+class AskingSpace(WritingSpace, ReplyingSpace):
+    """The methods that call providers (extra ``call``)."""
+
+    def ask(
+        self,
+        content: Content | None = None,
+        *,
+        continues: Continues = None,
+        bookmark: str | None = None,
+        ptr: str | None = None,
+        to: str | None = None,
+        model: str | None = None,
+        tools: ToolList | None = None,
+        servers: Sequence[str] | None = None,
+        on_delta: OnDelta | None = None,
+        **call: Any,
+    ) -> Turn:
+        """Say something, ask the provider, and store its answer as the turn that comes next.
+
+        ``content`` becomes a turn of the user's, as ``add_turn`` would store it (``ptr`` and ``servers`` are inherited
+        from it on); without it the thread is asked from as it stands. ``on_delta`` gets each piece of the answer as it
+        arrives. ``to``, ``model``, ``tools`` and further settings are those of ``request``; ``base_url``, ``key_env``,
+        ``headers``, ``timeouts``, ``attempts`` and ``told`` those of ``headish.calls.open_call``.
+        An answer that is cut off is stored as far as it came: see ``turn.meta.reply["incomplete"]``.
+        Raises: as ``add_turn`` and ``request``; CallError where nothing of an answer came; the user's turn stays.
+        """
+        head = self.say(content, continues=continues, bookmark=bookmark, ptr=ptr, to=to, servers=servers)
+        with self.open_answer(head, ptr=ptr, to=to, model=model, tools=tools, **call) as answer:
+            for delta in answer:
+                if on_delta is not None:
+                    on_delta(delta)
+        return answer.finish()
+
+    def say(
+        self,
+        content: Content | None,
+        *,
+        continues: Continues = None,
+        bookmark: str | None = None,
+        ptr: str | None = None,
+        to: str | None = None,
+        servers: Sequence[str] | None = None,
+    ) -> Heads:
+        """Store what the user says, and name what is to be asked from: ``bookmark``, or the turn itself.
+
+        Whether anybody can be asked is looked at first, so that nothing is said twice because a pointer was missing.
+        """
+        if content is None:
+            if bookmark is not None or servers is not None:
+                raise InvalidArgument("bookmark and servers belong to something that is said: give content")
+            return _heads(continues)
+        self._check_asked(_heads(continues) if continues is not None else None, ptr, to)
+        turn = self.add_turn(content, continues=continues, bookmark=bookmark, provider_ptr=ptr, servers=servers)
+        return turn.meta.head or turn.id
+
+    def open_answer(
+        self,
+        headish: Heads = "@",
+        *,
+        ptr: str | None = None,
+        to: str | None = None,
+        model: str | None = None,
+        tools: ToolList | None = None,
+        base_url: str | None = None,
+        key_env: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        told: Told | None = None,
+        timeouts: Any = None,
+        attempts: int = 4,
+        **settings: Any,
+    ) -> Answer:
+        """Ask the provider to continue a headish; the answer is iterated over, and stored at its end.
+
+        Raises: as ``request``; CallError where nothing of an answer came.
+        """
+        request = self.request(headish, to, ptr=ptr, tools=tools, model=model, **settings)
+        call = {"base_url": base_url, "key_env": key_env, "headers": headers, "told": told, "timeouts": timeouts}
+        return self._open(request, None, stream=settings.get("stream", True), attempts=attempts, **call)
+
+    def retry(self, headish: str = "@", *, on_delta: OnDelta | None = None, **call: Any) -> Turn:
+        """Ask again what a turn answered: the new answer stands beside it, and its bookmark moves over.
+
+        Who is asked is what the thread's pointer says, else who answered before. Further arguments are those of
+        ``open_answer``.
+        Raises: InvalidArgument for a turn that is no answer; as ``open_answer``.
+        """
+        with self.open_retry(headish, **call) as answer:
+            for delta in answer:
+                if on_delta is not None:
+                    on_delta(delta)
+        return answer.finish()
+
+    def open_retry(
+        self, headish: str = "@", *, stream: bool = True, attempts: int = 4, told: Told | None = None,
+        timeouts: Any = None, headers: Mapping[str, str] | None = None, base_url: str | None = None,
+        key_env: str | None = None, **settings: Any,
+    ) -> Answer:  # fmt: skip
+        """``retry``, answered step by step as ``open_answer`` does it."""
+        name = parse_headish(headish).bookmark
+
+        def read(connection: Connection, stored: StoredTurn) -> tuple[Turn, str | None]:
+            return self._complete(connection, stored), self._pin(connection, [stored.place], name)[1]
+
+        turn, bookmark = self._read(headish, read)
+        if turn.meta.role != "assistant" or not turn.meta.continues:
+            raise InvalidArgument(f"turn {turn.id} is no answer: only an answer can be asked for again")
+        request = self._request_again(turn, {**settings, "stream": stream})
+        request = replace(request, bookmark=bookmark or turn.meta.head)
+        call = {"base_url": base_url, "key_env": key_env, "headers": headers, "told": told, "timeouts": timeouts}
+        return self._open(request, turn, stream=stream, attempts=attempts, **call)
+
+    def _request_again(self, turn: Turn, settings: dict[str, Any]) -> Emission:
+        parents = list(turn.meta.continues)
+        try:
+            return self.request(parents, **settings)
+        except UnknownPointer as error:
+            reply = turn.meta.reply
+            if error.name is not None or not reply.get("provider"):
+                raise
+            return self.request(parents, **{"to": reply["provider"], "model": reply.get("model"), **settings})
+
+    def _open(
+        self, request: Emission, replaces: Turn | None, *, stream: bool, base_url: str | None, key_env: str | None,
+        timeouts: Any, **given: Any,
+    ) -> Answer:  # fmt: skip
+        from headish.answering import Answer
+        from headish.calls import Timeouts, open_call
+
+        own = base_url is None  # a server that was named for this call has nothing to do with the pointer's key
+        call = open_call(
+            request.provider,
+            request.body,
+            model=request.model,
+            stream=stream,
+            base_url=request.base_url if own else base_url,
+            key_env=key_env or (request.key_env if own else None),
+            timeouts=timeouts or Timeouts(),
+            **given,
+        )
+        try:
+            capture = self.capture(request, request.provider, replaces=replaces)
+        except BaseException:
+            call.close()
+            raise
+        return Answer(request, call, capture)
+
+    def _check_asked(self, headish: Heads | None, ptr: str | None, to: str | None) -> None:
+        """Refuse what could not be asked anyway, before anything is stored."""
+        if ptr is not None:
+            self.pointer(ptr)
+        elif to is None:
+            named = self.options(headish).get("provider_ptr") if headish else None
+            if not isinstance(named, str):
+                raise UnknownPointer(None)
+            self.pointer(named)
+
+
+def _heads(continues: Continues) -> Heads:
+    if continues is None:
+        return "@"
+    if isinstance(continues, str):
+        return continues
+    if isinstance(continues, int) or not all(isinstance(each, str) for each in continues):
+        raise InvalidArgument("what is asked from is a headish, or several")
+    return [str(each) for each in continues]

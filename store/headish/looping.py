@@ -1,0 +1,46 @@
+"""The part of the door that runs tools: the calls of an answer, and their results as the turn that comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from headish.asking import AskingSpace
+from headish.blocks import ContentBlock, Text, ToolResult, ToolUse
+from headish.model import Turn
+from headish.threadspace import ReadingSpace
+
+Run = Callable[[Sequence[ToolUse]], Sequence[ToolResult]]
+"""Runs calls, all at once if it can, and gives a result for each, in order."""
+Approve = Callable[[ToolUse], bool]
+REFUSED = "The user refused to run this call."
+
+
+class LoopingSpace(AskingSpace, ReadingSpace):
+    """The methods that run the tools of a thread."""
+
+    def open_calls(self, headish: str = "@") -> list[ToolUse]:
+        """The calls of the answer that a headish names, which nothing has answered; without what was cut off."""
+        messages = self.resolve(headish).messages
+        last = messages[-1] if messages else None
+        if last is None or last.role != "assistant":
+            return []
+        return [block for block in last.content if isinstance(block, ToolUse)]
+
+    def run_tools(self, headish: str, run: Run, *, approve: Approve | None = None) -> Turn | None:
+        """Run the open calls of an answer, and store their results as one turn that continues it; None without calls.
+
+        ``run`` is ``ToolServers.call_all``, or anything that gives results for calls. ``approve`` is asked for each
+        call first; one that it refuses gets an error result which says so.
+        Raises: what ``run`` and ``approve`` raise; then nothing is stored.
+        """
+        calls = self.open_calls(headish)
+        if not calls:
+            return None
+        approved = [call for call in calls if approve is None or approve(call)]
+        answered = dict(zip(map(id, approved), run(approved), strict=True)) if approved else {}
+        results: list[ContentBlock] = [answered.get(id(call)) or _refused(call) for call in calls]
+        return self.add_turn(results, role="tool", continues=headish)
+
+
+def _refused(call: ToolUse) -> ToolResult:
+    return ToolResult(call.id, call.name, (Text(REFUSED),), is_error=True)
