@@ -60,7 +60,7 @@ class RequestingSpace(DefiningSpace):
         ``provider_ptr`` names. A pointer's parameters stand below the thread's own. The tools are those of the thread's
         ``servers`` (``Store.set_tools``), and ``tools`` besides. Further ``settings`` are those of
         ``headish.providers.Settings``.
-        Cost: four statements and one for each server, however long the thread.
+        Cost: six statements and one for each server, however long the thread.
         Raises: UnknownPointer where nothing says who is asked; UnknownServer; Unsupported for what the provider cannot
         take; UnknownFormat, InvalidArgument; CorruptTurn.
         """

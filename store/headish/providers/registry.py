@@ -8,6 +8,7 @@ from headish.providers.cerebras import CEREBRAS
 from headish.providers.cohere import COHERE
 from headish.providers.gemini import GEMINI
 from headish.providers.openai import OPENAI
+from headish.providers.openai_responses import OPENAI_RESPONSES
 from headish.providers.provider import Provider
 
 
@@ -19,4 +20,4 @@ def find_provider(name: str) -> Provider:
     return provider
 
 
-PROVIDERS = {provider.id: provider for provider in (ANTHROPIC, OPENAI, GEMINI, COHERE, CEREBRAS)}
+PROVIDERS = {provider.id: provider for provider in (ANTHROPIC, OPENAI, OPENAI_RESPONSES, GEMINI, COHERE, CEREBRAS)}

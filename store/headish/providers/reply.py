@@ -205,8 +205,15 @@ class ReplyReader(ABC):
 def _as_written(call: dict[str, Any]) -> dict[str, Any]:
     """A call whose arguments no turn can hold as a value (they nest too deep, say): with the text of them alone."""
     given = call.pop("input", msgspec.UNSET)
-    raw = call.get("raw", "") if given is msgspec.UNSET else msgspec.json.encode(healed(given)).decode()
+    raw = call.get("raw", "") if given is msgspec.UNSET else _encode(given)
     return {key: healed(value) for key, value in {**call, "raw": raw}.items()}
+
+
+def _encode(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (UnicodeEncodeError, TypeError):
+        return msgspec.json.encode(healed(value)).decode()
 
 
 def _storable(reply: Reply) -> Reply:

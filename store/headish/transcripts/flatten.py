@@ -33,7 +33,7 @@ from headish.transcripts.jsontext import is_object
 from headish.transcripts.transcript import KINDS, MARKERS, arguments_of, make_call, make_message
 
 TARGET = "OpenChatML 2.2"
-DROPPABLE = ("document", "is_error", "mark", "provider", "signature", "status", "tools", "unknown")
+DROPPABLE = ("document", "is_error", "mark", "partial", "provider", "signature", "status", "tools", "unknown")
 """What can be given up by name."""
 
 
@@ -63,6 +63,7 @@ def _flatten_message(message: Message, drop: Collection[str], call_names: dict[s
         before_call = index + 1 < len(runs) and isinstance(runs[index + 1][0], ToolUse)
         step = Step(message, drop, before_call, call_names)
         block = run[0] if run else Text("")
+        _check_opaque(run, step)
         made = _WRITERS[type(block)](block, step)
         if isinstance(block, ToolUse) and block.id is not None:
             call_names[block.id] = block.name
@@ -72,6 +73,12 @@ def _flatten_message(message: Message, drop: Collection[str], call_names: dict[s
     if flat:
         stop = message.attributes.stop
         yield flat[-1] if stop is None else _with_attributes(flat[-1], stop=stop)
+
+
+def _check_opaque(run: Sequence[ContentBlock], step: Step) -> None:
+    """What only a provider understands stands in no frame; it would be lost unsaid."""
+    if "signature" not in step.drop and any(getattr(block, "opaque", None) for block in run):
+        raise _refused(step, "what a provider keeps beside its words (a signature, citations)", "signature")
 
 
 def _with_attributes(message: Message, **said: Any) -> Message:
@@ -139,9 +146,13 @@ def _write_thinking(block: Thinking, step: Step) -> Message:
     return _made(step, (thought,), channel="analysis", speaker=given.speaker, intent=given.intent)
 
 
-def _write_call(block: ToolUse, step: Step) -> Message:
+def _write_call(block: ToolUse, step: Step) -> Message | None:
     if step.message.role != "assistant":
         raise _refused(step, f"a tool call of role {step.message.role}")
+    if block.partial:
+        if "partial" not in step.drop:
+            raise _refused(step, "a call that was cut off", "partial")
+        return None
     arguments, given = arguments_of(block), step.message.attributes
     channel = given.channel if given.channel is not None else "commentary"
     constrain = given.constrain or ("json" if is_object(arguments) else None)
