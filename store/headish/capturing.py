@@ -11,34 +11,19 @@ from types import TracebackType
 from typing import Any, Self
 
 import msgspec
-from msgspec import Struct
 
 from headish.errors import TooLarge
 from headish.ids import TurnId
-from headish.journaling import Journal
+from headish.journaling import About, Journal
 from headish.model import Turn
-from headish.providers import Delta, Reply, Stream
 from headish.providers.shapes import healed
-from headish.providers.stream import as_record
+from headish.providers.stream import Stream, as_record
+from headish.providers.values import Delta, Reply
 
 
-class About(Struct, frozen=True, omit_defaults=True):
-    """What an answer belongs to: the turns it continues, the bookmark it was asked by, and who was asked for what.
-
-    ``replaces`` is the turn whose place it takes, where it was asked for again: the bookmark moves over from there.
-    """
-
-    provider: str
-    turns: tuple[TurnId, ...]
-    bookmark: str | None = None
-    model: str | None = None
-    ptr: str | None = None
-    tool_names: dict[str, str] = {}
-    replaces: TurnId | None = None
-
-    def stream(self) -> Stream:
-        """A reader of the answer."""
-        return Stream(self.provider, model=self.model, tool_names=self.tool_names, seed=self.turns[0])
+def open_stream(about: About) -> Stream:
+    """A reader of an answer."""
+    return Stream(about.provider, model=about.model, tool_names=about.tool_names, seed=about.turns[0])
 
 
 class Capture:
@@ -48,7 +33,7 @@ class Capture:
         self, about: About, journal: Journal, store: Callable[[About, Reply, TurnId], Turn], limit_bytes: int
     ) -> None:
         self._about, self._journal, self._store, self._limit_bytes = about, journal, store, limit_bytes
-        self._stream = about.stream()
+        self._stream = open_stream(about)
         self._size_bytes = 0
         self._turn: Turn | None = None
         self.reply: Reply | None = None

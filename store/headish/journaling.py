@@ -11,6 +11,8 @@ import threading
 import time
 import weakref
 
+from msgspec import Struct
+
 from headish import journals
 from headish.dialects import Connection, Database
 from headish.errors import DatabaseError
@@ -22,6 +24,21 @@ FLUSH_SECONDS = 0.5
 FLUSH_BYTES = 64 * 1024
 KEPT_SECONDS = 24 * 60 * 60
 """How long it is remembered what became of a stream that has ended."""
+
+
+class About(Struct, frozen=True, omit_defaults=True):
+    """What an answer belongs to: the turns it continues, the bookmark it was asked by, and who was asked for what.
+
+    ``replaces`` is the turn whose place it takes, where it was asked for again: the bookmark moves over from there.
+    """
+
+    provider: str
+    turns: tuple[TurnId, ...]
+    bookmark: str | None = None
+    model: str | None = None
+    ptr: str | None = None
+    tool_names: dict[str, str] = {}
+    replaces: TurnId | None = None
 
 
 class Journal:

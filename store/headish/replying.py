@@ -5,28 +5,29 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from headish import journals
-from headish.capturing import About, Capture
 from headish.dialects import Connection
 from headish.drafts import Draft, make_message_draft
 from headish.errors import HeadishError, InputError, InvalidArgument, TooLarge, UnknownStream, Unrepresentable
 from headish.grammar import parse_headish
 from headish.ids import TurnId
-from headish.journaling import LEASE_SECONDS, Journal
+from headish.journaling import LEASE_SECONDS, About, Journal
 from headish.journals import FINISHED, RECOVERED, StoredStream
 from headish.model import Message, Turn
-from headish.providers import Emission, Reply, Stream
-from headish.providers.events import read_events
-from headish.providers.registry import find_provider
+from headish.providers.registry import check_provider
+from headish.providers.values import Emission, Reply
 from headish.replies import append_reply
 from headish.requesting import RequestingSpace
 from headish.space import Heads
 from headish.turns import turn_by_id
+
+if TYPE_CHECKING:
+    from headish.capturing import Capture
 
 Answered = Heads | Emission
 """What an answer continues: a headish, or the request that was sent (which pinned its turns)."""
@@ -55,9 +56,11 @@ class ReplyingSpace(RequestingSpace):
         """Begin to store an answer that arrives event by event: ``feed`` each, then ``finish``.
 
         What was fed is journalled while it arrives: of a process that dies, ``recover`` makes an incomplete turn once
-        the lease has run out. ``replaces`` is an earlier answer: the request's
-        bookmark moves if it points there.
+        the lease has run out. ``replaces`` is an earlier answer: the
+        bookmark moves over if it points there.
         """
+        from headish.capturing import Capture  # late: most processes ask nobody
+
         about = self._about(headish, provider)
         if replaces is not None:
             about = replace(about, replaces=replaces.id)
@@ -89,7 +92,7 @@ class ReplyingSpace(RequestingSpace):
             log.warning("headish: an answer that was cut off waits to be recovered: %s", error)
 
     def _about(self, answered: Answered, provider: str) -> About:
-        find_provider(provider)
+        check_provider(provider)
         if isinstance(answered, Emission):
             if answered.provider != provider or not answered.turns:
                 raise InvalidArgument(f"the request was not made by a store for {provider}")
@@ -103,10 +106,12 @@ class ReplyingSpace(RequestingSpace):
             return About(provider, turns, bookmark)
 
     def _read_response(self, about: About, response: Response) -> Reply:
+        from headish.providers.events import read_events
+
         if isinstance(response, bytes | str):
-            return _read_stream(about.stream(), read_events(response))
+            return _read_stream(about, read_events(response))
         whole = isinstance(response, Mapping) or hasattr(response, "model_dump")
-        return _read_stream(about.stream(), [response] if whole else response)
+        return _read_stream(about, [response] if whole else response)
 
     def _store_reply(self, about: About, reply: Reply, stream: TurnId | None, outcome: str = FINISHED) -> Turn:
         draft = self._draft(about, reply)
@@ -130,7 +135,7 @@ class ReplyingSpace(RequestingSpace):
         about = msgspec.json.decode(found.about, type=About)
         chunks = self._database.read(lambda connection: journals.journal_of(connection, self._number, found.id))
         events = (msgspec.json.decode(line) for chunk in chunks for line in chunk.splitlines())
-        reply = _read_stream(about.stream(), events)
+        reply = _read_stream(about, events)
         draft = self._draft(about, reply)
 
         def work(connection: Connection) -> Turn | None:
@@ -174,7 +179,10 @@ def _about_request(request: Emission) -> About:
     )
 
 
-def _read_stream(stream: Stream, events: Iterable[Any]) -> Reply:
+def _read_stream(about: About, events: Iterable[Any]) -> Reply:
+    from headish.capturing import open_stream
+
+    stream = open_stream(about)
     for event in events:
         stream.feed(event)
     return stream.finish()

@@ -18,9 +18,9 @@ from headish.model import ContextWindow
 from headish.names import check_name
 from headish.order import Place
 from headish.pointers import Pointer
-from headish.providers import Emission, Finding, lint, prepare_request
-from headish.providers.registry import find_provider
+from headish.providers.registry import check_provider
 from headish.providers.tools import served_tools
+from headish.providers.values import Emission, Finding
 from headish.resolve import option_origins, resolve_window
 from headish.space import Heads
 from headish.turns import parent_at
@@ -64,6 +64,8 @@ class RequestingSpace(DefiningSpace):
         Raises: UnknownPointer where nothing says who is asked; UnknownServer; Unsupported for what the provider cannot
         take; UnknownFormat, InvalidArgument; CorruptTurn.
         """
+        from headish.providers.preparing import prepare_request  # late: most processes ask nobody
+
         provider, asked = self._ask(headish, to, ptr)
         model = model or (asked.pointer.model if asked.pointer else None)
         given = [*asked.tools, *(tools or ())]
@@ -86,12 +88,14 @@ class RequestingSpace(DefiningSpace):
 
         Raises: as ``request``, but for Unsupported.
         """
+        from headish.providers.preparing import lint
+
         provider, asked = self._ask(headish, to, ptr)
         return lint(provider, asked.window, [*asked.tools, *(tools or ())], **settings)
 
     def _ask(self, headish: Heads, to: str | None, ptr: str | None) -> tuple[str, Asked]:
         if to is not None:
-            find_provider(to)
+            check_provider(to)
         named = None if ptr is None else check_name(ptr, "provider pointer")
         listed = [headish] if isinstance(headish, str) else list(headish)
         if not listed:

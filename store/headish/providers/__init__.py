@@ -7,25 +7,46 @@ The flow, which is also the way to read the code::
 
 What is the same for all providers is in these modules; what is one provider's own is in a package of its id, a writer
 of requests and a reader of replies. All of it is pure: the same input gives the same output, and is left as it was.
+
+A name below is loaded when it is first used: most processes ask nobody.
 """
 
 from __future__ import annotations
 
-from headish.providers.preparing import lint as lint
-from headish.providers.preparing import prepare_request as prepare_request
-from headish.providers.registry import PROVIDERS as PROVIDERS
-from headish.providers.stream import Stream as Stream
-from headish.providers.stream import parse_response as parse_response
-from headish.providers.values import Delta as Delta
-from headish.providers.values import Emission as Emission
-from headish.providers.values import Finding as Finding
-from headish.providers.values import Note as Note
-from headish.providers.values import Origin as Origin
-from headish.providers.values import Reply as Reply
-from headish.providers.values import Settings as Settings
-from headish.providers.values import Usage as Usage
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from headish.providers.preparing import lint as lint
+    from headish.providers.preparing import prepare_request as prepare_request
+    from headish.providers.registry import PROVIDERS as PROVIDERS
+    from headish.providers.stream import Stream as Stream
+    from headish.providers.stream import parse_response as parse_response
+    from headish.providers.values import Delta as Delta
+    from headish.providers.values import Emission as Emission
+    from headish.providers.values import Finding as Finding
+    from headish.providers.values import Note as Note
+    from headish.providers.values import Origin as Origin
+    from headish.providers.values import Reply as Reply
+    from headish.providers.values import Settings as Settings
+    from headish.providers.values import Usage as Usage
+
+_HOMES = {
+    "preparing": ("lint", "prepare_request"),
+    "registry": ("PROVIDERS",),
+    "stream": ("Stream", "parse_response"),
+    "values": ("Delta", "Emission", "Finding", "Note", "Origin", "Reply", "Settings", "Usage"),
+}
 __all__ = [
     "PROVIDERS", "Delta", "Emission", "Finding", "Note", "Origin", "Reply", "Settings", "Stream", "Usage", "lint",
     "parse_response", "prepare_request",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value

@@ -1,23 +1,27 @@
-"""The providers that headish knows, by id."""
+"""The providers that headish knows, by id. Each is a package of that name, imported when it is asked."""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from headish.errors import UnknownFormat
-from headish.providers.anthropic import ANTHROPIC
-from headish.providers.cerebras import CEREBRAS
-from headish.providers.cohere import COHERE
-from headish.providers.gemini import GEMINI
-from headish.providers.openai import OPENAI
-from headish.providers.openai_responses import OPENAI_RESPONSES
-from headish.providers.provider import Provider
+
+if TYPE_CHECKING:
+    from headish.providers.provider import Provider
+
+PROVIDERS = ("anthropic", "openai", "openai_responses", "gemini", "cohere", "cerebras")
+"""The ids. The package of each has its ``PROVIDER``."""
+
+
+def check_provider(name: str) -> None:
+    """Raises: UnknownFormat for a provider that nobody knows."""
+    if name not in PROVIDERS:
+        raise UnknownFormat(name, PROVIDERS)
 
 
 def find_provider(name: str) -> Provider:
     """The provider of this id. Raises: UnknownFormat."""
-    provider = PROVIDERS.get(name)
-    if provider is None:
-        raise UnknownFormat(name, tuple(PROVIDERS))
+    check_provider(name)
+    provider: Provider = import_module(f"headish.providers.{name}").PROVIDER
     return provider
-
-
-PROVIDERS = {provider.id: provider for provider in (ANTHROPIC, OPENAI, OPENAI_RESPONSES, GEMINI, COHERE, CEREBRAS)}

@@ -8,4 +8,4 @@ from headish.providers.anthropic.reply import AnthropicReader
 from headish.providers.anthropic.request import AnthropicWriter
 from headish.providers.provider import Provider
 
-ANTHROPIC = Provider("anthropic", AnthropicWriter, AnthropicReader)
+PROVIDER = Provider("anthropic", AnthropicWriter, AnthropicReader)

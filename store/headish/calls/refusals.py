@@ -1,0 +1,138 @@
+"""What a server says instead of an answer, as errors that show no key and no more than a few lines of it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import msgspec
+
+from headish.errors import CallRefused, Redirected, UnreadableAnswer
+from headish.limits import REFUSAL_LIMIT_BYTES
+
+if TYPE_CHECKING:
+    import httpx2
+
+HIDDEN = "***"
+_MESSAGE_CHARACTERS = 2000
+_BEGINNING_CHARACTERS = 200
+_TRANSIENT_STATUSES = frozenset({408, 409, 429})
+"""Beside all from 500 on. Source: anthropic 2.12.0 and openai 3.54.0, ``_base_client._should_retry``."""
+_READABLE_KINDS = frozenset({"", "text/event-stream", "application/jsonl", "application/x-jsonlines"})
+"""Beside all that end in ``json``. Without a content type the reader of events decides."""
+_MESSAGE_PATHS = (("error", "message"), ("message",), ("error",), ("detail",))
+"""Where providers and the servers that imitate them put the sentence for people."""
+
+
+class Redactor:
+    """Takes keys, and what would disturb a terminal, out of text that comes from outside."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        spellings = {spelling for secret in secrets if secret for spelling in (secret, quote(secret, safe=""))}
+        self._secrets = sorted(spellings, key=len, reverse=True)
+
+    def show(self, text: str, limit: int = _MESSAGE_CHARACTERS) -> str:
+        """The text on one line, cut after ``limit`` characters, with ``***`` for each key."""
+        for secret in self._secrets:
+            text = text.replace(secret, HIDDEN)
+        line = " ".join("".join(mark if mark.isprintable() else " " for mark in text).split())
+        return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def check_answer(provider: str, response: httpx2.Response, redactor: Redactor) -> None:
+    """Refuse what is no answer. Reads no more than the beginning of it.
+
+    Raises: CallRefused; Redirected; UnreadableAnswer.
+    """
+    if response.status_code >= 400:
+        raise _make_refusal(provider, response, redactor)
+    if response.status_code >= 300:
+        location = redactor.show(response.headers.get("location", ""), _BEGINNING_CHARACTERS)
+        raise Redirected(provider, response.status_code, location)
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        raise UnreadableAnswer(provider, f"the answer is encoded as {redactor.show(encoding, 40)!r}, unasked")
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in _READABLE_KINDS and not kind.endswith("json"):
+        beginning = redactor.show(_read_beginning(response).decode(errors="replace"), _BEGINNING_CHARACTERS)
+        shown = redactor.show(kind, 80)
+        raise UnreadableAnswer(provider, f"the answer is {shown!r}, no JSON and no events; it begins {beginning!r}")
+
+
+def _make_refusal(provider: str, response: httpx2.Response, redactor: Redactor) -> CallRefused:
+    text = redactor.show(_find_message(_read_beginning(response)))
+    advice = response.headers.get("x-should-retry")
+    status = response.status_code
+    return CallRefused(
+        provider,
+        status,
+        text or redactor.show(response.reason_phrase, 80) or "no reason given",
+        read_retry_after(response.headers.get("retry-after-ms"), response.headers.get("retry-after")),
+        transient=advice == "true" or (advice != "false" and (status in _TRANSIENT_STATUSES or status >= 500)),
+    )
+
+
+def _read_beginning(response: httpx2.Response) -> bytes:
+    """The first bytes of a body, as far as they come; nothing of an encoded one."""
+    import httpx2
+
+    data = bytearray()
+    if response.headers.get("content-encoding", "identity").strip().lower() == "identity":
+        with suppress(httpx2.HTTPError):
+            for chunk in response.iter_raw():
+                data += chunk
+                if len(data) >= REFUSAL_LIMIT_BYTES:
+                    break
+    return bytes(data[:REFUSAL_LIMIT_BYTES])
+
+
+def _find_message(data: bytes) -> str:
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return data.decode(errors="replace")
+    if isinstance(value, list) and value:
+        value = value[0]
+    for path in _MESSAGE_PATHS:
+        found = _follow(value, path)
+        if isinstance(found, str) and found:
+            return found
+    return data.decode(errors="replace")
+
+
+def _follow(value: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def read_retry_after(milliseconds: str | None, text: str | None) -> float | None:
+    """How many seconds the server asks to wait: ``retry-after-ms``, else ``Retry-After`` in seconds or as a date.
+
+    None where it asks for nothing that lies ahead. Source: RFC 9110 §10.2.3; the SDKs for the milliseconds.
+    """
+    seconds = _read_number(milliseconds, 1000) or _read_number(text, 1) or _read_date(text)
+    return seconds if seconds is not None and seconds > 0 else None
+
+
+def _read_number(text: str | None, divisor: int) -> float | None:
+    try:
+        number = float(text or "") / divisor
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _read_date(text: str | None) -> float | None:
+    try:
+        date = parsedate_to_datetime(text or "")
+        # A date of unknown zone (-0000) is in UTC.
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - time.time()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None

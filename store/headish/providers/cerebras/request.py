@@ -1,0 +1,30 @@
+"""Writes a window as the body of Cerebras' ``POST /v1/chat/completions``: OpenAI's, with the reasoning in it."""
+
+from __future__ import annotations
+
+from headish.blocks import Thinking
+from headish.model import Message
+from headish.providers.chat import OpenAIShapedWriter
+from headish.providers.mapping import Part
+
+
+class CerebrasWriter(OpenAIShapedWriter):
+    """A request of Cerebras' chat completions API."""
+
+    provider = "cerebras"
+    # "Currently only for openai models, where they are functionally the same as system", say the types.
+    roles = {"developer": "system"}
+    images = ("image/jpeg", "image/png")
+    efforts = ("none", "low", "medium", "high")
+    # Some models answer 400 to a tool whose schema has one of these.
+    dropped_keywords = frozenset(("$schema", "format", "minimum", "nullable"))
+
+    def thinking_part(self, block: Thinking, message: Message) -> Part | None:
+        if not block.text.strip():
+            return self.left_out("blank reasoning", message)
+        return {"type": "reasoning", "text": block.text}
+
+    def write_answer(self, parts: list[Part], message: Message) -> Part:
+        reasoning = [part["text"] for part in parts if part["type"] == "reasoning"]
+        answer = super().write_answer(parts, message)
+        return {**answer, "reasoning": "\n".join(reasoning)} if reasoning else answer

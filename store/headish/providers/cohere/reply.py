@@ -1,0 +1,214 @@
+"""Reads what Cohere's ``POST /v2/chat`` answers: a message, or the events of its stream.
+
+Two traps: a delta's ``content`` and ``tool_calls`` are objects, not lists; and all content has index 0, so only
+``content-start`` says where one block ends and the next begins. A plan is the model's reasoning about its calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headish.providers.reply import OpenBlock, ReplyReader
+from headish.providers.shapes import listed, name, number, present, record, text
+from headish.providers.values import Delta
+
+STOPS = {
+    "COMPLETE": "end_turn",
+    "STOP_SEQUENCE": "stop_sequence",
+    "MAX_TOKENS": "max_tokens",
+    "TOOL_CALL": "tool_use",
+    "ERROR": "error",
+    "TIMEOUT": "error",
+}
+FAILED = ("ERROR", "TIMEOUT")
+"""The answer was not finished."""
+PLAN: dict[str, Any] = {"tool_plan": True}
+"""What is kept beside reasoning that was a plan, so that it goes back as one."""
+
+
+class CohereReader(ReplyReader):
+    """Reads one answer of Cohere's chat API."""
+
+    provider = "cohere"
+    stops = STOPS
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self._contents: list[OpenBlock] = []
+        self._last: dict[str, OpenBlock] = {}
+        """The last block of content of each kind."""
+        self._content: OpenBlock | None = None
+        """The block of content that grows."""
+        self._plan: OpenBlock | None = None
+        self._at: dict[int, OpenBlock] = {}
+        """The calls by their index; of several with one index, the newest."""
+
+    def feed(self, event: Mapping[str, Any]) -> list[Delta]:
+        kind = event.get("type")
+        handle = _EVENTS.get(kind) if isinstance(kind, str) else None
+        if handle is not None:
+            return handle(self, event)
+        if event.get("error") or name(event.get("message")):
+            return self.fail(event.get("error") or event)
+        return self.keep_unknown(event, f"an event of type {kind!r}")
+
+    @classmethod
+    def events_of(cls, response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        if "finish_reason" not in response and not isinstance(response.get("message"), Mapping):
+            yield response
+            return
+        message = record(response.get("message"))
+        yield {"type": "message-start", "id": response.get("id")}
+        said = message.get("content")
+        for index, block in enumerate([{"type": "text", "text": said}] if isinstance(said, str) else listed(said)):
+            yield {"type": "content-start", "index": index, "delta": {"message": {"content": block}}}
+            yield {"type": "content-end", "index": index}
+        yield {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": message.get("tool_plan")}}}
+        for index, call in enumerate(listed(message.get("tool_calls"))):
+            yield {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": call}}}
+            yield {"type": "tool-call-end", "index": index}
+        for citation in listed(message.get("citations")):
+            yield {"type": "citation-start", "delta": {"message": {"citations": citation}}}
+        if name(response.get("finish_reason")):
+            yield {"type": "message-end", "delta": response}
+
+    def _start(self, event: Mapping[str, Any]) -> list[Delta]:
+        self.id = name(event.get("id"))
+        return []
+
+    def _open(self, event: Mapping[str, Any]) -> list[Delta]:
+        block = _only(event, "content")
+        kind = text(block.get("type")) or ("thinking" if "thinking" in block else "text")
+        self._content = None
+        if kind not in ("text", "thinking"):
+            return self.keep_unknown(event, f"content of type {kind!r}")
+        return self._begin(kind).delta(text(block.get(kind)))
+
+    def _begin(self, kind: str) -> OpenBlock:
+        self._content = self._last[kind] = self.open(kind)
+        self._contents.append(self._content)
+        return self._content
+
+    def _grow(self, event: Mapping[str, Any]) -> list[Delta]:
+        piece = _only(event, "content")
+        if event.get("logprobs"):
+            self.details.setdefault("logprobs", []).append(event["logprobs"])
+        shown = []
+        for kind in ("thinking", "text"):
+            said = text(piece.get(kind))
+            if said:
+                shown += self._growing(kind).delta(said)
+        return shown if shown or not piece.keys() - {"thinking", "text", "type"} else self._keep_piece(event)
+
+    def _keep_piece(self, event: Mapping[str, Any]) -> list[Delta]:
+        return self.keep_unknown(event, "a piece of content of another kind")
+
+    def _growing(self, kind: str) -> OpenBlock:
+        """The block that a piece goes on; one of its own where its start was lost."""
+        block = self._content
+        return block if block is not None and block.kind == kind else self._begin(kind)
+
+    def _close_content(self, event: Mapping[str, Any]) -> list[Delta]:
+        if self._content is not None:
+            self._content.finished = True
+        self._content = None
+        return []
+
+    def _grow_plan(self, event: Mapping[str, Any]) -> list[Delta]:
+        piece = text(record(record(event.get("delta")).get("message")).get("tool_plan"))
+        if not piece:
+            return []
+        if self._plan is None:
+            self._plan = self.open("thinking", opaque=dict(PLAN), finished=True)
+        return self._plan.delta(piece)
+
+    def _open_call(self, event: Mapping[str, Any]) -> list[Delta]:
+        call = _only(event, "tool_calls")
+        function = record(call.get("function"))
+        block, shown = self.open_call(function.get("name"), call.get("id"))
+        self._at[number(event.get("index")) or 0] = block
+        return shown + block.delta(text(function.get("arguments")))
+
+    def _grow_call(self, event: Mapping[str, Any]) -> list[Delta]:
+        piece = text(record(_only(event, "tool_calls").get("function")).get("arguments"))
+        index = number(event.get("index")) or 0
+        shown: list[Delta] = []
+        if index not in self._at:
+            self._at[index], shown = self.open_call(None, None)  # its start was lost
+        return shown + self._at[index].delta(piece)
+
+    def _close_call_at(self, event: Mapping[str, Any]) -> list[Delta]:
+        block = self._at.get(number(event.get("index")) or 0)
+        if block is not None:
+            block.finished = True
+        return []
+
+    def _cite(self, event: Mapping[str, Any]) -> list[Delta]:
+        citation = _only(event, "citations")
+        if citation:
+            self._cited(citation).opaque.setdefault("citations", []).append(citation)
+        return []
+
+    def _cited(self, citation: Mapping[str, Any]) -> OpenBlock:
+        """The block that a citation is about: by its place if that has the right kind, else the last of the kind."""
+        if citation.get("type") == "PLAN" and self._plan is not None:
+            return self._plan
+        kind = "thinking" if citation.get("type") == "THINKING_CONTENT" else "text"
+        index = number(citation.get("content_index"))
+        if index is not None and 0 <= index < len(self._contents) and self._contents[index].kind == kind:
+            return self._contents[index]
+        return self._last.get(kind) or self._begin(kind)
+
+    def _end(self, event: Mapping[str, Any]) -> list[Delta]:
+        delta = record(event.get("delta"))
+        self.stop = name(delta.get("finish_reason"))
+        self._count(record(delta.get("usage")))
+        self.details |= present(logprobs=listed(delta.get("logprobs")))
+        if delta.get("error"):
+            self.fail(delta["error"])
+        elif self.stop in FAILED:
+            self.fail({"type": self.stop, "message": f"the answer ended with {self.stop}"})
+        self.done = self.error is None
+        return []
+
+    def _count(self, usage: Mapping[str, Any]) -> None:
+        """``tokens`` are what the model saw and made; ``billed_units`` are money, and kept as they are."""
+        tokens, cached = record(usage.get("tokens")), number(usage.get("cached_tokens"))
+        prompt = number(tokens.get("input_tokens"))
+        self.count(
+            input_tokens=None if prompt is None else prompt - (cached or 0),
+            output_tokens=number(tokens.get("output_tokens")),
+            cache_read_input_tokens=cached,
+        )
+        self.details |= present(billed_units=usage.get("billed_units"))
+
+    def _debug(self, event: Mapping[str, Any]) -> list[Delta]:
+        self.details |= present(prompt=event.get("prompt"))
+        return []
+
+    def _ignore(self, event: Mapping[str, Any]) -> list[Delta]:
+        return []
+
+
+def _only(event: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The one object of a delta's message under a key, where it is an object, and where it is a list."""
+    value = record(record(event.get("delta")).get("message")).get(key)
+    items = listed(value)
+    return record(items[0] if items else value)
+
+
+_EVENTS = {
+    "message-start": CohereReader._start,
+    "content-start": CohereReader._open,
+    "content-delta": CohereReader._grow,
+    "content-end": CohereReader._close_content,
+    "tool-plan-delta": CohereReader._grow_plan,
+    "tool-call-start": CohereReader._open_call,
+    "tool-call-delta": CohereReader._grow_call,
+    "tool-call-end": CohereReader._close_call_at,
+    "citation-start": CohereReader._cite,
+    "citation-end": CohereReader._ignore,
+    "message-end": CohereReader._end,
+    "debug": CohereReader._debug,
+}

@@ -1,0 +1,106 @@
+"""Writes a window as the body of Cohere's ``POST /v2/chat``: reasoning as parts, and plans beside calls.
+
+With calls the API takes no text: "text content is not allowed when tool_calls are provided. If you wish to pass a tool
+plan, either pass thinking content (with thinking enabled) or use 'tool_plan'". So text beside a call is a plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headish.blocks import Document, Text, Thinking
+from headish.model import ContextWindow, Message
+from headish.providers.chat import ChatWriter
+from headish.providers.mapping import Part
+from headish.providers.shapes import listed, record
+from headish.providers.tools import Choice, Tool
+from headish.providers.values import Settings
+
+IMAGE_LIMIT = 20
+"""So many images fit into one request."""
+ALONE = ("response_format", "safety_mode")
+"""Parameters that the API does not take together with tools or documents."""
+
+
+class CohereWriter(ChatWriter):
+    """A request of Cohere's chat API."""
+
+    provider = "cohere"
+    roles = {"developer": "system"}
+    order = {"thinking": 0, "tool_plan": 0, "text": 0, "function": 1}
+    stop_place = "stop_sequences"
+    stop_limit = 5
+
+    def __init__(self, window: ContextWindow, settings: Settings) -> None:
+        super().__init__(window, settings)
+        self._images = 0
+
+    def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
+        part: Part = {"type": "text", "text": text}
+        return part if block is None or message.role != "assistant" else part | _citations(block, self.provider)
+
+    def media_part(self, media_type: str, block: Document) -> Part:
+        self._images += 1
+        return super().media_part(media_type, block)
+
+    def thinking_part(self, block: Thinking, message: Message) -> Part | None:
+        if not block.text.strip():
+            return self.left_out("blank reasoning", message)
+        if record(block.opaque.get(self.provider)).get("tool_plan") is True:
+            return {"type": "tool_plan", "text": block.text, **_citations(block, self.provider)}
+        return {"type": "thinking", "thinking": block.text, **_citations(block, self.provider)}
+
+    def write_answer(self, parts: list[Part], message: Message) -> Part:
+        calls = [part for part in parts if part["type"] == "function"]
+        rest = [part for part in parts if part["type"] != "function"]
+        return self._call(calls, rest, message) if calls else self._say(rest, message)
+
+    def _say(self, parts: list[Part], message: Message) -> Part:
+        """An answer without calls; its citations say which part of the content they are about."""
+        content = [part for part in parts if part["type"] != "tool_plan"]
+        if len(content) < len(parts):
+            self.left_out("a plan without its call", message)
+        citations = [
+            {**citation, "content_index": index}
+            for index, part in enumerate(content)
+            for citation in part.pop("citations", ())
+        ]
+        alone = content[0]["text"] if len(content) == 1 else content
+        return {"role": "assistant", "content": alone} | ({"citations": citations} if citations else {})
+
+    def _call(self, calls: list[Part], parts: list[Part], message: Message) -> Part:
+        """Calls, and why they are made: as the plan, or as reasoning where there is any, since both do not go."""
+        self.foreign.update(self.provider for part in parts if "citations" in part)
+        reasoned = any(part["type"] == "thinking" for part in parts)
+        if any(part["type"] == "text" for part in parts):
+            self.note(f"text beside a call is sent as {'reasoning' if reasoned else 'the plan of it'}", message)
+        said = [part["thinking"] if part["type"] == "thinking" else part["text"] for part in parts]
+        answer: Part = {"role": "assistant", "tool_calls": calls}
+        if reasoned:
+            return {**answer, "content": [{"type": "thinking", "thinking": each} for each in said]}
+        return {**answer, "tool_plan": "\n".join(said)} if said else answer
+
+    def write_choice(self, choice: Choice) -> Any:
+        if choice.mode == "tool":
+            self.refuse(f"the option tool_mode={choice.name!r}: it can name no tool, only say auto, any or none")
+        return {"any": "REQUIRED", "none": "NONE"}.get(choice.mode)
+
+    def check(self, placed: Part, tools: Sequence[Tool]) -> None:
+        super().check(placed, tools)
+        others = [word for word, there in (("tools", tools), ("documents", placed.get("documents"))) if there]
+        for key in ALONE:
+            if key in placed and others:
+                self.refuse(f"{key} together with {others[0]}")
+        if "strict_tools" in placed and not tools:
+            del placed["strict_tools"]
+            self.note("the option params.strict_tools is not sent: there are no tools")
+        if self._images > IMAGE_LIMIT:
+            self.refuse(f"{self._images} images: {IMAGE_LIMIT} fit")
+
+
+def _citations(block: Text | Thinking, provider: str) -> Part:
+    """The citations that Cohere made for a block, to be sent back with it."""
+    own = listed(record(block.opaque.get(provider)).get("citations"))
+    citations = [each for each in own if isinstance(each, Mapping)]
+    return {"citations": citations} if citations else {}

@@ -1,0 +1,215 @@
+"""Reads what ``:generateContent`` answers: a response, or the chunks of its stream, which are responses themselves.
+
+A chunk holds whole parts. Texts of one kind in a row are pieces of one text; a part with more than text ends it.
+Source: ``types.GenerateContentResponse`` of google-genai 3.4.0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from headish.model import Note
+from headish.providers.reply import ReplyReader
+from headish.providers.shapes import listed, name, number, present, record, text
+from headish.providers.values import Delta, Reply
+
+_REFUSALS = (
+    "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",
+    "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "ESCALATION", "MODEL_ARMOR",
+)  # fmt: skip
+STOPS = {"STOP": "end_turn", "MAX_TOKENS": "max_tokens", "CONTINUATION": "pause_turn"} | dict.fromkeys(
+    _REFUSALS, "refusal"
+)
+"""All others (``MALFORMED_FUNCTION_CALL``, ``OTHER`` …) are errors; what Gemini says of them is in the details."""
+UNFINISHED = "FINISH_REASON_UNSPECIFIED"
+"""The word for no word."""
+_RESPONSE = frozenset(("candidates", "error", "modelVersion", "promptFeedback", "responseId", "usageMetadata"))
+"""The keys of a response that are read; all others are kept as details."""
+_SDK = frozenset(("automaticFunctionCallingHistory", "parsed", "sdkHttpResponse"))
+"""Keys that the SDK's own objects add."""
+_CANDIDATE = frozenset(("content", "finishReason", "index"))
+_NEVER_OWN = frozenset(("text", "functionCall", "functionResponse"))
+"""What a part of Gemini's own may not hold: sent back, it would stand beside the calls and results of the thread."""
+_GROWING = frozenset(("citationMetadata", "groundingMetadata", "logprobsResult", "urlContextMetadata"))
+"""Details whose lists may come in pieces."""
+
+
+class GeminiReader(ReplyReader):
+    """Reads one answer of Gemini's ``generateContent``."""
+
+    provider = "gemini"
+    stops = STOPS
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self._others: set[int] = set()
+        """The further candidates that were left out."""
+
+    def feed(self, event: Mapping[str, Any]) -> list[Delta]:
+        said = camel(event)
+        if not said.keys() & _RESPONSE:
+            return self.keep_unknown(event, f"an event with the keys {', '.join(said)}" if said else "an empty event")
+        self.id = self.id or name(said.get("responseId"))
+        self.model = name(said.get("modelVersion")) or self.model
+        self._count(camel(said.get("usageMetadata")))
+        self._keep(said, _RESPONSE | _SDK)
+        self._take_feedback(said.get("promptFeedback"))
+        deltas: list[Delta] = []
+        for position, candidate in enumerate(listed(said.get("candidates"))):
+            deltas += self._take_candidate(candidate, position)
+        if said.get("error") is not None:
+            self._fail(said["error"])
+        return deltas
+
+    @classmethod
+    def events_of(cls, response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        yield response
+
+    def finish(self) -> Reply:
+        reply = super().finish()
+        if not self._others:
+            return reply
+        count = len(self._others)
+        what = "1 further candidate is" if count == 1 else f"{count} further candidates are"
+        return msgspec.structs.replace(reply, notes=(*reply.notes, Note(f"{what} not kept")))
+
+    def _take_candidate(self, value: object, position: int) -> list[Delta]:
+        if not isinstance(value, Mapping):
+            return self.keep_unknown({"candidate": value}, "a candidate that is no object")
+        candidate = camel(value)
+        index = number(candidate.get("index"))
+        if (position if index is None else index) != 0:
+            self._others.add(position if index is None else index)
+            return []
+        deltas: list[Delta] = []
+        for part in listed(camel(candidate.get("content")).get("parts")):
+            deltas += self._take_part(part)
+        self._keep(candidate, _CANDIDATE)
+        reason = name(candidate.get("finishReason"))
+        if reason is not None and reason != UNFINISHED:
+            self.stop, self.done = reason, True
+        return deltas
+
+    def _take_part(self, value: object) -> list[Delta]:
+        if not isinstance(value, Mapping):
+            return self.keep_unknown({"part": value}, "a part that is no object")
+        part = present(**camel(value))
+        call = camel(part.get("functionCall"))
+        if name(call.get("name")):
+            return self._take_call(call, part)
+        if isinstance(part.get("text"), str):
+            return self._take_text(part)
+        if part.keys() & _NEVER_OWN:
+            return self.keep_unknown({"part": value}, "a part that is neither a text nor a call")
+        return self._take_own(part) if part.keys() - {"thought"} else []
+
+    def _take_text(self, part: Mapping[str, Any]) -> list[Delta]:
+        beside = {key: each for key, each in part.items() if key not in ("text", "thought")}
+        said = text(part["text"])
+        if not said and not beside:
+            return []
+        kind = "thinking" if part.get("thought") is True else "text"
+        # A signature without a word is a part of its own and goes back as one; with words it ends those before it.
+        block = self.current(kind) if said else self.open(kind)
+        if kind == "thinking":
+            block.signature = name(beside.pop("thoughtSignature", None))
+        block.opaque |= beside
+        block.finished = bool(beside or block.signature)
+        return block.delta(said)
+
+    def _take_call(self, call: Mapping[str, Any], part: Mapping[str, Any]) -> list[Delta]:
+        block, [begun] = self.open_call(call["name"], call.get("id"))
+        block.input = {} if call.get("args") is None else call["args"]
+        block.finished = True
+        block.opaque |= present(id=name(call.get("id")))  # marks an id that Gemini gave: only such a one goes back
+        block.opaque |= {key: each for key, each in part.items() if key != "functionCall"}
+        return [msgspec.structs.replace(begun, content=shown(block.input))]
+
+    def _take_own(self, part: Mapping[str, Any]) -> list[Delta]:
+        """A part that only Gemini understands: a picture, code that ran, a call of the server's own tools."""
+        block = self.open("provider", data=dict(part), finished=True)
+        call = camel(part.get("toolCall"))
+        if not call:
+            return []
+        called = text(call.get("toolType"))
+        return [Delta("server_tool_use", shown(call.get("args") or {}), called, name(call.get("id")), block.index)]
+
+    def _take_feedback(self, value: object) -> None:
+        """A prompt that was blocked: there is no candidate, and that is the last word."""
+        feedback = camel(value)
+        self.details |= present(promptFeedback=feedback)
+        blocked = name(feedback.get("blockReason"))
+        if blocked is not None:
+            self.stop, self.done, self.refused = blocked, True, True
+
+    def _fail(self, error: object) -> None:
+        said = record(error)
+        status = said.get("status") or said.get("code")
+        self.fail({"type": status, "message": said.get("message")} if said else error)
+
+    def _count(self, usage: Mapping[str, Any]) -> None:
+        """Each chunk's counts are those of the whole answer so far, so the last ones say all.
+
+        ``promptTokenCount`` includes what was read from a cache, ``candidatesTokenCount`` leaves the thoughts out; what
+        the server's own tools were told counts as input.
+        """
+        prompt, cached, tools, said, thought = (number(usage.get(key)) for key in _COUNTS)
+        if all(count is None for count in (prompt, cached, tools, said, thought)):
+            return
+        self.usage = {}
+        self.count(
+            input_tokens=None if prompt is None else prompt - (cached or 0) + (tools or 0),
+            output_tokens=None if said is None and thought is None else (said or 0) + (thought or 0),
+            cache_read_input_tokens=cached,
+            reasoning_tokens=thought,
+        )
+
+    def _keep(self, said: Mapping[str, Any], read: frozenset[str]) -> None:
+        for key, value in present(**{key: each for key, each in said.items() if key not in read}).items():
+            before = self.details.get(key)
+            self.details[key] = grown(before, value) if key in _GROWING else value
+
+
+def camel(value: object) -> dict[str, Any]:
+    """A record under the API's names; some clients write them with underscores."""
+    return {_camel_key(str(key)): each for key, each in record(value).items()}
+
+
+def _camel_key(key: str) -> str:
+    return _UNDERSCORE.sub(lambda match: match[1].upper(), key) if "_" in key else key
+
+
+def grown(before: Any, value: Any) -> Any:
+    """A detail that came in pieces, its lists whole.
+
+    A list that begins like the one before says all of it again; another one goes on from it.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    merged: dict[str, Any] = before if isinstance(before, dict) else {}
+    for key, each in value.items():
+        known = merged.get(key)
+        if isinstance(each, list) and isinstance(known, list) and each[: len(known)] != known:
+            known += each
+        elif each is not None:
+            merged[key] = list(each) if isinstance(each, list) else each
+    return merged
+
+
+def shown(arguments: Any) -> str:
+    """Arguments as JSON text, for display."""
+    try:
+        return msgspec.json.encode(arguments).decode()
+    except (TypeError, ValueError, RecursionError):
+        return ""
+
+
+_UNDERSCORE = re.compile(r"_([a-z])")
+_COUNTS = (
+    "promptTokenCount", "cachedContentTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount",
+    "thoughtsTokenCount",
+)  # fmt: skip

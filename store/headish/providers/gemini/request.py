@@ -1,0 +1,223 @@
+"""Writes a window as the body of ``:generateContent``: contents of one role joined, the system's words lifted out.
+
+The model, and whether the answer comes as a stream, are said in the URL; so neither stands in the body.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headish.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.media import media_type_of
+from headish.merge import merge
+from headish.model import ContextWindow, Message
+from headish.providers.gemini.names import GeminiNames
+from headish.providers.gemini.signatures import is_signature, sign_calls
+from headish.providers.ledger import Settled
+from headish.providers.mapping import Part
+from headish.providers.request import SYSTEM, RequestWriter, counted
+from headish.providers.shapes import name, record
+from headish.providers.tools import Choice, Tool
+from headish.providers.values import Origin, Settings
+
+IMAGES = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif")
+"""The API answers any other, a gif too, with "Unsupported MIME type"."""
+OPENING = "(The conversation begins with your own words.)"
+"""Stands for the user where a thread begins with the assistant: a turn that calls has to follow a user's turn. Always
+there, calls or not, so that a call which comes later changes nothing before it."""
+TOOL_LIMIT = 512
+"""Declarations in a request."""
+EFFORTS = ("minimal", "low", "medium", "high", "xhigh")
+MODES = {"auto": "AUTO", "any": "ANY", "none": "NONE", "tool": "ANY"}
+_IN_CACHE = ("systemInstruction", "tools", "toolConfig")
+"""What the API refuses beside a cached content, which has its own."""
+_ECHO = "includeServerSideToolInvocations"
+_PAIRED = frozenset(("functionCall", "function_call", "functionResponse", "function_response"))
+_OURS = frozenset(
+    ("id", "text", "thought", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode",
+     "codeExecutionResult", "toolCall", "toolResponse")
+)  # fmt: skip
+"""Keys of a part that the block itself writes: a part holds one piece of data."""
+
+
+class GeminiWriter(RequestWriter):
+    """A request of Gemini's ``generateContent``."""
+
+    provider = "gemini"
+    list_name = "contents"
+    tool_name = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]*")
+    tool_name_limit = 128
+    images = IMAGES
+    takes_pdf = True
+
+    def __init__(self, window: ContextWindow, settings: Settings) -> None:
+        super().__init__(window, settings)
+        self.names = GeminiNames(self.tool_name, self.tool_name_limit)
+        self.system: list[Part] = []
+        self.flags = 0
+        """How many messages are to be cached."""
+        self.ids: dict[str | None, str] = {}
+        """The ids that go out, by the ledger's."""
+        self._given: set[str] = set()
+
+    def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
+        return {"text": text} | ({} if block is None else self._beside(block.opaque, message))
+
+    def blank_part(self, block: Text | None, message: Message) -> Part | None:
+        """A blank text may carry a signature: streams of the API end so."""
+        beside = {} if block is None else self._beside(block.opaque, message)
+        if block is None or "thoughtSignature" not in beside:
+            return super().blank_part(block, message)
+        return {"text": block.text} | beside
+
+    def media_part(self, media_type: str, block: Document) -> Part:
+        return {"inlineData": {"mimeType": media_type, "data": block.source.data}}
+
+    def _read_document(self, block: Document, message: Message) -> str | Document | None:
+        piece = super()._read_document(block, message)
+        if isinstance(piece, Document) and not piece.source.data:
+            self.refuse(f"an empty document of type {media_type_of(piece)}", message)
+            return None
+        if isinstance(piece, Document) and piece.name is not None:
+            self.note(f"the name of the document {piece.name[:80]!r} has no place", message)
+        return piece
+
+    def call_part(self, block: ToolUse, message: Message) -> Part:
+        call = {"name": self.names.send(block.name), "args": self.arguments(block, message)}
+        return {"functionCall": self._identified(block) | call} | self._beside(block.opaque, message)
+
+    def _identified(self, block: ToolUse) -> Part:
+        """The id of a call that Gemini gave it.
+
+        Ids are optional on both sides and pair only where both have one, else name and order do. Models before Gemini 3
+        give none, and some of the API's versions refuse the key; so an id that came from elsewhere stays here.
+        """
+        given = name(record(block.opaque.get(self.provider)).get("id"))
+        if given is None or block.id is None:
+            return {}
+        self.ids[block.id] = block.id if given in self._given else given  # a thread may hold a call twice
+        self._given.add(given)
+        return {"id": self.ids[block.id]}
+
+    def result_part(self, block: ToolResult, pieces: Sequence[str | Document], message: Message) -> Part:
+        said = "\n".join(piece for piece in pieces if isinstance(piece, str))
+        media = [self.media_part(media_type_of(piece), piece) for piece in pieces if isinstance(piece, Document)]
+        result: Part = {"id": self.ids[block.tool_use_id]} if block.tool_use_id in self.ids else {}
+        result |= {
+            "name": self.names.send(block.name or ""),
+            "response": {"error" if block.is_error else "output": said},
+        }
+        return {"functionResponse": result | ({"parts": media} if media else {})}
+
+    def thinking_part(self, block: Thinking, message: Message) -> Part | None:
+        signature = {} if block.signature is None else {"thoughtSignature": block.signature}
+        beside = self._checked(signature | self._beside(block.opaque, message), message)
+        if "thoughtSignature" not in beside:
+            return self.left_out("reasoning without a signature", message)
+        return {"text": block.text, "thought": True} | beside
+
+    def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
+        if not data or data.keys() & _PAIRED:
+            return self.refuse("a block of its own that is empty, a call or a result", message)
+        if "toolCall" in data and name(record(data["toolCall"]).get("id")) not in _answered(message):
+            return self.left_out("a search that was cut off", message)
+        return dict(data)
+
+    def _beside(self, opaque: Mapping[str, Any], message: Message) -> Part:
+        """What came on the same part: a signature goes back to where it stood."""
+        own = record(opaque.get(self.provider))
+        kept = {key: value for key, value in own.items() if key not in _OURS}
+        if kept and message.role != "assistant":
+            self.left_out(f"what {self.provider} keeps beside a text of role {message.role}", message)
+            return {}
+        return self._checked(kept, message)
+
+    def _checked(self, kept: Part, message: Message) -> Part:
+        if "thoughtSignature" in kept and not is_signature(kept["thoughtSignature"]):
+            self.left_out("a signature that is not base64", message)
+            return {key: value for key, value in kept.items() if key != "thoughtSignature"}
+        return kept
+
+    def place(self, settled: Settled, parts: list[Part]) -> None:
+        """Messages of one role in a row become one content: so roles alternate, and results come right behind calls."""
+        self.flags += settled.message.cache
+        if settled.message.role in SYSTEM:
+            self._hoist(settled, parts)
+        elif parts:
+            self._say("model" if settled.message.role == "assistant" else "user", settled, parts)
+
+    def _hoist(self, settled: Settled, parts: list[Part]) -> None:
+        if self.messages and parts:
+            self.note(f"a {settled.message.role} message inside the conversation is moved to its head", settled.message)
+        start = len(self.system)
+        self.system += parts
+        self.hoisted += [
+            Origin(f"systemInstruction.parts[{start + index}]", settled.turns) for index in range(len(parts))
+        ]
+
+    def _say(self, role: str, settled: Settled, parts: list[Part]) -> None:
+        if not self.messages and role == "model":
+            self.note("the thread begins with the assistant: a fixed text of the user stands before it")
+            self.add({"role": "user", "parts": [{"text": OPENING}]}, ())
+        if self.messages and self.messages[-1]["role"] == role:
+            self.messages[-1]["parts"] += parts
+            self.extend_last(settled.turns)
+        else:
+            self.add({"role": role, "parts": list(parts)}, settled.turns)
+
+    def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+        sign_calls(self, self.messages, model)
+        self._check_effort()
+        if self.flags:
+            verb = "is" if self.flags == 1 else "are"
+            self.note(f"{counted(self.flags, 'cache flag')} {verb} not sent: Gemini caches by itself")
+        body: Part = {"systemInstruction": {"parts": self.system}} if self.system else {}
+        body |= {"contents": self.messages, **self._write_tools(tools, placed)}
+        return self._beside_cache({**body, **placed})
+
+    def _beside_cache(self, body: Part) -> Part:
+        held = [key for key in _IN_CACHE if key in body] if body.get("cachedContent") else []
+        if held:
+            self.note(f"{', '.join(held)} left out: a cached content has its own")
+        return {key: value for key, value in body.items() if key not in held}
+
+    def _check_effort(self) -> None:
+        """``thinkingLevel`` has fewer words than other providers; a wrong type is refused where it is placed."""
+        effort = record(self.options.get("params")).get("effort")
+        if isinstance(effort, str) and effort and effort.lower() not in EFFORTS:
+            self.refuse(f"params.effort={effort!r}: it is {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
+
+    def _write_tools(self, tools: Sequence[Tool], placed: Part) -> Part:
+        """``tools`` and ``toolConfig``, those of ``params.gemini`` with them."""
+        if len(tools) > TOOL_LIMIT:
+            self.refuse(f"{len(tools)} tools: {TOOL_LIMIT} fit into a request")
+        functions = [self._define(tool) for tool in tools]
+        choice = self.choose_tool([function["name"] for function in functions])
+        own, config = placed.pop("tools", []), placed.pop("toolConfig", {})
+        if not isinstance(own, list) or not isinstance(config, Mapping):
+            self.refuse("params.gemini.tools that is no list, or params.gemini.toolConfig that is no object")
+            return {}
+        defined: list[Any] = ([{"googleSearch": {}}] if self.wants_search() else []) + own
+        defined += [{"functionDeclarations": functions}] if functions else []
+        kinds = {kind for tool in defined for kind in record(tool)}
+        # Functions go together with the server's own tools only where their calls come back too (Gemini 3).
+        mixed: Part = {_ECHO: True} if "functionDeclarations" in kinds and len(kinds) > 1 else {}
+        chosen: Part = {} if choice is None else {"functionCallingConfig": _choice(choice)}
+        config = merge(mixed | chosen, config)
+        return ({"tools": defined} if defined else {}) | ({"toolConfig": config} if config else {})
+
+    def _define(self, tool: Tool) -> Part:
+        described: Part = {"description": tool.description} if tool.description else {}
+        return {"name": self.names.send(tool.name), **described, "parametersJsonSchema": tool.schema}
+
+
+def _choice(choice: Choice) -> Part:
+    return {"mode": MODES[choice.mode]} | ({"allowedFunctionNames": [choice.name]} if choice.name else {})
+
+
+def _answered(message: Message) -> set[Any]:
+    """The ids of the server's own calls that have their response in the message; None for one without an id."""
+    own = [record(block.data) for block in message.content if isinstance(block, ProviderBlock)]
+    return {name(record(data.get("toolResponse")).get("id")) for data in own if "toolResponse" in data}

@@ -1,0 +1,56 @@
+"""Thought signatures: what a model wants to find on the calls that it made.
+
+A signature goes back on the very part that it came on. Calls that another provider made have none, and from Gemini 3 on
+the API refuses the first call of a turn without one; earlier models look at none.
+
+Source: https://ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-21.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from headish.providers.mapping import Part
+from headish.providers.request import counted
+from headish.providers.tools import Reporter
+
+SKIP = "skip_thought_signature_validator"
+"""The documented stand-in for calls that no Gemini made.
+
+It is documented for Gemini 3 alone. So it goes to models that are named so, and to no other: what an older model, or
+one under another name, makes of it nobody says.
+"""
+FIRST_STRICT = 3
+"""The first generation of models that refuses a call without a signature."""
+
+
+def is_signature(value: object) -> bool:
+    """Whether it is base64, of either alphabet; the API refuses a request with anything else."""
+    return isinstance(value, str) and _BASE64.fullmatch(value) is not None
+
+
+def sign_calls(report: Reporter, contents: Sequence[Part], model: str | None) -> None:
+    """Put the stand-in on each content's first call, if it is unsigned and the model wants it.
+
+    On those of earlier turns too, where nobody looks: a call would else lose it when the user speaks again, and with it
+    the prompt cache.
+    """
+    generation = None if model is None else _GENERATION.search(model)
+    if generation is not None and int(generation[1]) < FIRST_STRICT:
+        return
+    first = [next((part for part in content["parts"] if "functionCall" in part), None) for content in contents]
+    unsigned = [part for part in first if part is not None and "thoughtSignature" not in part]
+    if not unsigned:
+        return
+    what = f"{counted(len(unsigned), 'turn')} with calls that no Gemini signed"
+    if generation is None:
+        report.note(f"{what}: from Gemini 3 on, models refuse the request")
+        return
+    for part in unsigned:
+        part["thoughtSignature"] = SKIP
+    report.note(f"{what}: sent with the signature that skips the check")
+
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+_GENERATION = re.compile(r"gemini-(\d{1,3})")

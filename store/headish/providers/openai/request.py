@@ -1,0 +1,65 @@
+"""Writes a window as the body of ``POST /v1/chat/completions``: PDF files, and explicit cache breakpoints if asked."""
+
+from __future__ import annotations
+
+from headish.blocks import Document
+from headish.media import PDF
+from headish.model import ContextWindow
+from headish.providers.chat import OpenAIShapedWriter, data_url
+from headish.providers.ledger import Settled
+from headish.providers.mapping import Part
+from headish.providers.request import SYSTEM, counted
+from headish.providers.values import Settings
+
+CACHE_MARKS = 4
+"""So many breakpoints of a request are written to the cache."""
+MARKABLE = ("user", *SYSTEM)
+"""Roles whose parts take a breakpoint. The types allow it for every text, but the API is said to refuse the model's own
+texts and the tools'."""
+
+
+class OpenAIWriter(OpenAIShapedWriter):
+    """A request of OpenAI's Chat Completions API."""
+
+    provider = "openai"
+    takes_pdf = True
+    efforts = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+    def __init__(self, window: ContextWindow, settings: Settings) -> None:
+        super().__init__(window, settings)
+        self.marked: list[Part] = []
+        """The last part of each message that is to be cached."""
+
+    def media_part(self, media_type: str, block: Document) -> Part:
+        if media_type != PDF:
+            return super().media_part(media_type, block)
+        file = {"filename": block.name or "document.pdf", "file_data": data_url(media_type, block)}
+        return {"type": "file", "file": file}
+
+    def place(self, settled: Settled, parts: list[Part]) -> None:
+        start = len(self.messages)
+        super().place(settled, parts)
+        if settled.message.cache and self.settings.cache_breakpoints:
+            self._mark(self.messages[start:])
+
+    def _mark(self, entries: list[Part]) -> None:
+        """Remember the last part of a flagged message. It stays a part where its mark moves on: only marks move."""
+        if not entries or entries[-1]["role"] not in MARKABLE:
+            return
+        content = entries[-1]["content"]
+        if isinstance(content, str):
+            content = entries[-1]["content"] = [{"type": "text", "text": content}]
+        self.marked.append(content[-1])
+
+    def note_flags(self) -> None:
+        if not self.settings.cache_breakpoints:
+            super().note_flags()
+            return
+        for part in self.marked[-CACHE_MARKS:]:
+            part["prompt_cache_breakpoint"] = {"mode": "explicit"}
+        if len(self.marked) < self.flags:
+            idle = counted(self.flags - len(self.marked), "cache flag")
+            self.note(f"{idle} left out: nothing of the message can be marked")
+        if len(self.marked) > CACHE_MARKS:
+            dropped = len(self.marked) - CACHE_MARKS
+            self.note(f"the first {dropped} of {len(self.marked)} cache flags are left out: {CACHE_MARKS} fit")

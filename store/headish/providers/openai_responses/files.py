@@ -1,0 +1,33 @@
+"""Documents that an ``input_file`` can hold, beside text, which goes out as text.
+
+The API tells a file's type by the ending of its name, so a name without a known ending is given one.
+
+Source: https://developers.openai.com/api/docs/guides/file-inputs, "Accepted file types", read on 2026-11-21.
+"""
+
+from __future__ import annotations
+
+from headish.media import PDF
+
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+
+FILES: dict[str, tuple[str, ...]] = {
+    PDF: (".pdf",),
+    "application/msword": (".doc", ".dot"),
+    f"{_OFFICE}.wordprocessingml.document": (".docx",),
+    "application/rtf": (".rtf",),
+    "application/vnd.oasis.opendocument.text": (".odt",),
+    "application/vnd.ms-powerpoint": (".ppt", ".pot", ".pps"),
+    f"{_OFFICE}.presentationml.presentation": (".pptx",),
+    "application/vnd.ms-excel": (".xls", ".xlt"),
+    f"{_OFFICE}.spreadsheetml.sheet": (".xlsx",),
+}
+"""Media types, and how the names of such files end."""
+
+
+def file_name(media_type: str, name: str | None) -> str:
+    """A name that the API takes for a file of this type."""
+    endings = FILES[media_type]
+    if not name:
+        return f"document{endings[0]}"
+    return name if name.lower().endswith(endings) else f"{name}{endings[0]}"

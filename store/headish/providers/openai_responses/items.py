@@ -1,0 +1,233 @@
+"""The items of an answer's output while they grow: messages, calls, reasoning, and what only the provider understands.
+
+An item is told by its place in the output, else by its id. Each form of it that comes (when it begins, when it ends,
+in the whole response) is settled against what is there: what is new is added, what differs gives way, and what the new
+form does not have stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headish.providers.reply import OpenBlock, ReplyReader
+from headish.providers.shapes import listed, name, number, present, record, text
+from headish.providers.values import Delta, Reply
+
+Section = tuple[str, int]
+PARAGRAPH = "\n\n"
+"""Between the texts of one reasoning item."""
+
+
+@dataclass
+class OutputItem:
+    """An item at its place in the output, and the blocks that it becomes, by the number of the part."""
+
+    kind: str
+    place: int
+    id: str = ""
+    blocks: dict[int, OpenBlock] = field(default_factory=dict)
+    finished: bool = False
+    phase: str | None = None
+    section: Section | None = None
+    """The text of a reasoning that grew last."""
+    sections: set[Section] = field(default_factory=set)
+    unknown: set[int] = field(default_factory=set)
+    """Parts that nobody knows, and that were said to be so."""
+    growing: str | None = None
+    """The key of the provider's own item whose text comes in pieces."""
+
+
+class ItemReader(ReplyReader):
+    """Reads items. A subclass says which event means what."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self._items: list[OutputItem] = []
+        self._at: dict[int, OutputItem] = {}
+        self._by_id: dict[tuple[str, str], OutputItem] = {}
+
+    def finish(self) -> Reply:
+        ordered = sorted(self._items, key=lambda item: item.place)
+        for item in ordered:
+            if item.growing is not None and not item.finished:
+                item.blocks[0].data[item.growing] = "".join(item.blocks[0].pieces)
+        self.blocks = [block for item in ordered for _, block in sorted(item.blocks.items())]
+        return super().finish()
+
+    # Which item.
+
+    def begin_item(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> OutputItem:
+        """The item that an event begins; it may have begun before, by a piece of it."""
+        kind, id, place = text(data.get("type")), text(data.get("id")), number(event.get("output_index"))
+        found = self._at.get(place) if place is not None else None
+        if found is None or found.kind != kind or found.finished or (found.id and found.id != id):
+            return self._begin(kind, place)
+        return found
+
+    def item_of(self, event: Mapping[str, Any], kind: str) -> OutputItem:
+        """The item of an event; a new one where what begins it never came."""
+        place = number(event.get("output_index"))
+        id = text(event.get("item_id")) or text(record(event.get("item")).get("id"))
+        there = self._at.get(place) if place is not None else (self._items[-1] if self._items else None)
+        named = self._by_id.get((kind, id)) if id else None
+        if there is None or there.kind != kind or (place is None and there.finished):
+            return named or self._begin(kind, place)
+        # Some servers number no items, some give them another id in each event.
+        return named if named is not None and there.id and there.id != id else there
+
+    def _begin(self, kind: str, place: int | None) -> OutputItem:
+        place = len(self._items) if place is None else place
+        item = self._at[place] = OutputItem(kind, place)
+        self._items.append(item)
+        return item
+
+    def read_output(self, output: Iterable[Any]) -> list[Delta]:
+        """The output of a whole response; items that are not in it stay."""
+        taken: set[int] = set()
+        deltas: list[Delta] = []
+        for place, each in enumerate(output):
+            data = record(each)
+            if not data:
+                self.keep_unknown({"item": each}, "an item that is no object")
+                continue
+            item = self._match(place, data, taken)
+            item.place = place
+            taken.add(id(item))
+            deltas += self.settle(item, data, finished=data.get("status") != "in_progress")
+        return deltas
+
+    def _match(self, place: int, data: Mapping[str, Any], taken: set[int]) -> OutputItem:
+        kind = text(data.get("type"))
+        by_id = [self._by_id.get((kind, text(data.get(key)))) for key in ("id", "call_id") if data.get(key)]
+        for found in (*by_id, self._at.get(place)):
+            if found is not None and found.kind == kind and id(found) not in taken:
+                return found
+        return self._begin(kind, place)
+
+    # What it is.
+
+    def settle(self, item: OutputItem, data: Mapping[str, Any], *, finished: bool = False) -> list[Delta]:
+        """Take a form of an item; what to show of what is new in it."""
+        item.id = item.id or text(data.get("id"))
+        for id in (text(data.get("id")), text(data.get("call_id"))):
+            if id:
+                self._by_id.setdefault((item.kind, id), item)
+        item.finished = item.finished or finished
+        deltas = KINDS.get(item.kind, ItemReader._settle_own)(self, item, data)
+        for block in item.blocks.values():
+            block.finished = item.finished
+        return deltas
+
+    def _settle_message(self, item: OutputItem, data: Mapping[str, Any]) -> list[Delta]:
+        item.phase = name(data.get("phase")) or item.phase
+        for block in item.blocks.values():
+            block.opaque |= present(phase=item.phase)
+        deltas: list[Delta] = []
+        for place, part in enumerate(listed(data.get("content"))):
+            deltas += self.settle_part(item, place, record(part))
+        return deltas
+
+    def settle_part(self, item: OutputItem, place: int, part: Mapping[str, Any]) -> list[Delta]:
+        """A part of a message: text with its annotations, or a refusal."""
+        kind = part.get("type")
+        if kind == "refusal":
+            self.refused = True
+            return self.settle_text(self.text_block(item, place), text(part.get("refusal")))
+        if kind == "output_text":
+            block = self.text_block(item, place)
+            block.opaque |= present(annotations=listed(part.get("annotations")), logprobs=listed(part.get("logprobs")))
+            return self.settle_text(block, text(part.get("text")))
+        if place in item.unknown:
+            return []
+        item.unknown.add(place)
+        return self.keep_unknown(part, f"a part of type {kind!r}")
+
+    def text_block(self, item: OutputItem, place: int) -> OpenBlock:
+        """The block of a part of a message."""
+        if place not in item.blocks:
+            item.blocks[place] = self.open("text", opaque=present(phase=item.phase))
+        return item.blocks[place]
+
+    def settle_text(self, block: OpenBlock, whole: str) -> list[Delta]:
+        """The whole text of a block, as far as it is said; what to show of it."""
+        said = "".join(block.pieces) if whole else ""
+        if whole.startswith(said):
+            return block.delta(whole[len(said) :])
+        block.pieces = [whole]
+        return []
+
+    def _settle_call(self, item: OutputItem, data: Mapping[str, Any]) -> list[Delta]:
+        block, deltas = self.call_block(item, data)
+        block.opaque |= present(namespace=data.get("namespace"), caller=data.get("caller"))
+        if isinstance(data.get("arguments"), Mapping):
+            block.input = data["arguments"]  # which some servers do not write as text
+        return deltas + self.settle_text(block, text(data.get("arguments")))
+
+    def call_block(self, item: OutputItem, data: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
+        """The block of a call, and what to show of its beginning."""
+        if 0 not in item.blocks:
+            item.blocks[0], deltas = self.open_call(data.get("name"), data.get("call_id"))
+            return item.blocks[0], deltas
+        block, called = item.blocks[0], text(data.get("name"))
+        block.name = self._tool_names.get(called, called) or block.name
+        block.id = name(data.get("call_id")) or block.id
+        return block, []
+
+    def _settle_thought(self, item: OutputItem, data: Mapping[str, Any]) -> list[Delta]:
+        block = self._thought(item)
+        deltas = self.settle_text(block, _joined(data.get("summary")) or _joined(data.get("content")))
+        if item.finished:
+            # An item that is not at its end may have half of its encrypted content.
+            block.opaque |= {key: value for key, value in data.items() if value is not None or key not in block.opaque}
+        return deltas
+
+    def add_thought(self, item: OutputItem, section: Section, piece: str) -> list[Delta]:
+        """A piece of one of the texts of a reasoning item."""
+        if not piece:
+            return []
+        block = self._thought(item)
+        gap = PARAGRAPH if block.pieces and item.section != section else ""
+        item.section = section
+        item.sections.add(section)
+        return block.delta(gap + piece)
+
+    def _thought(self, item: OutputItem) -> OpenBlock:
+        if 0 not in item.blocks:
+            item.blocks[0] = self.open("thinking")
+        return item.blocks[0]
+
+    def _settle_own(self, item: OutputItem, data: Mapping[str, Any]) -> list[Delta]:
+        block, deltas = self._own(item, data)
+        block.data = dict(data)
+        return deltas
+
+    def add_own(self, item: OutputItem, key: str, piece: str) -> list[Delta]:
+        """A piece of a text inside an item that only the provider understands."""
+        block, deltas = self._own(item, {"type": item.kind})
+        item.growing = key
+        block.pieces.append(piece)
+        return [*deltas, Delta("server_tool_use", piece, index=block.index)]
+
+    def _own(self, item: OutputItem, data: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
+        """The block of such an item, and what to show of its beginning: a tool is called like any other."""
+        if 0 in item.blocks:
+            return item.blocks[0], []
+        block = item.blocks[0] = self.open("provider", data=dict(data))
+        if not item.kind.endswith("_call"):
+            return block, []
+        called = name(data.get("name")) or item.kind.removesuffix("_call")
+        return block, [Delta("server_tool_use", name=called, id=name(data.get("id")), index=block.index)]
+
+
+def _joined(parts: Any) -> str:
+    return PARAGRAPH.join(filter(None, (text(record(part).get("text")) for part in listed(parts))))
+
+
+KINDS: dict[str, Callable[[ItemReader, OutputItem, Mapping[str, Any]], list[Delta]]] = {
+    "message": ItemReader._settle_message,
+    "function_call": ItemReader._settle_call,
+    "reasoning": ItemReader._settle_thought,
+}
+"""How a form of an item is read, by its type; those of all other types are the provider's own."""

@@ -1,0 +1,221 @@
+"""Reads what ``POST /v1/responses`` answers: a response, or the events of its stream.
+
+The last event of a stream holds the whole response, and that is the truth; so a response is read as that event alone.
+What was streamed is kept where the last event does not come, or does not have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headish.providers.openai_responses.items import ItemReader
+from headish.providers.shapes import listed, name, number, present, record, text
+from headish.providers.values import Delta
+
+STOPS = {
+    "completed": "end_turn",
+    "max_output_tokens": "max_tokens",
+    "content_filter": "refusal",
+    # The server stopped between two items; sent back as it is, the answer goes on.
+    "max_messages": "pause_turn",
+    "steered": "pause_turn",
+    "incomplete": "incomplete",
+}
+STATUSES = ("completed", "incomplete", "failed", "cancelled", "in_progress", "queued")
+_DETAILS = ("service_tier", "input_transformations", "moderation", "prompt_cache_diagnostics", "tool_usage")
+
+
+class OpenAIResponsesReader(ItemReader):
+    """Reads one answer of OpenAI's Responses API."""
+
+    provider = "openai_responses"
+    stops = STOPS
+
+    def feed(self, event: Mapping[str, Any]) -> list[Delta]:
+        kind = event.get("type")
+        if self.done:
+            return self.keep_unknown(event, f"an event of type {kind!r} behind the end")
+        if kind is None and "error" in event:
+            return self._fail(event)
+        handle = _EVENTS.get(kind) if isinstance(kind, str) else None
+        return handle(self, event) if handle else self.keep_unknown(event, f"an event of type {kind!r}")
+
+    @classmethod
+    def events_of(cls, response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        status, output = text(response.get("status")), response.get("output")
+        if status not in STATUSES and output is None and response.get("error") is not None:
+            yield {"type": "error", "error": response["error"]}
+            return
+        whole = "in_progress" if output is None else "completed"
+        yield {"type": f"response.{status if status in STATUSES else whole}", "response": response}
+
+    # The response.
+
+    def _read_response(self, event: Mapping[str, Any]) -> list[Delta]:
+        response = record(event.get("response"))
+        self.id, self.model = name(response.get("id")) or self.id, name(response.get("model")) or self.model
+        self.details |= present(**{key: response.get(key) for key in _DETAILS})
+        self._count(record(response.get("usage")))
+        return self.read_output(listed(response.get("output")))
+
+    def _complete(self, event: Mapping[str, Any]) -> list[Delta]:
+        deltas = self._read_response(event)
+        self.stop, self.done = "completed", True
+        return deltas
+
+    def _end_early(self, event: Mapping[str, Any]) -> list[Delta]:
+        deltas = self._read_response(event)
+        reason = record(record(event.get("response")).get("incomplete_details")).get("reason")
+        self.stop, self.done = name(reason) or "incomplete", True
+        return deltas
+
+    def _end_failed(self, event: Mapping[str, Any]) -> list[Delta]:
+        deltas = self._read_response(event)
+        self.stop = "failed"
+        error = record(event.get("response")).get("error")
+        if error is not None or self.error is None:
+            self.fail(error)
+        return deltas
+
+    def _end_cancelled(self, event: Mapping[str, Any]) -> list[Delta]:
+        deltas = self._read_response(event)
+        self.stop = "cancelled"
+        return deltas
+
+    def _fail(self, event: Mapping[str, Any]) -> list[Delta]:
+        error = event.get("error")
+        return self.fail({"type": event.get("code"), "message": event.get("message")} if error is None else error)
+
+    def _ignore(self, event: Mapping[str, Any]) -> list[Delta]:
+        return []
+
+    def _count(self, usage: Mapping[str, Any]) -> None:
+        """The input that OpenAI counts has the tokens of the cache in it."""
+        given, details = number(usage.get("input_tokens")), record(usage.get("input_tokens_details"))
+        read, written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
+        self.count(
+            input_tokens=None if given is None else given - (read or 0) - (written or 0),
+            output_tokens=number(usage.get("output_tokens")),
+            cache_creation_input_tokens=written,
+            cache_read_input_tokens=read,
+            reasoning_tokens=number(record(usage.get("output_tokens_details")).get("reasoning_tokens")),
+        )
+
+    # The items of its output.
+
+    def _begin_item(self, event: Mapping[str, Any]) -> list[Delta]:
+        data = record(event.get("item"))
+        return self.settle(self.begin_item(event, data), data) if data else []
+
+    def _end_item(self, event: Mapping[str, Any]) -> list[Delta]:
+        data = record(event.get("item"))
+        return self.settle(self.item_of(event, text(data.get("type"))), data, finished=True) if data else []
+
+    def _read_part(self, event: Mapping[str, Any]) -> list[Delta]:
+        part = record(event.get("part"))
+        if part.get("type") == "reasoning_text":
+            return self._end_thought(event)
+        return self.settle_part(self.item_of(event, "message"), _place(event, "content_index"), part)
+
+    def _add_text(self, event: Mapping[str, Any]) -> list[Delta]:
+        block = self.text_block(self.item_of(event, "message"), _place(event, "content_index"))
+        return block.delta(text(event.get("delta")))
+
+    def _end_text(self, event: Mapping[str, Any]) -> list[Delta]:
+        block = self.text_block(self.item_of(event, "message"), _place(event, "content_index"))
+        return self.settle_text(block, text(event.get("text")) or text(event.get("refusal")))
+
+    def _add_refusal(self, event: Mapping[str, Any]) -> list[Delta]:
+        self.refused = True
+        return self._add_text(event)
+
+    def _end_refusal(self, event: Mapping[str, Any]) -> list[Delta]:
+        self.refused = True
+        return self._end_text(event)
+
+    def _add_annotation(self, event: Mapping[str, Any]) -> list[Delta]:
+        block = self.text_block(self.item_of(event, "message"), _place(event, "content_index"))
+        block.opaque.setdefault("annotations", []).append(event.get("annotation"))
+        return []
+
+    def _add_arguments(self, event: Mapping[str, Any]) -> list[Delta]:
+        block, deltas = self.call_block(self.item_of(event, "function_call"), {})
+        return deltas + block.delta(text(event.get("delta")))
+
+    def _end_arguments(self, event: Mapping[str, Any]) -> list[Delta]:
+        block, deltas = self.call_block(self.item_of(event, "function_call"), event)
+        return deltas + self.settle_text(block, text(event.get("arguments")))
+
+    def _add_thought(self, event: Mapping[str, Any]) -> list[Delta]:
+        return self.add_thought(self.item_of(event, "reasoning"), _section(event), text(event.get("delta")))
+
+    def _end_thought(self, event: Mapping[str, Any]) -> list[Delta]:
+        """The text of a section, which is news only where no piece of it came."""
+        item, section = self.item_of(event, "reasoning"), _section(event)
+        whole = text(event.get("text")) or text(record(event.get("part")).get("text"))
+        return [] if section in item.sections else self.add_thought(item, section, whole)
+
+    def _add_own(self, event: Mapping[str, Any]) -> list[Delta]:
+        kind, key = _OWN[text(event.get("type"))]
+        return self.add_own(self.item_of(event, kind), key, text(event.get("delta")))
+
+
+def _place(event: Mapping[str, Any], key: str) -> int:
+    return number(event.get(key)) or 0
+
+
+def _section(event: Mapping[str, Any]) -> tuple[str, int]:
+    """Which text of a reasoning item: a summary, or what was thought, and its number."""
+    kind = "summary" if "summary_index" in event else "content"
+    return kind, _place(event, f"{kind}_index")
+
+
+_OWN = {
+    "response.code_interpreter_call_code.delta": ("code_interpreter_call", "code"),
+    "response.custom_tool_call_input.delta": ("custom_tool_call", "input"),
+    "response.mcp_call_arguments.delta": ("mcp_call", "arguments"),
+}
+"""Events with a piece of the provider's own items: the item's type, and the key that grows."""
+_REPEATED = (
+    "code_interpreter_call.completed", "code_interpreter_call.in_progress", "code_interpreter_call.interpreting",
+    "code_interpreter_call_code.done", "compaction.compacting", "custom_tool_call_input.done",
+    "file_search_call.completed", "file_search_call.in_progress", "file_search_call.searching",
+    "image_generation_call.completed", "image_generation_call.generating", "image_generation_call.in_progress",
+    "image_generation_call.partial_image", "mcp_call.completed", "mcp_call.failed", "mcp_call.in_progress",
+    "mcp_call_arguments.done", "mcp_list_tools.completed", "mcp_list_tools.failed", "mcp_list_tools.in_progress",
+    "shell_call_command.added", "shell_call_command.delta", "shell_call_command.done",
+    "shell_call_output_content.delta", "shell_call_output_content.done",
+    "web_search_call.completed", "web_search_call.in_progress", "web_search_call.searching",
+)  # fmt: skip
+"""Events that say what the finished item says again."""
+_EVENTS = {
+    **{f"response.{name}": OpenAIResponsesReader._ignore for name in _REPEATED},
+    **dict.fromkeys(_OWN, OpenAIResponsesReader._add_own),
+    "response.created": OpenAIResponsesReader._read_response,
+    "response.queued": OpenAIResponsesReader._read_response,
+    "response.in_progress": OpenAIResponsesReader._read_response,
+    "response.completed": OpenAIResponsesReader._complete,
+    "response.incomplete": OpenAIResponsesReader._end_early,
+    "response.failed": OpenAIResponsesReader._end_failed,
+    "response.cancelled": OpenAIResponsesReader._end_cancelled,
+    "error": OpenAIResponsesReader._fail,
+    "keepalive": OpenAIResponsesReader._ignore,
+    "response.output_item.added": OpenAIResponsesReader._begin_item,
+    "response.output_item.done": OpenAIResponsesReader._end_item,
+    "response.content_part.added": OpenAIResponsesReader._read_part,
+    "response.content_part.done": OpenAIResponsesReader._read_part,
+    "response.output_text.delta": OpenAIResponsesReader._add_text,
+    "response.output_text.done": OpenAIResponsesReader._end_text,
+    "response.output_text.annotation.added": OpenAIResponsesReader._add_annotation,
+    "response.refusal.delta": OpenAIResponsesReader._add_refusal,
+    "response.refusal.done": OpenAIResponsesReader._end_refusal,
+    "response.function_call_arguments.delta": OpenAIResponsesReader._add_arguments,
+    "response.function_call_arguments.done": OpenAIResponsesReader._end_arguments,
+    "response.reasoning_summary_part.added": OpenAIResponsesReader._ignore,
+    "response.reasoning_summary_part.done": OpenAIResponsesReader._end_thought,
+    "response.reasoning_summary_text.delta": OpenAIResponsesReader._add_thought,
+    "response.reasoning_summary_text.done": OpenAIResponsesReader._end_thought,
+    "response.reasoning_text.delta": OpenAIResponsesReader._add_thought,
+    "response.reasoning_text.done": OpenAIResponsesReader._end_thought,
+}

@@ -1,0 +1,251 @@
+"""Writes a window as the body of ``POST /v1/responses``: items in the order of the thread, each at its own place.
+
+Nothing refers to what a server keeps: reasoning goes back encrypted, and messages and calls without the ids of their
+items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from msgspec.structs import replace
+
+from headish.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.media import media_type_of
+from headish.model import ROLES, ContextWindow, Message
+from headish.providers.arguments import arguments_text
+from headish.providers.chat import data_url
+from headish.providers.ledger import Settled
+from headish.providers.mapping import Part
+from headish.providers.openai_responses.files import FILES, file_name
+from headish.providers.openai_responses.pairs import OUTPUTS, find_pairs, pair_of
+from headish.providers.request import RequestWriter, counted
+from headish.providers.schemas import fill_arrays, join_top
+from headish.providers.shapes import listed, name, present, record
+from headish.providers.tools import Choice, Tool
+from headish.providers.values import Settings
+
+INCLUDE = ("reasoning.encrypted_content",)
+INPUTS = ("input_text", "input_image", "input_file")
+"""Parts of a message; everything else is an item by itself."""
+PHASES = ("commentary", "final_answer")
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+SEARCH = "web_search"
+CACHE_MARKS = 4
+"""So many breakpoints of a request are written to the cache."""
+EMPTY_ERROR = "(empty result)"
+_AT_TOP = ("enum", "not")
+"""Keywords that the API refuses at the top of a function's schema, beside those that can be joined."""
+
+
+class OpenAIResponsesWriter(RequestWriter):
+    """A request of OpenAI's Responses API."""
+
+    provider = "openai_responses"
+    list_name = "input"
+
+    def __init__(self, window: ContextWindow, settings: Settings) -> None:
+        super().__init__(window, settings)
+        self.pairs = find_pairs(self.window.messages, self.provider)
+        self.stores = _stores(self.options)
+        self.flags = 0
+        """How many messages are to be cached."""
+        self.marked: list[Part] = []
+        """The last part of each of them that can be marked."""
+        self._callers: dict[str | None, Any] = {}
+        """Which program made a call, by the call's id: its output says so too."""
+
+    # Blocks.
+
+    def takes(self, media_type: str) -> bool:
+        return media_type in FILES or super().takes(media_type)
+
+    def _read_document(self, block: Document, message: Message) -> str | Document | None:
+        piece = super()._read_document(block, message)
+        if isinstance(piece, Document) and not piece.source.data:
+            self.refuse(f"an empty document of type {media_type_of(piece)}", message)
+            return None
+        return piece
+
+    def parts(self, message: Message) -> list[Part]:
+        """The parts of a message. Reasoning goes with what it led to: where that is not sent, neither is it."""
+        if not any(isinstance(block, Thinking | ProviderBlock) for block in message.content):
+            return super().parts(message)
+        sent: list[Part | None] = []
+        for block in message.content:
+            sent += super().parts(replace(message, content=(block,))) or [None]
+        kept: list[Part] = []
+        followed = False
+        for part in reversed(sent):
+            followed = part is not None and (followed or part.get("type") != "reasoning")
+            if part is not None and followed:
+                kept.append(part)
+            elif part is not None:
+                self.left_out("reasoning without what it led to", message)
+        return kept[::-1]
+
+    def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
+        if message.role != "assistant":
+            return {"type": "input_text", "text": text}
+        own = record(None if block is None else block.opaque.get(self.provider))
+        if own.keys() - {"phase"}:
+            self.foreign[self.provider] += 1  # annotations have a place only beside the id of the message
+        phase = {"phase": own["phase"]} if own.get("phase") in PHASES else {}
+        return {"role": "assistant", "content": text} | phase
+
+    def media_part(self, media_type: str, block: Document) -> Part:
+        if media_type not in FILES:
+            if block.name is not None:
+                self.note(f"the name of the image {block.name[:80]!r} has no place")
+            return {"type": "input_image", "detail": "auto", "image_url": data_url(media_type, block)}
+        named = file_name(media_type, block.name)
+        if block.name and named != block.name:
+            self.note(f"the file {block.name[:80]!r} goes out as {named[:80]!r}: its ending says what it is")
+        return {"type": "input_file", "filename": named, "file_data": data_url(media_type, block)}
+
+    def call_part(self, block: ToolUse, message: Message) -> Part:
+        own = record(block.opaque.get(self.provider))
+        beside = present(namespace=name(own.get("namespace")), caller=own.get("caller"))
+        self._callers[block.id] = beside.get("caller")
+        arguments = arguments_text(block, self.arguments(block, message))
+        call = {"call_id": block.id, "name": self.names.send(block.name), "arguments": arguments}
+        return {"type": "function_call", **call, **beside}
+
+    def result_part(self, block: ToolResult, pieces: Sequence[str | Document], message: Message) -> Part:
+        said = _as_error(pieces) if block.is_error else pieces
+        texts = [piece for piece in said if isinstance(piece, str)]
+        output: str | list[Part] = "\n".join(texts)
+        if len(texts) < len(said):
+            output = [self._output_piece(piece) for piece in said]
+        result = {"type": "function_call_output", "call_id": block.tool_use_id, "output": output}
+        return result | present(caller=self._callers.get(block.tool_use_id))
+
+    def _output_piece(self, piece: str | Document) -> Part:
+        if isinstance(piece, str):
+            return {"type": "input_text", "text": piece}
+        return self.media_part(media_type_of(piece), piece)
+
+    def thinking_part(self, block: Thinking, message: Message) -> Part | None:
+        item = record(block.opaque.get(self.provider))
+        if name(item.get("encrypted_content")) is None:
+            return self.left_out("reasoning without its encrypted content", message)
+        if self.stores:
+            # The server knows its id then, and wants the ids of what it led to.
+            return self.left_out("reasoning, which goes back only where the server stores nothing,", message)
+        said = {key: value for key, value in item.items() if value is not None}  # which SDKs add, and the API refuses
+        return {**said, "type": "reasoning", "summary": listed(item.get("summary"))}
+
+    def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
+        kind = name(data.get("type"))
+        if kind is None:
+            return self.left_out("a block of its own without a type", message)
+        pair = pair_of(data)
+        if pair is not None and pair not in self.pairs:
+            return self.left_out(f"a {kind} without {'an output' if kind in OUTPUTS else 'its call'}", message)
+        return dict(data)
+
+    # Messages.
+
+    def place(self, settled: Settled, parts: list[Part]) -> None:
+        message = settled.message
+        if parts and message.role not in ROLES:
+            self.refuse(f"a message of role {message.role!r}", message)
+        for entry in self._entries(parts, message):
+            self.add(entry, settled.turns)
+        if message.cache:
+            self.flags += 1
+            self.marked += [part for part in parts if part.get("type") in INPUTS][-1:]
+
+    def _entries(self, parts: list[Part], message: Message) -> Iterator[Part]:
+        """Items as they are, and what stands between them as messages."""
+        for is_content, group in groupby(parts, lambda part: part.get("type") in INPUTS):
+            if not is_content:
+                yield from group
+                continue
+            if message.role == "tool":
+                self.note("a document of a tool that is in no result goes into a message of the user", message)
+            yield {"role": "user" if message.role == "tool" else message.role, "content": list(group)}
+
+    # The body.
+
+    def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+        self._write_marks()
+        self._check(placed)
+        body: Part = {"model": model} if model else {}
+        body |= {"stream": self.settings.stream, "store": False, "include": list(INCLUDE), "input": self.messages}
+        return {**body, **self._write_tools(tools, placed), **placed}
+
+    def _write_marks(self) -> None:
+        if not self.settings.cache_breakpoints:
+            if self.flags:
+                self.note(f"{counted(self.flags, 'cache flag')} not sent: {self.provider} caches by itself")
+            return
+        for part in self.marked[-CACHE_MARKS:]:
+            part["prompt_cache_breakpoint"] = {"mode": "explicit"}
+        if len(self.marked) < self.flags:
+            idle = counted(self.flags - len(self.marked), "cache flag")
+            self.note(f"{idle} left out: nothing of the message can be marked")
+        if len(self.marked) > CACHE_MARKS:
+            dropped = len(self.marked) - CACHE_MARKS
+            self.note(f"the first {dropped} of {len(self.marked)} cache flags are left out: {CACHE_MARKS} fit")
+
+    def _check(self, placed: Part) -> None:
+        """Refuse what the API refuses of parameters; leave out what has a place only in a stream."""
+        effort = record(placed.get("reasoning")).get("effort")
+        if effort is not None and effort not in EFFORTS:
+            self.refuse(f"the reasoning effort {effort!r}: it is {', '.join(EFFORTS)}")
+        if "stream_options" in placed and not self.settings.stream:
+            del placed["stream_options"]
+            self.note("the option params.stream_options is not sent: the answer is no stream")
+
+    def _write_tools(self, tools: Sequence[Tool], placed: Part) -> Part:
+        """``tools`` and ``tool_choice``, where there are any; the provider's own tools come in by its parameters."""
+        own, chosen = placed.pop("tools", None), placed.pop("tool_choice", None)
+        if own is not None and not (isinstance(own, list) and all(name(record(tool).get("type")) for tool in own)):
+            self.refuse(f"params.{self.provider}.tools={own!r}: it is a list of tools, each of a type")
+            own = None
+        defined = [self._define(*tool) for tool in tools] + ([{"type": SEARCH}] if self.wants_search() else [])
+        defined += listed(own)
+        choice = self.choose_tool([name(tool.get("name")) or tool["type"] for tool in defined])
+        if not defined:
+            if chosen is not None:
+                self.note("the option params.tool_choice is not sent: there are no tools")
+            return {}
+        chosen = chosen if choice is None else _write_choice(choice, defined)
+        return {"tools": defined} | ({"tool_choice": chosen} if chosen is not None else {})
+
+    def _define(self, called: str, description: str | None, schema: Mapping[str, Any]) -> Part:
+        parameters = fill_arrays({key: value for key, value in join_top(schema).items() if key not in _AT_TOP})
+        lost = [key for key in schema if key not in parameters]
+        if lost:
+            self.note(f"the top of the schema of {called} is made one object, without {', '.join(lost)}")
+        parameters.setdefault("properties", {})
+        described = {"name": self.names.send(called)} | ({"description": description} if description else {})
+        # Strict schemas are a dialect of their own, that an MCP server's are not written in.
+        return {"type": "function", **described, "parameters": parameters, "strict": False}
+
+
+def _write_choice(choice: Choice, defined: Sequence[Part]) -> Any:
+    """A tool that has a name is chosen by it; one that has none, by leaving no other."""
+    if choice.mode != "tool":
+        return {"any": "required"}.get(choice.mode, choice.mode)
+    for tool in defined:
+        if tool.get("name") == choice.name:
+            return {"type": tool["type"], "name": choice.name}
+    return {"type": "allowed_tools", "mode": "required", "tools": [{"type": choice.name}]}
+
+
+def _as_error(pieces: Sequence[str | Document]) -> list[str | Document]:
+    """The pieces of a result that is an error: the API has no flag for it, so its first text says so."""
+    first = next((index for index, piece in enumerate(pieces) if isinstance(piece, str)), None)
+    if first is None:
+        return ["Error:", *pieces] if pieces else [f"Error: {EMPTY_ERROR}"]
+    return [*pieces[:first], f"Error: {pieces[first]}", *pieces[first + 1 :]]
+
+
+def _stores(options: Mapping[str, Any]) -> bool:
+    """Whether the request asks the server to keep the answer."""
+    params = record(options.get("params"))
+    return record(params.get("openai_responses")).get("store", params.get("store")) is True
