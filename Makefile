@@ -24,6 +24,7 @@ test: $(STEPS)
 bench: .venv/.dev
 	$(BIN)/python tests/benchmarks/throughput.py $(BENCH)
 	$(BIN)/python tests/benchmarks/transcripts.py $(BENCH)
+	$(BIN)/python tests/benchmarks/providers.py $(BENCH)
 
 docs: .venv/.dev
 	$(BIN)/python docs/generate.py

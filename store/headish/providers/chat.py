@@ -21,6 +21,7 @@ from headish.providers.arguments import arguments_text
 from headish.providers.ledger import Settled
 from headish.providers.mapping import Part
 from headish.providers.request import SYSTEM, RequestWriter, counted
+from headish.providers.shapes import listed
 from headish.providers.tools import Choice, Tool
 from headish.providers.values import Settings
 
@@ -57,6 +58,10 @@ class ChatWriter(RequestWriter):
     def write_choice(self, choice: Choice) -> Any:
         """``tool_choice``, or None where nothing is to be said."""
 
+    def write_schema(self, called: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The schema of a tool's arguments."""
+        return schema
+
     def write_answer(self, parts: list[Part], message: Message) -> Part:
         """A message of the assistant; among the parts is a text or a call."""
         texts = [part["text"] for part in parts if part["type"] == "text"]
@@ -81,6 +86,13 @@ class ChatWriter(RequestWriter):
             self.refuse(f"the reasoning effort {effort!r}: it is {', '.join(self.efforts)}")
 
     # Blocks.
+
+    def _read_document(self, block: Document, message: Message) -> str | Document | None:
+        piece = super()._read_document(block, message)
+        if isinstance(piece, Document) and not piece.source.data:
+            self.refuse(f"an empty document of type {media_type_of(piece)}", message)
+            return None
+        return piece
 
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
         if block is not None and block.opaque.get(self.provider):
@@ -171,18 +183,27 @@ class ChatWriter(RequestWriter):
             del placed[self.stop_place]  # none is none, but the API wants at least one
         self.check(placed, tools)
         body: Part = {"model": model} if model else {}
-        body |= {"stream": self.settings.stream, "messages": self.messages, **self._write_tools(tools)}
+        body |= {"stream": self.settings.stream, "messages": self.messages, **self._write_tools(tools, placed)}
         return {**body, **placed}
 
-    def _write_tools(self, tools: Sequence[Tool]) -> Part:
+    def _write_tools(self, tools: Sequence[Tool], placed: Part) -> Part:
+        """``tools`` and ``tool_choice``; the provider's own tools, given as a parameter, stand behind the thread's."""
+        own, chosen = placed.pop("tools", None), placed.pop("tool_choice", None)
+        if own is not None and not (isinstance(own, list) and all(isinstance(tool, Mapping) for tool in own)):
+            self.refuse(f"params.{self.provider}.tools={own!r}: it is a list of tools")
+            own = None
         defined = [self._define(*tool) for tool in tools]
         choice = self.choose_tool([tool["function"]["name"] for tool in defined])
-        written = None if choice is None else self.write_choice(choice)
-        return ({"tools": defined} if defined else {}) | ({"tool_choice": written} if written else {})
+        defined += listed(own)
+        if chosen is not None and not defined:
+            self.note("the option params.tool_choice is not sent: there are no tools")
+            return {}
+        chosen = chosen if choice is None else self.write_choice(choice)
+        return ({"tools": defined} if defined else {}) | ({"tool_choice": chosen} if chosen is not None else {})
 
     def _define(self, name: str, description: str | None, schema: Mapping[str, Any]) -> Part:
         function: Part = {"name": self.names.send(name)} | ({"description": description} if description else {})
-        return {"type": "function", "function": {**function, "parameters": schema}}
+        return {"type": "function", "function": {**function, "parameters": self.write_schema(name, schema)}}
 
 
 class OpenAIShapedWriter(ChatWriter):

@@ -69,6 +69,10 @@ class ChatReader(ReplyReader):
         return shown
 
     @classmethod
+    def is_response(cls, record: Mapping[str, Any]) -> bool:
+        return record.get("object") == "chat.completion"
+
+    @classmethod
     def events_of(cls, response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield response
         if response.get("usage"):
@@ -134,6 +138,8 @@ class ChatReader(ReplyReader):
         called, id, given = text(function.get("name")), name(call.get("id")), function.get("arguments")
         index = number(call.get("index"))
         block = self._find(index, id, called)
+        if block is None and not (called or id or given):
+            return []  # nothing of a call yet
         shown: list[Delta] = []
         if block is None or self._is_another(block, id, called, given):
             block, shown = self.open_call(called, id)

@@ -69,11 +69,12 @@ class Settled(NamedTuple):
 
 
 class Settlement(NamedTuple):
-    """``orphans`` are the repairs that a strict caller refuses; ``notes`` all others."""
+    """``orphans`` are the repairs that a strict caller refuses, ``ids`` tell of made ids, ``notes`` of all else."""
 
     messages: list[Settled]
     notes: list[Note]
     orphans: list[Note]
+    ids: list[Note]
 
 
 @dataclass
@@ -85,6 +86,7 @@ class _Ledger:
     taken: set[str] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
     orphan_notes: list[Note] = field(default_factory=list)
+    id_notes: list[Note] = field(default_factory=list)
 
 
 def settle(messages: Sequence[Message]) -> Settlement:
@@ -95,28 +97,55 @@ def settle(messages: Sequence[Message]) -> Settlement:
     alone is gone, and its cache flag goes with them.
     """
     ledger = _Ledger()
-    for index, message in enumerate(messages):
-        _enter_results(ledger, index, message)
-        _enter_calls(ledger, index, message)
-    contents = [tuple(_rewritten(ledger, index, message)) for index, message in enumerate(messages)]
+    calling = [index for index, message in enumerate(messages) if _calls_or_answers(message)]
+    if not calling:
+        return Settlement([_from(message) for message in messages], [], [], [])
+    for index in calling:
+        _enter_results(ledger, index, messages[index])
+        _enter_calls(ledger, index, messages[index])
+    contents = [message.content for message in messages]
+    for index in calling:
+        contents[index] = tuple(_rewritten(ledger, index, messages[index]))
     # How many messages before each one keep a content of their own: what stands between a call and its result.
     standing = list(accumulate((bool(content) for content in contents), initial=0))
     settled: list[Settled] = []
     for index, (message, content) in enumerate(zip(messages, contents, strict=True)):
+        if content is message.content:
+            settled.append(_from(message))
+            continue
         if content or not message.content:
             settled.append(_from(replace(message, content=content)))
         if index in ledger.orphans:
             settled.append(_from(Message(role="user", content=tuple(ledger.orphans[index]), turn=message.turn)))
-        calls = list(ledger.calls[index].values()) if index in ledger.calls else []
-        if calls:
-            moved = [call.answered_in for call in calls if call.answered_in is not None]
-            cache = any(messages[each].cache and not contents[each] for each in moved)
-            if any(standing[each] > standing[index + 1] for each in moved):
-                ledger.notes.append(Note("results that came later are moved to their calls", message.turn))
-            turns = dict.fromkeys(messages[each].turn or message.turn for each in sorted(moved)) or {message.turn: None}
-            answers = _answers(ledger, message, calls, cache)
-            settled.append(Settled(answers, tuple(turn for turn in turns if turn is not None)))
-    return Settlement(settled, ledger.notes, ledger.orphan_notes)
+        if index in ledger.calls:
+            settled.append(_settle_calls(ledger, messages, contents, standing, index))
+    return Settlement(settled, ledger.notes, ledger.orphan_notes, ledger.id_notes)
+
+
+def _calls_or_answers(message: Message) -> bool:
+    for block in message.content:  # noqa: SIM110 - a plain loop: every message of every request passes here
+        if type(block) is ToolUse or type(block) is ToolResult:
+            return True
+    return False
+
+
+def _settle_calls(
+    ledger: _Ledger,
+    messages: Sequence[Message],
+    contents: Sequence[tuple[ContentBlock, ...]],
+    standing: Sequence[int],
+    index: int,
+) -> Settled:
+    """The results of a message's calls, as the message that follows it."""
+    message = messages[index]
+    calls = list(ledger.calls[index].values())
+    moved = [call.answered_in for call in calls if call.answered_in is not None]
+    cache = any(messages[each].cache and not contents[each] for each in moved)
+    if any(standing[each] > standing[index + 1] for each in moved):
+        ledger.notes.append(Note("results that came later are moved to their calls", message.turn))
+    turns = dict.fromkeys(messages[each].turn or message.turn for each in sorted(moved)) or {message.turn: None}
+    answers = _answers(ledger, message, calls, cache)
+    return Settled(answers, tuple(turn for turn in turns if turn is not None))
 
 
 def _from(message: Message) -> Settled:
@@ -141,7 +170,7 @@ def _legal_id(ledger: _Ledger, block: ToolUse, message: Message, index: int, pos
     while made in ledger.taken:
         made += "_"
     problem = "has no id" if block.id is None else f"has the id {block.id[:80]!r}, illegal or used before"
-    ledger.notes.append(Note(f"the call of {block.name} {problem}: sent as {made}", message.turn))
+    ledger.id_notes.append(Note(f"the call of {block.name} {problem}: sent as {made}", message.turn))
     return made
 
 

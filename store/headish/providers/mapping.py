@@ -112,7 +112,8 @@ class BlockMapper(ABC):
             return self.refuse("text of a tool that is no tool result", message)
         if message.role == "assistant" and message.attributes.channel == "analysis":
             return self.left_out("reasoning without a signature", message)
-        self._count_foreign(block.opaque)
+        if block.opaque:
+            self._count_foreign(block.opaque)
         return self._said(block.text, block, message)
 
     def thinking(self, block: Thinking, message: Message) -> Part | None:
@@ -132,7 +133,8 @@ class BlockMapper(ABC):
     def call(self, block: ToolUse, message: Message) -> Part | None:
         if message.role != "assistant":
             return self.refuse(f"a tool call of role {message.role}", message)
-        self._count_foreign(block.opaque)
+        if block.opaque:
+            self._count_foreign(block.opaque)
         return self.call_part(block, message)
 
     def arguments(self, block: ToolUse, message: Message) -> Mapping[str, Any]:

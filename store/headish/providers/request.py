@@ -13,12 +13,12 @@ from typing import ClassVar
 
 from headish.errors import Unsupported
 from headish.ids import TurnId
-from headish.model import ContextWindow, Note
+from headish.model import NO_ATTRIBUTES, ContextWindow, Note
 from headish.providers.ledger import Settled, settle
 from headish.providers.mapping import BlockMapper, Part
 from headish.providers.parameters import place_parameters, read_params
 from headish.providers.tools import Choice, Tool, choose_tool, read_tools
-from headish.providers.values import Emission, Origin, Settings
+from headish.providers.values import Emission, Origin, Settings, Sources
 from headish.unfinished import without_partial
 
 SYSTEM = ("system", "developer")
@@ -31,6 +31,8 @@ class RequestWriter(BlockMapper):
 
     list_name: ClassVar[str] = "messages"
     """The key of the body's list of messages."""
+    sends_ids: ClassVar[bool] = True
+    """Whether a call goes out with an id that headish made."""
     dropped_keywords: ClassVar[frozenset[str]] = frozenset()
     """Keywords of JSON Schema that the provider refuses in a tool's schema."""
 
@@ -56,7 +58,7 @@ class RequestWriter(BlockMapper):
     def write(self) -> Emission:
         """The request; it is not to be sent where ``refusals`` holds anything."""
         settlement = settle(self.window.messages)
-        self.notes += settlement.notes
+        self.notes += (settlement.ids if self.sends_ids else []) + settlement.notes
         for orphan in settlement.orphans:
             self._report_orphan(orphan)
         self._note_attributes()
@@ -73,8 +75,8 @@ class RequestWriter(BlockMapper):
         has_tools = bool(tools) or self.options.get("search") is True
         body = self.body(model, tools, place_parameters(self, self.provider, params, has_tools=has_tools))
         self._note_rest()
-        origins = tuple(self._origins())
-        return Emission(self.provider, model, body, tuple(self.notes), self.names.rewritten, origins)
+        sources = Sources(self.list_name, tuple(self.hoisted), tuple(self._sources))
+        return Emission(self.provider, model, body, tuple(self.notes), self.names.rewritten, sources)
 
     def add(self, entry: Part, turns: tuple[TurnId, ...]) -> None:
         """Put a message at the end of the body's list."""
@@ -116,8 +118,9 @@ class RequestWriter(BlockMapper):
 
     def _note_attributes(self) -> None:
         """A transcript's attributes have no place in the body."""
-        for name in _ATTRIBUTES:
-            count = sum(bool(getattr(message.attributes, name)) for message in self.window.messages)
+        said = [each.attributes for each in self.window.messages if each.attributes is not NO_ATTRIBUTES]
+        for name in _ATTRIBUTES if said else ():
+            count = sum(bool(getattr(attributes, name)) for attributes in said)
             if count:
                 self.note(f"the {name} of {counted(count, 'message')} is not sent")
 
@@ -131,9 +134,6 @@ class RequestWriter(BlockMapper):
                 self.note(f"the option {key} is not sent")
         for sent, name in self.names.rewritten.items():
             self.note(f"the tool {name[:80]!r} goes out as {sent}")
-
-    def _origins(self) -> list[Origin]:
-        return self.hoisted + [Origin(f"{self.list_name}[{index}]", turns) for index, turns in enumerate(self._sources)]
 
 
 def counted(count: int, word: str) -> str:

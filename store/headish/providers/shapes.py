@@ -16,7 +16,8 @@ from headish.limits import NESTING_LIMIT
 
 def record(value: object) -> Mapping[str, Any]:
     """A mapping, or an empty one."""
-    return value if isinstance(value, Mapping) else {}
+    # A dict first: what a mapping is takes several times as long to find out.
+    return value if type(value) is dict or isinstance(value, Mapping) else {}
 
 
 def listed(value: object) -> list[Any]:

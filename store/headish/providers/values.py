@@ -38,13 +38,21 @@ class Origin(Struct, frozen=True):
     turns: tuple[TurnId, ...]
 
 
+class Sources(Struct, frozen=True):
+    """Where a body came from: parts that were lifted out of the conversation, and the turns of each message."""
+
+    list_name: str = "messages"
+    hoisted: tuple[Origin, ...] = ()
+    turns: tuple[tuple[TurnId, ...], ...] = ()
+
+
 class Emission(Struct, frozen=True):
     """A provider's request: its body as plain JSON data, and all that was not sent as it is stored.
 
-    ``tool_names`` maps the names that had to be rewritten back to the thread's own. ``origins`` says which turns each
-    message came from, in the body's order. What follows is set where a store made the request: the turns that it was
-    made from and the ``bookmark`` that it was asked by, which a reply continues; the turn that set each option; the
-    provider pointer that chose the model, and what the pointer says of the server.
+    ``tool_names`` maps the names that had to be rewritten back to the thread's own. ``sources`` are what ``origins``
+    is made of. What follows is set where a store made the request: the turns that it was made from and the ``bookmark``
+    that it was asked by, which a reply continues; the turn that set each option; the provider pointer that chose the
+    model, and what the pointer says of the server.
     """
 
     provider: str
@@ -52,13 +60,20 @@ class Emission(Struct, frozen=True):
     body: dict[str, Any]
     notes: tuple[Note, ...]
     tool_names: dict[str, str] = {}
-    origins: tuple[Origin, ...] = ()
+    sources: Sources = Sources()
     turns: tuple[TurnId, ...] = ()
     bookmark: str | None = None
     options: dict[str, TurnId] = {}
     ptr: str | None = None
     base_url: str | None = None
     key_env: str | None = None
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """Which turns each message came from, in the body's order; what was lifted out of the conversation first."""
+        name = self.sources.list_name
+        listed = (Origin(f"{name}[{index}]", turns) for index, turns in enumerate(self.sources.turns))
+        return (*self.sources.hoisted, *listed)
 
     def to_dict(self) -> dict[str, Any]:
         """``{provider, model, body, notes}``."""

@@ -88,11 +88,15 @@ class CohereWriter(ChatWriter):
 
     def check(self, placed: Part, tools: Sequence[Tool]) -> None:
         super().check(placed, tools)
-        others = [word for word, there in (("tools", tools), ("documents", placed.get("documents"))) if there]
+        others = [
+            word
+            for word, there in (("tools", tools or placed.get("tools")), ("documents", placed.get("documents")))
+            if there
+        ]
         for key in ALONE:
             if key in placed and others:
                 self.refuse(f"{key} together with {others[0]}")
-        if "strict_tools" in placed and not tools:
+        if "strict_tools" in placed and not (tools or placed.get("tools")):
             del placed["strict_tools"]
             self.note("the option params.strict_tools is not sent: there are no tools")
         if self._images > IMAGE_LIMIT:

@@ -157,6 +157,8 @@ class GeminiReader(ReplyReader):
         ``promptTokenCount`` includes what was read from a cache, ``candidatesTokenCount`` leaves the thoughts out; what
         the server's own tools were told counts as input.
         """
+        if not usage:
+            return
         prompt, cached, tools, said, thought = (number(usage.get(key)) for key in _COUNTS)
         if all(count is None for count in (prompt, cached, tools, said, thought)):
             return
@@ -169,14 +171,22 @@ class GeminiReader(ReplyReader):
         )
 
     def _keep(self, said: Mapping[str, Any], read: frozenset[str]) -> None:
+        if said.keys() <= read:
+            return
         for key, value in present(**{key: each for key, each in said.items() if key not in read}).items():
             before = self.details.get(key)
             self.details[key] = grown(before, value) if key in _GROWING else value
 
 
-def camel(value: object) -> dict[str, Any]:
+def camel(value: object) -> Mapping[str, Any]:
     """A record under the API's names; some clients write them with underscores."""
-    return {_camel_key(str(key)): each for key, each in record(value).items()}
+    given = record(value)
+    for key in given:
+        if type(key) is not str or "_" in key:
+            break
+    else:
+        return given  # as the API itself writes it: nothing is copied
+    return {_camel_key(str(key)): each for key, each in given.items()}
 
 
 def _camel_key(key: str) -> str:

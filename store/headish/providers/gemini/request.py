@@ -47,6 +47,7 @@ class GeminiWriter(RequestWriter):
 
     provider = "gemini"
     list_name = "contents"
+    sends_ids = False  # one that Gemini did not make, some of its models refuse
     tool_name = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]*")
     tool_name_limit = 128
     images = IMAGES

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from headish.blocks import Document
 from headish.media import PDF
 from headish.model import ContextWindow
@@ -9,10 +12,13 @@ from headish.providers.chat import OpenAIShapedWriter, data_url
 from headish.providers.ledger import Settled
 from headish.providers.mapping import Part
 from headish.providers.request import SYSTEM, counted
+from headish.providers.schemas import fill_arrays, join_top
 from headish.providers.values import Settings
 
 CACHE_MARKS = 4
 """So many breakpoints of a request are written to the cache."""
+AT_TOP = ("enum", "not")
+"""Keywords that the API refuses at the top of a function's schema, beside those that can be joined."""
 MARKABLE = ("user", *SYSTEM)
 """Roles whose parts take a breakpoint. The types allow it for every text, but the API is said to refuse the model's own
 texts and the tools'."""
@@ -35,6 +41,14 @@ class OpenAIWriter(OpenAIShapedWriter):
             return super().media_part(media_type, block)
         file = {"filename": block.name or "document.pdf", "file_data": data_url(media_type, block)}
         return {"type": "file", "file": file}
+
+    def write_schema(self, called: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        """At its top the API wants an object and its properties, nothing else to choose from, and items in arrays."""
+        parameters = fill_arrays({key: value for key, value in join_top(schema).items() if key not in AT_TOP})
+        lost = [key for key in schema if key not in parameters]
+        if lost:
+            self.note(f"the top of the schema of {called} is made one object, without {', '.join(lost)}")
+        return {**parameters, "properties": parameters.get("properties", {})}
 
     def place(self, settled: Settled, parts: list[Part]) -> None:
         start = len(self.messages)
