@@ -9,7 +9,8 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,12 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 import headish
 from headish import errors, limits, schema
 from headish.blocks import KINDS
+from headish.providers.registry import PROVIDERS
 from headish.providers.values import Delta, Emission, Finding, Note, Origin, Reply, Settings, Usage
 from headish_cli.main import main as command
+
+sys.path.insert(0, str(Path(__file__).parent))
+from provider_pages import write_overview, write_provider
 
 _PROVIDER_VALUES = (Emission, Origin, Note, Finding, Delta, Reply, Usage)
 _ONE = {"type": "text", "text": "1"}
@@ -252,18 +257,22 @@ def _attribute_docstrings(module: Any) -> dict[str, str]:
     return found
 
 
-PAGES = {
+PAGES: dict[str, Callable[[], str]] = {
     "cli.md": write_cli,
     "library.md": write_library,
     "schema.md": write_schema,
     "errors.md": write_errors,
     "formats/carrying.md": write_carrying,
+    "providers/README.md": write_overview,
 }
 
 
+PAGES |= {f"providers/{provider}.md": partial(write_provider, provider) for provider in PROVIDERS}
+
+
 def main() -> None:
-    REFERENCE.mkdir(exist_ok=True)
     for name, write in PAGES.items():
+        (REFERENCE / name).parent.mkdir(exist_ok=True)
         (REFERENCE / name).write_text(write(), encoding="utf-8")
         sys.stdout.write(f"docs/reference/{name}\n")
 

@@ -14,6 +14,7 @@ from headish.errors import InvalidArgument, UnknownPointer
 from headish.grammar import parse_headish
 from headish.model import Turn
 from headish.providers import Delta, Emission
+from headish.providers.registry import find_provider
 from headish.replying import ReplyingSpace
 from headish.requesting import ToolList
 from headish.space import Heads
@@ -53,8 +54,8 @@ class AskingSpace(WritingSpace, ReplyingSpace):
         An answer that is cut off is stored as far as it came: see ``turn.meta.reply["incomplete"]``.
         Raises: as ``add_turn`` and ``request``; CallError where nothing of an answer came; the user's turn stays.
         """
-        head = self.say(content, continues=continues, bookmark=bookmark, ptr=ptr, to=to, servers=servers)
-        with self.open_answer(head, ptr=ptr, to=to, model=model, tools=tools, **call) as answer:
+        said = self.say(content, continues=continues, bookmark=bookmark, ptr=ptr, to=to, servers=servers)
+        with self.open_answer(*said, ptr=ptr, to=to, model=model, tools=tools, **call) as answer:
             for delta in answer:
                 if on_delta is not None:
                     on_delta(delta)
@@ -69,22 +70,24 @@ class AskingSpace(WritingSpace, ReplyingSpace):
         ptr: str | None = None,
         to: str | None = None,
         servers: Sequence[str] | None = None,
-    ) -> Heads:
-        """Store what the user says, and name what is to be asked from: ``bookmark``, or the turn itself.
+    ) -> tuple[Heads, str | None]:
+        """Store what the user says; the turn that is to be asked from, and the bookmark that it carries.
 
         Whether anybody can be asked is looked at first, so that nothing is said twice because a pointer was missing.
         """
         if content is None:
             if bookmark is not None or servers is not None:
                 raise InvalidArgument("bookmark and servers belong to something that is said: give content")
-            return _heads(continues)
+            return _heads(continues), None
         self._check_asked(_heads(continues) if continues is not None else None, ptr, to)
         turn = self.add_turn(content, continues=continues, bookmark=bookmark, provider_ptr=ptr, servers=servers)
-        return turn.meta.head or turn.id
+        # The turn, not its name: somebody else may have moved that by the time the request is made.
+        return turn.id, turn.meta.head
 
     def open_answer(
         self,
         headish: Heads = "@",
+        bookmark: str | None = None,
         *,
         ptr: str | None = None,
         to: str | None = None,
@@ -100,9 +103,11 @@ class AskingSpace(WritingSpace, ReplyingSpace):
     ) -> Answer:
         """Ask the provider to continue a headish; the answer is iterated over, and stored at its end.
 
+        ``bookmark`` moves on to the answer if it still points there by then; left out, the one that the headish names.
         Raises: as ``request``; CallError where nothing of an answer came.
         """
         request = self.request(headish, to, ptr=ptr, tools=tools, model=model, **settings)
+        request = replace(request, bookmark=bookmark or request.bookmark)
         call = {"base_url": base_url, "key_env": key_env, "headers": headers, "told": told, "timeouts": timeouts}
         return self._open(request, None, stream=settings.get("stream", True), attempts=attempts, **call)
 
@@ -146,7 +151,8 @@ class AskingSpace(WritingSpace, ReplyingSpace):
             reply = turn.meta.reply
             if error.name is not None or not reply.get("provider"):
                 raise
-            return self.request(parents, **{"to": reply["provider"], "model": reply.get("model"), **settings})
+            given = {key: value for key, value in settings.items() if value is not None}
+            return self.request(parents, **{"to": reply["provider"], "model": reply.get("model"), **given})
 
     def _open(
         self, request: Emission, replaces: Turn | None, *, stream: bool, base_url: str | None, key_env: str | None,
@@ -175,6 +181,8 @@ class AskingSpace(WritingSpace, ReplyingSpace):
 
     def _check_asked(self, headish: Heads | None, ptr: str | None, to: str | None) -> None:
         """Refuse what could not be asked anyway, before anything is stored."""
+        if to is not None:
+            find_provider(to)
         if ptr is not None:
             self.pointer(ptr)
         elif to is None:

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
 from headish import strictjson
+from headish.addresses import parse_address
 from headish.errors import InvalidArgument
 from headish.limits import RECORD_LIMIT_BYTES
 from headish.providers import PROVIDERS
@@ -66,16 +66,21 @@ def make_pointer(
 ) -> Pointer:
     """The pointer to ``PROVIDER/MODEL``; a model's name may hold slashes of its own.
 
-    Raises: InvalidArgument for another form, an unknown provider, or anything that looks like a key.
+    Raises: InvalidArgument for another form, an unknown provider, or anything that looks like a key; InvalidAddress.
     """
     provider, slash, model = target.partition("/") if isinstance(target, str) else ("", "", "")
     if not slash or not model or provider not in PROVIDERS:
         raise InvalidArgument(f"{target!r} is not PROVIDER/MODEL with one of {', '.join(PROVIDERS)}")
     if len(model) > MODEL_LIMIT or not model.isprintable() or any(each.isspace() for each in model):
         raise InvalidArgument(f"{model[:80]!r} is no name of a model: printable, without spaces, {MODEL_LIMIT} at most")
-    if key_env is not None and not _VARIABLE.fullmatch(key_env):
-        raise InvalidArgument(f"key_env={key_env[:12]!r}…: it is the name of an environment variable, not a key")
-    pointer = Pointer(provider, model, dict(params or {}), _checked_url(base_url), key_env)
+    if key_env is not None and not _VARIABLE.fullmatch(key_env.removeprefix("keyring:")):
+        raise InvalidArgument(
+            f"key_env={key_env[:12]!r}…: it is the name of an environment variable, or of a keyring's entry, not a key"
+        )
+    if base_url is not None:
+        parse_address(base_url)
+        base_url = base_url.rstrip("/")
+    pointer = Pointer(provider, model, dict(params or {}), base_url, key_env)
     strictjson.encode_record(pointer.params, "the parameters of a pointer", RECORD_LIMIT_BYTES)
     for path, value in _leaves(pointer.params, "params"):
         if _SECRET.search(path) or (isinstance(value, str) and _SECRET_VALUE.search(value)):
@@ -91,17 +96,6 @@ def encode_pointer(pointer: Pointer) -> bytes:
 def decode_pointer(data: bytes) -> Pointer:
     """The pointer of stored JSON. Raises: msgspec.ValidationError, msgspec.DecodeError."""
     return msgspec.json.decode(data, type=Pointer)
-
-
-def _checked_url(base_url: str | None) -> str | None:
-    if base_url is None:
-        return None
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidArgument(f"base_url={base_url[:200]!r}: it is an http or https address")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise InvalidArgument("base_url holds more than a server and a path: a key or password has no place in it")
-    return base_url.rstrip("/")
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:

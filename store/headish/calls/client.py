@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from headish.calls.addresses import Address, parse_address
+from headish.addresses import Address, parse_address
 from headish.calls.answers import Call, Exchange, Limits
 from headish.calls.deadline import Deadline, Timeouts
 from headish.calls.endpoints import find_endpoint, write_url

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from headish.calls.addresses import Address, parse_address
+from headish.addresses import Address, parse_address
 from headish.errors import InvalidArgument, UnknownFormat
 
 _MODEL_FOLDERS = ("models/", "tunedModels/")

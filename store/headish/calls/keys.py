@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 
-from headish.calls.addresses import Address, parse_address
+from headish.addresses import Address, parse_address
 from headish.calls.endpoints import Endpoint, find_endpoint
 from headish.errors import InvalidAddress, InvalidArgument, InvalidKey, MissingKey
 

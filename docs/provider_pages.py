@@ -1,0 +1,213 @@
+"""Writes the pages of the providers: what becomes of each kind of block, parameter and stop, found out by asking.
+
+Every cell is what the code does with a small window, so no page can say anything else.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from headish.providers import PROVIDERS, lint, prepare_request
+from headish.providers.parameters import NATIVE, PARAMETERS
+from headish.providers.registry import find_provider
+
+NOTE = "<!-- Written by docs/generate.py; change the code and run `make docs`. -->\n\n"
+TITLES = {
+    "anthropic": "Anthropic Messages", "openai": "OpenAI Chat Completions", "openai_responses": "OpenAI Responses",
+    "gemini": "Gemini generateContent", "cohere": "Cohere v2 chat", "cerebras": "Cerebras chat completions",
+}  # fmt: skip
+
+PIXEL = "iVBORw0KGgo="
+
+
+def _document(media_type: str, data: str = PIXEL, **more: str) -> dict[str, Any]:
+    return {"type": "document", "source": {"type": "base64", "media_type": media_type, "data": data}, **more}
+
+
+def _said(role: str, *blocks: Any, **more: Any) -> list[dict[str, Any]]:
+    first = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+    return [*([first] if role == "assistant" else []), {"role": role, "content": list(blocks), **more}]
+
+
+def _result(*content: Any, **more: Any) -> list[dict[str, Any]]:
+    result = {"type": "tool_result", "tool_use_id": "c1", "name": "f", "content": list(content), **more}
+    call = {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}}
+    return [*_said("assistant", call), {"role": "tool", "content": [result]}]
+
+
+TEXT = {"type": "text", "text": "Hi"}
+CSV = _document("text/csv", "YSxi")
+BLOCKS: dict[str, list[dict[str, Any]]] = {
+    "text of the user": _said("user", TEXT),
+    "text of the assistant": _said("assistant", TEXT),
+    "a blank text": _said("user", TEXT, {"type": "text", "text": " "}),
+    "text of the system": [*_said("system", TEXT), *_said("user", TEXT)],
+    "text of the system, inside": [*_said("user", TEXT), *_said("system", TEXT), *_said("user", TEXT)],
+    "text of the developer": [*_said("developer", TEXT), *_said("user", TEXT)],
+    "several texts of the assistant": _said("assistant", TEXT, TEXT),
+    "a picture (PNG, JPEG, WebP)": _said("user", _document("image/png")),
+    "a GIF": _said("user", _document("image/gif")),
+    "a picture of another type (HEIC)": _said("user", _document("image/heic")),
+    "a PDF": _said("user", _document("application/pdf", name="a.pdf")),
+    "a text document (CSV, JSON, XML, Markdown)": _said("user", CSV),
+    "an office document (docx)": _said("user", _document(
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document")),
+    "any other document (zip, audio)": _said("user", _document("application/zip")),
+    "a picture of the assistant": _said("assistant", TEXT, _document("image/png")),
+    "a call": [*_said("assistant", {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}}),
+               {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [TEXT]}]}],
+    "a call without a result": _said("assistant", {"type": "tool_use", "id": "c1", "name": "f", "input": {}}),
+    "a result of several texts": _result(TEXT, TEXT),
+    "an empty result": _result(),
+    "a failed result": _result(TEXT, is_error=True),
+    "a result with a picture": _result(TEXT, _document("image/png")),
+    "a result with a PDF": _result(_document("application/pdf")),
+    "a result without a call": _said("user", {"type": "tool_result", "tool_use_id": "c9", "content": [TEXT]}),
+    "its own reasoning, signed": _said(
+        "assistant", {"type": "thinking", "text": "Hm.", "signature": "c2ln", "provider": "OWN"}, TEXT),
+    "another's reasoning": _said("assistant", {"type": "thinking", "text": "Hm.", "provider": "another"}, TEXT),
+    "a block of its own": _said("assistant", {"type": "provider", "provider": "OWN", "data": {"type": "new"}}, TEXT),
+    "a block of another": _said("assistant", {"type": "provider", "provider": "another", "data": {}}, TEXT),
+    "a block that nobody knows": _said("user", {"type": "hologram"}),
+    "a cache flag": _said("user", TEXT, cache=True),
+}  # fmt: skip
+OPTIONS: dict[str, tuple[dict[str, Any], bool]] = {
+    "`search: true`": ({"search": True}, False),
+    "`search: true`, with tools": ({"search": True}, True),
+    "`tool_mode: auto`": ({"tool_mode": "auto"}, True),
+    "`tool_mode: any`": ({"tool_mode": "any"}, True),
+    "`tool_mode: none`": ({"tool_mode": "none"}, True),
+    "`tool_mode: f`, the name of a tool": ({"tool_mode": "f"}, True),
+    "`tool_mode` without tools": ({"tool_mode": "auto"}, False),
+}
+_INTEGER = {"type": "object", "properties": {"a": {"type": "integer"}}}
+TOOL = {"name": "f", "description": "Does it.", "inputSchema": _INTEGER}
+EXAMPLES: dict[str, Any] = {
+    "max_tokens": 100, "temperature": 0.2, "top_p": 0.9, "top_k": 40, "seed": 7, "frequency_penalty": 0.5,
+    "presence_penalty": 0.5, "stop_sequences": ["END"], "effort": "low", "schema": {"type": "object"},
+    "parallel_tool_calls": False,
+}  # fmt: skip
+
+
+def write_provider(provider: str) -> str:
+    """The page of a provider."""
+    found = find_provider(provider)
+    module = inspect.getmodule(found.writer)
+    package = __import__(f"headish.providers.{provider}", fromlist=["x"])
+    about = re.sub(r"``(.+?)``", r"`\1`", inspect.getdoc(package) or "")
+    parts = [f"# `{provider}`: {TITLES[provider]}\n\n", NOTE, about, "\n\n"]
+    parts += [f"Requests are written by `{module.__name__ if module else ''}`, answers read by the module beside it.\n"]
+    parts += ["\n## Blocks\n\nWhat each becomes in the body; *left out* and *noted* are told in `Emission.notes`, ",
+              "*refused* raises `Unsupported`.\n\n| in the thread | in the request |\n|---|---|\n"]  # fmt: skip
+    parts += [f"| {_cell(name)} | {_outcome(provider, messages)} |\n" for name, messages in BLOCKS.items()]
+    parts += ["\n## Options\n\n| option | in the request |\n|---|---|\n"]
+    parts += [f"| {name} | {_option(provider, *given)} |\n" for name, given in OPTIONS.items()]
+    parts += [f"| `params.{name}` | {_parameter(provider, name)} |\n" for name in PARAMETERS]
+    native = ", ".join(f"`{name}`" for name in NATIVE[provider])
+    parts += [f"\nIts own parameters, beside those or under `params.{provider}`: {native}. ",
+              f"Anything else goes under `params.{provider}`, and is sent as it is.\n"]  # fmt: skip
+    parts += [f"\n## Tools\n\n```json\n{_tool(provider)}\n```\n"]
+    parts += ["\n## Why an answer ended\n\n| it says | `stop_reason` |\n|---|---|\n"]
+    parts += [f"| `{word}` | `{reason}` |\n" for word, reason in found.reader.stops.items()]
+    parts += [f"| anything else | `{found.reader.odd_stop}` |\n"]
+    return "".join(parts)
+
+
+def write_overview() -> str:
+    """One table over all providers, and what holds for all of them."""
+    head = "| | " + " | ".join(f"[`{each}`]({each}.md)" for each in PROVIDERS) + " |\n|---|" + "---|" * len(PROVIDERS)
+    rows = [f"| {_cell(name)} | " + " | ".join(_word(each, messages) for each in PROVIDERS) + " |"
+            for name, messages in BLOCKS.items()]  # fmt: skip
+    rows += [f"| {name} | " + " | ".join(_option_word(each, *given) for each in PROVIDERS) + " |"
+             for name, given in OPTIONS.items()]  # fmt: skip
+    rows += [f"| `params.{name}` | " + " | ".join(_parameter_word(each, name) for each in PROVIDERS) + " |"
+             for name in PARAMETERS]  # fmt: skip
+    legend = ("*sent*: it goes out; *noted*: it is altered, moved or left out, and a note says so; *refused*: "
+              "`Unsupported` names it.\n\n")  # fmt: skip
+    return "# Providers\n\n" + NOTE + legend + head + "\n" + "\n".join(rows) + "\n"
+
+
+def _own(provider: str, messages: Any) -> Any:
+    return json.loads(json.dumps(messages).replace('"OWN"', json.dumps(provider)))
+
+
+def _findings(provider: str, messages: Any, options: dict[str, Any], tools: Any = None) -> list[Any]:
+    findings = lint(provider, {"messages": _own(provider, messages), "options": options}, tools)
+    return [each for each in findings if "models without prefill" not in each.what]
+
+
+def _word_for(findings: list[Any]) -> str:
+    if any(each.kind == "refused" for each in findings):
+        return "refused"
+    return "noted" if findings else "sent"
+
+
+def _word(provider: str, messages: Any) -> str:
+    return _word_for(_findings(provider, messages, {}, [TOOL]))
+
+
+def _option_word(provider: str, options: dict[str, Any], tools: bool) -> str:
+    return _word_for(_findings(provider, _said("user", TEXT), options, [TOOL] if tools else None))
+
+
+def _parameter_word(provider: str, name: str) -> str:
+    return _option_word(provider, {"params": {name: EXAMPLES[name]}}, True)
+
+
+def _outcome(provider: str, messages: Any) -> str:
+    findings = _findings(provider, messages, {}, [TOOL])
+    refused = [each for each in findings if each.kind == "refused"]
+    if refused:
+        return f"refused: {_cell(refused[0].what)}"
+    emission = prepare_request(provider, {"messages": _own(provider, messages), "options": {}}, tools=[TOOL])
+    made = [_code(part) for part in _parts(emission.body, emission.sources.list_name)]
+    told = [f"*{_cell(each.what)}*" for each in findings]
+    return "<br>".join([*made, *told])
+
+
+def _parts(body: dict[str, Any], list_name: str) -> Iterator[Any]:
+    """What a small request says: the head where there is one, and the messages."""
+    for key in ("system", "systemInstruction", "instructions"):
+        if key in body:
+            yield {key: body[key]}
+    listed = body[list_name]
+    skipped = 1 if len(listed) > 1 and _is_greeting(listed[0]) else 0
+    yield from listed[skipped:]
+
+
+def _is_greeting(message: dict[str, Any]) -> bool:
+    return '"Hi"' in json.dumps(message) and message.get("role") == "user"
+
+
+def _option(provider: str, options: dict[str, Any], tools: bool) -> str:
+    given = [TOOL] if tools else None
+    findings = _findings(provider, _said("user", TEXT), options, given)
+    refused = [each for each in findings if each.kind == "refused"]
+    if refused:
+        return f"refused: {_cell(refused[0].what)}"
+    window = {"messages": _said("user", TEXT), "options": options}
+    body = prepare_request(provider, window, tools=given).body
+    plain = prepare_request(provider, {**window, "options": {}}, tools=given).body
+    changed = {key: value for key, value in body.items() if plain.get(key) != value}
+    return "<br>".join([*([_code(changed)] if changed else []), *(f"*{_cell(each.what)}*" for each in findings)])
+
+
+def _parameter(provider: str, name: str) -> str:
+    return _option(provider, {"params": {name: EXAMPLES[name]}}, True)
+
+
+def _tool(provider: str) -> str:
+    window = {"messages": _said("user", TEXT), "options": {}}
+    return json.dumps({"tools": prepare_request(provider, window, tools=[TOOL]).body["tools"]}, indent=1)
+
+
+def _code(value: Any) -> str:
+    return f"`{_cell(json.dumps(value, ensure_ascii=False))}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
