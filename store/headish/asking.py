@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from headish.content import Content
-from headish.dialects import Connection
 from headish.drafts import Continues
 from headish.errors import InvalidArgument, UnknownPointer
 from headish.grammar import parse_headish
@@ -18,7 +17,6 @@ from headish.providers.registry import find_provider
 from headish.replying import ReplyingSpace
 from headish.requesting import ToolList
 from headish.space import Heads
-from headish.turns import StoredTurn
 from headish.writing import WritingSpace
 
 if TYPE_CHECKING:
@@ -131,11 +129,7 @@ class AskingSpace(WritingSpace, ReplyingSpace):
     ) -> Answer:  # fmt: skip
         """``retry``, answered step by step as ``open_answer`` does it."""
         name = parse_headish(headish).bookmark
-
-        def read(connection: Connection, stored: StoredTurn) -> tuple[Turn, str | None]:
-            return self._complete(connection, stored), self._pin(connection, [stored.place], name)[1]
-
-        turn, bookmark = self._read(headish, read)
+        turn, bookmark = self._read(headish, lambda connection, stored: self._pinned(connection, stored, name))
         if turn.meta.role != "assistant" or not turn.meta.continues:
             raise InvalidArgument(f"turn {turn.id} is no answer: only an answer can be asked for again")
         request = self._request_again(turn, {**settings, "stream": stream})

@@ -42,9 +42,10 @@ class About(Struct, frozen=True, omit_defaults=True):
 
 
 class Journal:
-    """Keeps the events of a stream. Safe to use while its own thread writes.
+    """Keeps the events of a stream: ``add`` takes them at once, a thread of the journal's own writes them.
 
-    A write that fails does not stop the answer: what arrives is in memory still, and is written with the next batch.
+    So a database that is in the way does not stop the answer: what arrives is in memory still, and is written with the
+    next batch.
     """
 
     def __init__(self, database: Database, space: int, id: TurnId, about: bytes, lease_seconds: float) -> None:
@@ -54,41 +55,42 @@ class Journal:
         self._waiting: list[bytes] = []
         self._waiting_bytes = self._number = 0
         self._open = True
-        self._written = self._renewed = time.monotonic()
+        self._renewed = time.monotonic()
         now = _milliseconds()
         forget_before = now - int(KEPT_SECONDS * 1000)
         expires = now + int(lease_seconds * 1000)
         database.write(lambda connection: journals.open_stream(connection, space, id, about, expires, forget_before))
-        self._stop = threading.Event()
+        self._wake = threading.Event()
         tick = min(FLUSH_SECONDS, lease_seconds / 4)
-        threading.Thread(target=_keep, args=(weakref.ref(self), self._stop, tick), daemon=True).start()
+        threading.Thread(target=_keep, args=(weakref.ref(self), self._wake, tick), daemon=True).start()
 
     def add(self, event: bytes) -> None:
-        """Keep an event; it is written at once where much waits, or something for long."""
+        """Keep an event; it is written at the thread's next turn, or at once where much waits."""
         with self._lock:
             self._waiting.append(event)
             self._waiting_bytes += len(event)
-            if self._waiting_bytes >= FLUSH_BYTES or time.monotonic() - self._written >= FLUSH_SECONDS:
-                self._flush()
+            if self._waiting_bytes >= FLUSH_BYTES:
+                self._wake.set()
 
-    def keep(self) -> None:
-        """Write what waits, and renew the lease where it is due; called by the journal's thread."""
+    def keep(self) -> bool:
+        """Write what waits, and renew the lease where it is due; for the thread alone. Whether there is more to do."""
         with self._lock:
-            due = time.monotonic() - self._renewed >= self._lease_seconds / 3
-            if self._open and (self._waiting or due):
-                self._flush()
+            events, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        due = time.monotonic() - self._renewed >= self._lease_seconds / 3
+        if self._open and (events or due) and not self._write(b"\n".join(events)):
+            with self._lock:
+                self._waiting[:0] = events
+                self._waiting_bytes = sum(map(len, self._waiting))
+        return self._open
 
     def close(self) -> None:
         """Write nothing more. What is stored of the stream is closed by whoever stores its turn."""
-        self._stop.set()
-        with self._lock:
-            self._open = False
+        self._open = False
+        self._wake.set()
 
-    def _flush(self) -> None:
-        if not self._open:
-            return
-        data, number = b"\n".join(self._waiting), self._number
-        expires = _milliseconds() + int(self._lease_seconds * 1000)
+    def _write(self, data: bytes) -> bool:
+        """Write a chunk, if there is one, and renew the lease. False where the database is in the way now."""
+        number, expires = self._number, _milliseconds() + int(self._lease_seconds * 1000)
 
         def work(connection: Connection) -> bool:
             if not data:
@@ -96,21 +98,23 @@ class Journal:
             return journals.add_chunk(connection, self._space, self.id, number, data, expires)
 
         try:
-            self._open = self._database.write(work)
+            if not self._database.write(work):
+                self._open = False
         except DatabaseError:
-            return  # the database is in the way now; it is asked again, and the turn itself is stored at the end
-        self._written = self._renewed = time.monotonic()
+            return False
+        self._renewed = time.monotonic()
         self._number += bool(data)
-        self._waiting, self._waiting_bytes = [], 0
+        return True
 
 
-def _keep(journal: weakref.ref[Journal], stop: threading.Event, tick: float) -> None:
+def _keep(journal: weakref.ref[Journal], wake: threading.Event, tick: float) -> None:
     """Look after a journal until it is closed, or nobody has it any more."""
-    while not stop.wait(tick):
+    while True:
+        wake.wait(tick)
+        wake.clear()
         kept = journal()
-        if kept is None:
+        if kept is None or not kept.keep():
             return
-        kept.keep()
         del kept
 
 

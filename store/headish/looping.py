@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 from headish.asking import AskingSpace
 from headish.blocks import ContentBlock, Text, ToolResult, ToolUse
+from headish.drafts import NewTurn, make_draft
+from headish.grammar import parse_headish
 from headish.model import Turn
 from headish.threadspace import ReadingSpace
 
@@ -33,13 +35,19 @@ class LoopingSpace(AskingSpace, ReadingSpace):
         call first; one that it refuses gets an error result which says so.
         Raises: what ``run`` and ``approve`` raise; then nothing is stored.
         """
-        calls = self.open_calls(headish)
+        name = parse_headish(headish).bookmark
+        answer, bookmark = self._read(headish, lambda connection, stored: self._pinned(connection, stored, name))
+        calls = self.open_calls(answer.id)
         if not calls:
             return None
         approved = [call for call in calls if approve is None or approve(call)]
         answered = dict(zip(map(id, approved), run(approved), strict=True)) if approved else {}
         results: list[ContentBlock] = [answered.get(id(call)) or _refused(call) for call in calls]
-        return self.add_turn(results, role="tool", continues=headish)
+        draft = make_draft(NewTurn(results, role="tool"), self._payload_limit_bytes)
+        # Tools take their time, and the bookmark may have moved on meanwhile: the results belong to the calls.
+        return self._database.write(
+            lambda connection: self._turn(self._append_behind(connection, draft, (answer.id,), bookmark))
+        )
 
 
 def _refused(call: ToolUse) -> ToolResult:

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import logging
 import time
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from headish import journals
+from headish.append import Appended
+from headish.content import encode_payload
 from headish.dialects import Connection
 from headish.drafts import Draft, make_message_draft
-from headish.errors import HeadishError, InputError, InvalidArgument, TooLarge, UnknownStream, Unrepresentable
+from headish.errors import (
+    CorruptTurn,
+    HeadishError,
+    InputError,
+    InvalidArgument,
+    TooLarge,
+    UnknownStream,
+    Unrepresentable,
+)
 from headish.grammar import parse_headish
 from headish.ids import TurnId
 from headish.journaling import LEASE_SECONDS, About, Journal
 from headish.journals import FINISHED, RECOVERED, StoredStream
-from headish.model import Message, Turn
+from headish.model import Message, Note, Turn
 from headish.providers.registry import check_provider
 from headish.providers.values import Emission, Reply
 from headish.replies import append_reply
@@ -38,6 +50,9 @@ log = logging.getLogger("headish")
 
 class ReplyingSpace(RequestingSpace):
     """The methods that store what providers answer."""
+
+    recovered: tuple[Turn, ...] = ()
+    """The turns that opening the store made of what dead processes had left."""
 
     def reply(self, headish: Answered, provider: str, response: Response) -> Turn:
         """Store an answer as the assistant turn that continues a headish; its bookmark is carried on.
@@ -75,7 +90,7 @@ class ReplyingSpace(RequestingSpace):
         """
         now = time.time_ns() // 1_000_000
         found = self._database.read(lambda connection: journals.open_streams(connection, self._number))
-        turns = [self._recover(each) for each in found if force or each.expires < now]
+        turns = [self._recover(each, force=force) for each in found if force or each.expires < now]
         return [turn for turn in turns if turn is not None]
 
     def streams(self) -> list[TurnId]:
@@ -86,7 +101,8 @@ class ReplyingSpace(RequestingSpace):
     def _recover_on_open(self) -> None:
         """Recover what can be, and say so: the log's warnings go to standard error where nobody set it up."""
         try:
-            for turn in self.recover():
+            self.recovered = tuple(self.recover())
+            for turn in self.recovered:
                 log.warning("headish: an answer that was cut off is kept as the incomplete turn %s", turn.id)
         except HeadishError as error:
             log.warning("headish: an answer that was cut off waits to be recovered: %s", error)
@@ -114,42 +130,46 @@ class ReplyingSpace(RequestingSpace):
         return _read_stream(about, [response] if whole else response)
 
     def _store_reply(self, about: About, reply: Reply, stream: TurnId | None, outcome: str = FINISHED) -> Turn:
-        draft = self._draft(about, reply)
+        draft = self._draft(about, reply) if stream is None else self._fitting_draft(about, reply)
 
         def work(connection: Connection) -> Turn:
             open_stream = None if stream is None else journals.lock_stream(connection, self._number, stream)
             if open_stream is not None and open_stream.outcome == FINISHED:
                 return self._stored(connection, open_stream)
-            bookmark = None if about.bookmark is None else about.bookmark.encode()
-            appended = append_reply(
-                connection, self._number, draft, about.turns, bookmark, about.replaces, self._mint.mint
-            )
+            appended = self._append_behind(connection, draft, about.turns, about.bookmark, about.replaces)
             if open_stream is not None:
                 journals.close_stream(connection, self._number, open_stream.id, outcome, appended.turn.id)
             return self._turn(appended)
 
         return self._database.write(work)
 
-    def _recover(self, found: StoredStream) -> Turn | None:
+    def _recover(self, found: StoredStream, *, force: bool) -> Turn | None:
         """The turn of a stream whose writer is gone; None where somebody was quicker, or the writer lives after all."""
-        about = msgspec.json.decode(found.about, type=About)
         chunks = self._database.read(lambda connection: journals.journal_of(connection, self._number, found.id))
-        events = (msgspec.json.decode(line) for chunk in chunks for line in chunk.splitlines())
-        reply = _read_stream(about, events)
-        draft = self._draft(about, reply)
+        about, events = _decode_stream(found, chunks)
+        draft = self._fitting_draft(about, _read_stream(about, events))
 
-        def work(connection: Connection) -> Turn | None:
+        def work(connection: Connection) -> Turn | StoredStream | None:
             now = journals.lock_stream(connection, self._number, found.id)
-            if now is None or now.outcome is not None or now.expires != found.expires:
+            if now is None or now.outcome is not None:
                 return None
-            bookmark = None if about.bookmark is None else about.bookmark.encode()
-            appended = append_reply(
-                connection, self._number, draft, about.turns, bookmark, about.replaces, self._mint.mint
-            )
+            if now.expires != found.expires:
+                return now
+            appended = self._append_behind(connection, draft, about.turns, about.bookmark, about.replaces)
             journals.close_stream(connection, self._number, found.id, RECOVERED, appended.turn.id)
             return self._turn(appended)
 
-        return self._database.write(work)
+        ended = self._database.write(work)
+        if isinstance(ended, StoredStream):  # its writer has written to it while it was read
+            return self._recover(ended, force=True) if force else None
+        return ended
+
+    def _append_behind(
+        self, connection: Connection, draft: Draft, turns: tuple[TurnId, ...], bookmark: str | None,
+        replaces: TurnId | None = None,
+    ) -> Appended:  # fmt: skip
+        name = None if bookmark is None else bookmark.encode()
+        return append_reply(connection, self._number, draft, turns, name, replaces, self._mint.mint)
 
     def _stored(self, connection: Connection, ended: StoredStream) -> Turn:
         """The turn that became of a stream: asked again after the answer to the first time was lost."""
@@ -157,6 +177,17 @@ class ReplyingSpace(RequestingSpace):
         if stored is None:
             raise UnknownStream(ended.id)
         return self._complete(connection, stored)
+
+    def _fitting_draft(self, about: About, reply: Reply) -> Draft:
+        """``_draft`` of an answer that nobody has but us: of one that is too large, the blocks that a turn can hold."""
+        try:
+            return self._draft(about, reply)
+        except TooLarge:
+            sizes = list(accumulate(len(encode_payload((block,))) for block in reply.content))
+            kept = bisect_right(sizes, self._payload_limit_bytes)
+            note = Note(f"of the answer's {len(reply.content)} blocks the first {kept} are kept: it is too large")
+            notes = (*reply.notes, note)
+            return self._draft(about, replace(reply, content=reply.content[:kept], incomplete=True, notes=notes))
 
     def _draft(self, about: About, reply: Reply) -> Draft:
         """The turn of a reply, with what is kept beside it; details too large to be kept are given up, noted."""
@@ -171,6 +202,14 @@ class ReplyingSpace(RequestingSpace):
             notes = ["what else the provider said is too large to be kept"]
             brief = {key: value for key, value in record.items() if key not in ("details", "notes", "error")}
             return make_message_draft(message, limit, system={"reply": {**brief, "notes": notes}})
+
+
+def _decode_stream(found: StoredStream, chunks: Iterable[bytes]) -> tuple[About, list[Any]]:
+    try:
+        events = [msgspec.json.decode(line) for chunk in chunks for line in chunk.splitlines()]
+        return msgspec.json.decode(found.about, type=About), events
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptTurn(f"of the stream {found.id}", f"its journal does not decode ({error})") from None
 
 
 def _about_request(request: Emission) -> About:

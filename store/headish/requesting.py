@@ -14,7 +14,7 @@ from headish.errors import InvalidArgument, UnknownPointer, UnknownTurn
 from headish.grammar import parse_headish
 from headish.ids import TurnId
 from headish.merge import merge
-from headish.model import ContextWindow
+from headish.model import ContextWindow, Turn
 from headish.names import check_name
 from headish.order import Place
 from headish.pointers import Pointer
@@ -23,7 +23,7 @@ from headish.providers.tools import served_tools
 from headish.providers.values import Emission, Finding
 from headish.resolve import option_origins, resolve_window
 from headish.space import Heads
-from headish.turns import parent_at
+from headish.turns import StoredTurn, parent_at
 from headish.walk import walk
 
 ToolList = Sequence[Mapping[str, Any]]
@@ -130,6 +130,10 @@ class RequestingSpace(DefiningSpace):
         at = None if name is None else find_bookmark(connection, self._number, name.encode())
         turns = tuple(self._id_at(connection, place) for place in dict.fromkeys(places))
         return turns, name if at is not None and at == places[0] else None
+
+    def _pinned(self, connection: Connection, stored: StoredTurn, name: str | None) -> tuple[Turn, str | None]:
+        """A turn, and the name if it is a bookmark that points at it."""
+        return self._complete(connection, stored), self._pin(connection, [stored.place], name)[1]
 
     def _usable(self, connection: Connection, ptr: bytes, to: str | None) -> Pointer | None:
         """The pointer, unless another provider is asked by name: then it says nothing, and need not exist."""

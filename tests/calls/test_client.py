@@ -92,6 +92,19 @@ class TestAnswers:
                 assert event == wanted
                 given.release()
 
+    def test_a_stream_that_says_it_is_done_is_not_waited_for(self, server: Loopback) -> None:
+        """Some servers keep the connection open behind it."""
+        read = threading.Event()
+
+        def chunks() -> Iterator[bytes]:
+            yield from [*event_stream(EVENTS), b"data: [DONE]\n\n"]
+            assert read.wait(10), "the end was not seen before the connection's"
+
+        server.answer(chunks=chunks())
+        with open_call("openai", BODY, base_url=server.url) as call:
+            assert list(call) == EVENTS
+            read.set()
+
     @pytest.mark.parametrize("kind", ["application/x-ndjson", "application/json; charset=utf-8", "application/jsonl"])
     def test_lines_and_whole_answers_are_read_too(self, kind: str, server: Loopback) -> None:
         server.answer(headers={"content-type": kind}, chunks=[b'{"n":1}\n{"n"', b":2}\n"])

@@ -37,6 +37,8 @@ class ServerSentEvents:
         self._line, self._data, self._name = bytearray(), bytearray(), b""
         self._has_data = False
         self._after_return = False
+        self.ended = False
+        """Whether the stream has said that it is at its end: nothing behind that is read."""
 
     def feed(self, chunk: bytes) -> Iterator[dict[str, Any]]:
         if self._after_return and chunk:
@@ -63,6 +65,8 @@ class ServerSentEvents:
             yield from self._take(b"")
 
     def _take(self, line: bytes) -> Iterator[dict[str, Any]]:
+        if self.ended:
+            return
         if not line:
             yield from self._dispatch()
             return
@@ -78,7 +82,8 @@ class ServerSentEvents:
     def _dispatch(self) -> Iterator[dict[str, Any]]:
         data, name = bytes(self._data), self._name
         self._data, self._name, self._has_data = bytearray(), b"", False
-        if data.strip() in (b"", END_OF_STREAM):
+        self.ended = data.strip() == END_OF_STREAM
+        if self.ended or not data.strip():
             return
         event = _decode(data)
         if name not in (b"", b"message") and "type" not in event:
@@ -94,6 +99,9 @@ class JsonText:
 
     Only brackets and quotes are looked at, each byte once; what lies between them is msgspec's to judge.
     """
+
+    ended = False
+    """Only the connection's end ends a JSON text that may have another object behind it."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes

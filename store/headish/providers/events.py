@@ -48,6 +48,11 @@ class EventReader:
         """What the last line holds, if nothing ended it. Raises: InvalidReply."""
         return self._collect(self._read(b"", last=True))
 
+    @property
+    def ended(self) -> bool:
+        """Whether the stream has said that it is at its end; a server may keep the connection open all the same."""
+        return self._form is not None and self._form.ended
+
     def _collect(self, events: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
         if self.failure is not None:
             raise self.failure
@@ -106,6 +111,8 @@ def read_events(
                 yield piece
             else:
                 yield from _read_piece(reader, piece)
+            if reader.ended:
+                return
     except InvalidReply:
         raise
     except Exception:

@@ -1,0 +1,199 @@
+"""What holds for every provider: a thread moves from any to any other, and gives the same bytes everywhere.
+
+The threads: what every provider was recorded to answer (from where the recordings lie, and our own cases), continued.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headish import ContextWindow, Message
+from headish.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
+from headish.errors import InvalidArgument, UnknownFormat, Unsupported
+from headish.providers import PROVIDERS, Reply, Stream, lint, prepare_request
+from headish.providers.registry import find_provider
+from support.emitted import windows
+from support.shared import SHARED, needs_shared
+
+RECORDED = SHARED / "fixtures" / "providers" / "response-stream"
+OWN = Path(__file__).parent / "cases"
+USER = Message(role="user", content=(Text("Go on."),))
+
+
+def recorded(root: Path) -> Iterator[tuple[str, Path]]:
+    """``(provider, events)`` of every recording below a folder."""
+    for path in sorted(root.glob("*/*/events.jsonl")):
+        yield path.parent.parent.name, path
+
+
+def read(provider: str, path: Path) -> Reply:
+    stream = Stream(provider)
+    for line in path.read_text().splitlines():
+        if line:
+            stream.feed(json.loads(line))
+    return stream.finish()
+
+
+def continued(reply: Reply) -> ContextWindow:
+    """A question, the reply to it, what its calls gave, and the next question."""
+    answer = Message(role="assistant", content=reply.content, turn=None)
+    results = tuple(
+        ToolResult(block.id, block.name, (Text("4"),)) for block in reply.content if isinstance(block, ToolUse)
+    )
+    answered = (Message(role="tool", content=results),) if results else ()
+    return ContextWindow((USER, answer, *answered, USER), {})
+
+
+def assert_it_goes_everywhere(provider: str, path: Path) -> None:
+    window = continued(read(provider, path))
+    for other in PROVIDERS:
+        refused = [finding for finding in lint(other, window) if finding.kind == "refused"]
+        assert not refused, (other, refused)
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("provider", "path"), list(recorded(RECORDED)), ids=lambda each: getattr(each, "parts", [each])[-2:][0]
+)
+def test_every_recorded_reply_is_continued_on_every_provider(provider: str, path: Path) -> None:
+    assert_it_goes_everywhere(provider, path)
+
+
+@needs_shared
+def test_the_recordings_are_found() -> None:
+    assert {provider for provider, _ in recorded(RECORDED)} == {"anthropic", "cerebras", "cohere", "gemini", "openai"}
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_every_case_of_ours_is_continued_on_every_provider(provider: str) -> None:
+    cases = [path for each, path in recorded(OWN) if each == provider]
+    assert len(cases) >= 10
+    for path in cases:
+        assert_it_goes_everywhere(provider, path)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_reasoning_never_reaches_another_provider(provider: str) -> None:
+    """Neither its words nor its signature, wherever it was made."""
+    for maker in PROVIDERS:
+        secret = Thinking("a secret", signature="c2lnbmF0dXJl", provider=maker, opaque={maker: {"own": "a secret"}})
+        said = Text("Lima.", opaque={maker: {"citations": ["a secret"], "phase": "a secret"}})
+        window = ContextWindow((USER, Message(role="assistant", content=(secret, said)), USER), {})
+        body = json.dumps(prepare_request(provider, window).body)
+        assert maker == provider or ("secret" not in body and "c2lnbmF0dXJl" not in body)
+
+
+def content_blocks(provider: str, body: dict[str, Any]) -> list[str]:
+    """What a body says, block by block in order, without cache marks: what a prompt cache compares (R19)."""
+    found: list[str] = []
+    for message in body[find_provider(provider).writer.list_name]:
+        listed = message.get("content", message.get("parts"))
+        about = {key: value for key, value in message.items() if key not in ("content", "parts", "tool_calls")}
+        blocks = [*(listed if isinstance(listed, list) else [listed]), *message.get("tool_calls", ())]
+        for block in blocks:
+            marked = isinstance(block, dict)
+            plain = {key: value for key, value in block.items() if key != "cache_control"} if marked else block
+            found.append(json.dumps([about, plain]))
+    return found
+
+
+texts = st.builds(Text, st.text(min_size=1, max_size=5))
+steps = st.lists(
+    st.sampled_from(["user", "assistant", "call", "two calls", "system"]) | st.lists(texts, min_size=1, max_size=2),
+    min_size=1,
+    max_size=8,
+)
+
+
+def grow(drawn: list[Any]) -> list[list[Message]]:
+    """Messages by steps of an append-only thread; a call and its results are one step (R19)."""
+    grown: list[list[Message]] = []
+    for index, step in enumerate(drawn):
+        if isinstance(step, list):
+            grown.append([Message(role="user", content=tuple(step))])
+        elif step in ("call", "two calls"):
+            names = ("f", "g")[: 1 if step == "call" else 2]
+            calls: tuple[ContentBlock, ...] = tuple(ToolUse(name, f"{name}{index}", {"a": index}) for name in names)
+            results = tuple(ToolResult(f"{name}{index}", name, (Text("4"),)) for name in reversed(names))
+            grown.append([Message(role="assistant", content=calls), Message(role="tool", content=results)])
+        else:
+            grown.append([Message(role=step, content=(Text(f"{step} {index}"),), cache=index % 3 == 0)])
+    return [[USER], *grown]
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@given(drawn=steps)
+def test_an_append_leaves_what_was_sent_as_it_was(provider: str, drawn: list[Any]) -> None:
+    grown = grow(drawn)
+    before: list[str] = []
+    for count in range(1, len(grown) + 1):
+        messages = tuple(message for step in grown[:count] for message in step)
+        now = content_blocks(provider, prepare_request(provider, ContextWindow(messages, {})).body)
+        assert now[: len(before)] == before
+        before = now
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@given(window=windows())
+@settings(max_examples=25)
+def test_a_window_is_sent_or_refused_and_lint_says_which(provider: str, window: ContextWindow) -> None:
+    findings = lint(provider, window)
+    refused = [finding.what for finding in findings if finding.kind == "refused"]
+    try:
+        emission = prepare_request(provider, window)
+    except Unsupported as error:
+        assert error.what == refused[0]
+    else:
+        assert not refused
+        assert [note.what for note in emission.notes] == [finding.what for finding in findings]
+
+
+def test_requests_are_the_same_under_every_hash_seed() -> None:
+    """In processes of their own: what depends on the order of a set or on an address differs between them."""
+    script = Path(__file__).parents[1] / "support" / "seeded.py"
+    digests = set()
+    for seed in ("0", "1", "4711"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(script.parents[1])}
+        done = subprocess.run(
+            [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True, timeout=120
+        )
+        digests.add(done.stdout)
+    assert len(digests) == 1
+
+
+class TestWhatAWindowMayBe:
+    record: dict[str, Any] = {
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
+        "options": {"params": {"max_tokens": 9}},
+    }
+
+    @pytest.mark.parametrize("provider", PROVIDERS)
+    def test_its_json_is_as_good_and_is_left_as_it_is(self, provider: str) -> None:
+        before = json.dumps(self.record)
+        window = ContextWindow((Message(role="user", content=(Text("Hi"),)),), self.record["options"])
+        assert prepare_request(provider, self.record) == prepare_request(provider, window)
+        assert json.dumps(self.record) == before
+
+    @pytest.mark.parametrize(
+        "window", [None, [], {}, {"messages": 1}, {"messages": [1]}, {"messages": [{"role": 1, "content": "x"}]},
+                   {"messages": [], "options": 1}, {"messages": [{"role": "user"}]}]
+    )  # fmt: skip
+    def test_anything_else_is_refused(self, window: Any) -> None:
+        with pytest.raises(InvalidArgument, match="window"):
+            prepare_request("anthropic", window)
+
+    def test_an_unknown_provider_or_setting_is_refused(self) -> None:
+        with pytest.raises(UnknownFormat, match="unknown format 'nobody'"):
+            lint("nobody", self.record)
+        with pytest.raises(InvalidArgument, match="a setting of the request cannot be taken"):
+            prepare_request("anthropic", self.record, stream="yes")
