@@ -68,8 +68,8 @@ class TestServerSentEvents:
     def test_comments_ids_retries_and_unknown_fields_are_no_events(self) -> None:
         assert read(b': hi\n\nid: 1\nretry: 10\n\nother: {}\nevent: x\n\ndata: {"n":1}\nevent\n\n') == [{"n": 1}]
 
-    def test_done_is_no_event_and_ends_nothing(self) -> None:
-        assert read(b'data: [DONE]\n\ndata: {"n":1}\n\ndata:  [DONE] \n\n') == [{"n": 1}]
+    def test_done_is_no_event_and_the_end(self) -> None:
+        assert read(b'data: {"n":1}\n\ndata:  [DONE] \n\ndata: {"n":2}\n\n') == [{"n": 1}]
 
     def test_the_name_of_an_event_is_its_type_where_the_data_has_none(self) -> None:
         text = (
