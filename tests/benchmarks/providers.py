@@ -4,9 +4,9 @@ The limit is ``json``: of writing, ``json.dumps`` of the same body; of reading, 
 of headish and of the limit alternate; a line gives the medians. One line a dimension, ``name=… provider=… key=value …``;
 ``ratio`` is headish by its limit.
 
-    request        a window of 1,000 messages with texts, calls and results, to the body and its JSON
-    stream         an answer of 5,000 events, from parsed events to a reply: the limit parses the same events alone
-    stream_text    the same from the bytes of server-sent events, in chunks of 1 KB
+    request        a window of 1,000 messages with texts, calls and results, to the body; the limit writes its JSON
+    stream         an answer of 5,000 events to a reply, each parsed by json.loads; the limit parses them alone
+    stream_text    the same from the bytes of server-sent events, in chunks of 1 KB, by headish's own reader
     thread         a thread of 1,000 turns from the store to a request, beside its resolve
 
 Run: ``make bench``, or ``python tests/benchmarks/providers.py [--quick]``.
@@ -152,7 +152,7 @@ def measure_provider(provider: str, quick: bool) -> None:
     size = len(json.dumps(body))
     facts = {"us_per_message": count, "mb_per_s": size}
     write = partial(prepare_request, provider, given)
-    measure("request", provider, lambda: json.dumps(write().body), partial(json.dumps, body), rounds, **facts)
+    measure("request", provider, write, partial(json.dumps, body), rounds, **facts)
     events = EVENTS[provider](500 if quick else 5000)
     lines = [json.dumps(event).encode() for event in events]
     facts = {"us_per_event": len(lines), "mb_per_s": sum(map(len, lines))}
