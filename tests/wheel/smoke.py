@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import headish
+from headish.providers import PROVIDERS
 
 BIN = Path(sys.executable).parent
 
@@ -27,7 +28,19 @@ def main() -> None:
             store.add_turn("Hello?", bookmark="main")
         downgrade_and_upgrade(target)
         assert "Hello?" in run("--db", target, "export", "main")
+        ask_every_provider(target)
     print("the installed wheel works")
+
+
+def ask_every_provider(target: str) -> None:
+    """Requests and replies need no extra; a call says which one it needs, and says it before anything is sent."""
+    for provider in PROVIDERS:
+        assert "Hello?" in run("--db", target, "request", "main", "--to", provider)
+    run("--db", target, "ptr", "set", "local", "openai/any", "--base-url", "http://127.0.0.1:9/v1")
+    asked = [BIN / "headish", "--db", target, "ask", "-c", "main", "-p", "local"]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert done.returncode == 1, done
+    assert "pip install 'headish[call]'" in done.stderr, done.stderr
 
 
 def downgrade_and_upgrade(target: str) -> None:

@@ -189,7 +189,8 @@ def _rewritten(ledger: _Ledger, index: int, message: Message) -> Iterator[Conten
     calls = ledger.calls.get(index, {})
     for position, block in enumerate(message.content):
         if position in calls:
-            yield replace(calls[position].block, id=calls[position].id)
+            call = calls[position]
+            yield call.block if call.block.id == call.id else replace(call.block, id=call.id)
         elif not isinstance(block, ToolResult):
             yield block
         elif (index, position) not in ledger.matched and message.role == "tool":
@@ -212,5 +213,6 @@ def _answers(ledger: _Ledger, message: Message, calls: Sequence[_Call], cache: b
             what = f"the call of {call.block.name} has no result: settled as interrupted"
             ledger.notes.append(Note(what, message.turn))
         found = call.result or ToolResult(content=(Text(INTERRUPTED),), is_error=True)
-        results.append(replace(found, tool_use_id=call.id, name=call.block.name))
+        named = found.tool_use_id == call.id and found.name == call.block.name
+        results.append(found if named else replace(found, tool_use_id=call.id, name=call.block.name))
     return Message(role="tool", content=tuple(results), turn=message.turn, cache=cache)
