@@ -39,6 +39,7 @@ TOUR: tuple[tuple[str, str], ...] = (
     ("As a transcript, OpenChatML 2.2.", "export merged --to openchatml"),
     ("And as the request that asks a provider for the next turn.",
      "request merged --to anthropic --model claude-sonnet-4-5"),
+    ("The same thread for another provider: what would be repaired, left out or refused.", "lint merged --for openai"),
     ("A bookmark remembers where it was; plan@{1} would name that turn.", "bookmark history plan"),
     ("Every hash, digest, seal and link, derived again.", "verify"),
 )  # fmt: skip
