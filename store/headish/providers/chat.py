@@ -21,7 +21,7 @@ from headish.providers.arguments import arguments_text
 from headish.providers.ledger import Settled
 from headish.providers.mapping import Part
 from headish.providers.request import SYSTEM, RequestWriter, counted
-from headish.providers.shapes import listed
+from headish.providers.shapes import listed, name, record
 from headish.providers.tools import Choice, Tool
 from headish.providers.values import Settings
 
@@ -192,18 +192,17 @@ class ChatWriter(RequestWriter):
         if own is not None and not (isinstance(own, list) and all(isinstance(tool, Mapping) for tool in own)):
             self.refuse(f"params.{self.provider}.tools={own!r}: it is a list of tools")
             own = None
-        defined = [self._define(*tool) for tool in tools]
-        choice = self.choose_tool([tool["function"]["name"] for tool in defined])
-        defined += listed(own)
+        defined = [*(self._define(*tool) for tool in tools), *listed(own)]
+        choice = self.choose_tool([name(record(tool.get("function")).get("name")) or "(unnamed)" for tool in defined])
         if chosen is not None and not defined:
             self.note("the option params.tool_choice is not sent: there are no tools")
             return {}
         chosen = chosen if choice is None else self.write_choice(choice)
         return ({"tools": defined} if defined else {}) | ({"tool_choice": chosen} if chosen is not None else {})
 
-    def _define(self, name: str, description: str | None, schema: Mapping[str, Any]) -> Part:
-        function: Part = {"name": self.names.send(name)} | ({"description": description} if description else {})
-        return {"type": "function", "function": {**function, "parameters": self.write_schema(name, schema)}}
+    def _define(self, called: str, description: str | None, schema: Mapping[str, Any]) -> Part:
+        function: Part = {"name": self.names.send(called)} | ({"description": description} if description else {})
+        return {"type": "function", "function": {**function, "parameters": self.write_schema(called, schema)}}
 
 
 class OpenAIShapedWriter(ChatWriter):
