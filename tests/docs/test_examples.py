@@ -1,7 +1,9 @@
 """README and docs: what they show is what happens.
 
 ``console`` blocks are typed, line by line, into one shell a page; what a command prints must be what stands below it,
-but for ids and times. ``python`` blocks run in the same folder, and print what the ``text`` block behind them says.
+but for ids and times. ``python`` blocks run in the same folder, and print what the ``text`` block behind them says. A
+block with a name behind its language is a file of that name. Where a page asks a local model, a server of the test's
+answers (support/local_model.py), and its address takes the place of the one that the page shows.
 """
 
 from __future__ import annotations
@@ -17,28 +19,52 @@ from typing import NamedTuple
 import pytest
 
 from support.command import HEADISH
+from support.local_model import SHOWN, local_model
 
 ROOT = Path(__file__).resolve().parents[2]
-HOW_TO = ("record.md", "api-messages.md", "training-data.md", "show-to-people.md", "run-tools.md")
+HOW_TO = (
+    "record.md", "api-messages.md", "training-data.md", "show-to-people.md", "run-tools.md", "ask-a-local-model.md",
+    "tool-loop.md", "move-between-providers.md", "store-an-answer.md",
+)  # fmt: skip
 PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs" / "tutorial").glob("*.md")),
     *(ROOT / "docs/how-to" / name for name in HOW_TO),
 ]
-_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+USUAL_KEY = "the-key-of-the-provider"
+"""The key that every page has in its environment; a local model never gets it."""
+_FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
 _ID = re.compile(r"\b0[0-9a-z]{7,24}\b")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?([+-]\d\d:\d\d)?")
 
 
 class Block(NamedTuple):
-    """A fenced block of a page."""
+    """A fenced block of a page; one with a ``file`` is a file of that name."""
 
     language: str
+    file: str
     text: str
 
 
+class Page(NamedTuple):
+    """A page that is being run: where, the shell's exports so far, and the server in place of the one it shows."""
+
+    folder: Path
+    exports: list[str]
+    server: str
+
+    def run(self, *words: str) -> tuple[int, str]:
+        """Exit code and output of a process, its errors where a terminal would show them."""
+        done = subprocess.run(
+            [word.replace(SHOWN, self.server) for word in words], cwd=self.folder, env=environment(),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60,
+            check=False,
+        )  # fmt: skip
+        return done.returncode, done.stdout.replace(self.server, SHOWN)
+
+
 def blocks(page: Path) -> list[Block]:
-    return [Block(*found.groups()) for found in _FENCE.finditer(page.read_text("utf-8"))]
+    return [Block(*found.groups("")) for found in _FENCE.finditer(page.read_text("utf-8"))]
 
 
 def shown(text: str) -> str:
@@ -56,37 +82,34 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 def environment() -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("HEADISH_")}
-    return {**kept, "PATH": f"{HEADISH.parent}{os.pathsep}{kept['PATH']}"}
+    return {**kept, "PATH": f"{HEADISH.parent}{os.pathsep}{kept['PATH']}", "OPENAI_API_KEY": USUAL_KEY}
 
 
-def run_python(text: str, folder: Path) -> str:
-    command = [sys.executable, "-c", text]
-    done = subprocess.run(
-        command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def run_block(page: Page, block: Block, following: Block) -> Iterator[tuple[str, int, str, str]]:
+    """What was run, its exit code, what it printed, and what the page says that it prints."""
+    if block.file:
+        (page.folder / block.file).write_text(block.text, "utf-8")
+    elif block.language == "python":
+        expected = following.text if following.language == "text" else ""
+        yield (block.text, *page.run(sys.executable, "-c", block.text), expected)
+    for command, output in commands(block.text) if block.language == "console" else ():
+        if command.startswith("export "):
+            page.exports.append(command + "\n")
+        else:
+            yield (command, *page.run("sh", "-c", "".join(page.exports) + command), output)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_examples_of_a_page_do_what_it_shows(page: Path, tmp_path: Path) -> None:
-    exports = ""
     found = blocks(page)
     assert any(block.language in ("console", "python") for block in found)
-    for block, following in zip(found, [*found[1:], Block("", "")], strict=True):
-        if block.language == "python":
-            printed = run_python(block.text, tmp_path)
-            assert shown(printed) == shown(following.text if following.language == "text" else "")
-        for command, output in commands(block.text) if block.language == "console" else ():
-            if command.startswith("export "):
-                exports += command + "\n"
-                continue
-            done = subprocess.run(
-                ["sh", "-c", exports + command], cwd=tmp_path, env=environment(), capture_output=True, text=True,
-                timeout=60, check=False,
-            )  # fmt: skip
-            assert done.returncode == 0, (command, done.stderr)
-            assert shown(done.stdout + done.stderr) == shown(output), command
+    with local_model(page.name) as server:
+        running = Page(tmp_path, [], server.url)
+        for block, following in zip(found, [*found[1:], Block("", "", "")], strict=True):
+            for command, code, printed, expected in run_block(running, block, following):
+                assert code == 0, (command, printed)
+                assert shown(printed) == shown(expected), command
+        assert all(USUAL_KEY not in " ".join(asked.headers.values()) for asked in server.requests)
 
 
 def test_the_commands_of_make_are_targets() -> None:
