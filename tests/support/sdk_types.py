@@ -25,7 +25,7 @@ def _forbid(kind: Any, seen: set[Any]) -> None:
         _forbid(inner, seen)
     if is_typeddict(kind) and kind not in seen:
         seen.add(kind)
-        kind.__pydantic_config__ = {"extra": "forbid"}
+        kind.__pydantic_config__ = {"extra": "forbid", "arbitrary_types_allowed": True}
         for hint in get_type_hints(kind, include_extras=True).values():
             _forbid(hint, seen)
 

@@ -144,7 +144,8 @@ class ChatWriter(RequestWriter):
         if role == "tool":
             return self._answered(parts, message)
         if role == "assistant":
-            self._note_order(parts, message)
+            if len(parts) > 1:
+                self._note_order(parts, message)
             if any(part["type"] in ("text", "function") for part in parts):
                 return [self.write_answer(parts, message)]
             self.left_out("an answer that is reasoning alone", message)

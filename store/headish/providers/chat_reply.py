@@ -61,9 +61,11 @@ class ChatReader(ReplyReader):
             return self.keep_unknown(event, f"an event of type {event.get('type') or event.get('object')!r}")
         self.id = self.id or name(event.get("id"))
         self.model = self.model or name(event.get("model"))
-        self.details |= present(**{str(key): value for key, value in event.items() if key not in _FRAME})
+        if not event.keys() <= _FRAME:
+            self.details |= present(**{str(key): value for key, value in event.items() if key not in _FRAME})
         shown = [delta for choice in listed(event.get("choices")) for delta in self._read_choice(record(choice), event)]
-        self._count(record(event.get("usage")))
+        if event.get("usage"):
+            self._count(record(event["usage"]))
         if event.get("usage") and event.get("choices") == []:
             self._end()  # the last chunk of all, where somebody forgot to say why the answer ended
         return shown
@@ -84,7 +86,8 @@ class ChatReader(ReplyReader):
         delta = record(choice.get("delta")) or record(choice.get("message"))
         shown = self._read_delta(delta, event)
         for key in ("logprobs", "reasoning_logprobs"):
-            self._keep_probabilities(key, record(choice.get(key)))
+            if choice.get(key):
+                self._keep_probabilities(key, record(choice[key]))
         self.stop = name(choice.get("finish_reason")) or self.stop
         if self.stop is not None:
             self._end()

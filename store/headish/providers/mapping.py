@@ -52,6 +52,10 @@ class BlockMapper(ABC):
 
     def parts(self, message: Message) -> list[Part]:
         """The parts of a message, in order, without those that are left out."""
+        if len(message.content) == 1:  # as most messages are
+            [block] = message.content
+            part = _MAPPERS[type(block)](self, block, message)
+            return [] if part is None else [part]
         made = [_MAPPERS[type(block)](self, block, message) for block in message.content]
         return [part for part in made if part is not None]
 
@@ -166,7 +170,8 @@ class BlockMapper(ABC):
         return self.refuse(f"a block of type {type_of(block)!r}", message)
 
     def _said(self, text: str, block: Text | None, message: Message) -> Part | None:
-        return self.text_part(text, block, message) if text.strip() else self.blank_part(block, message)
+        blank = not text or text.isspace()
+        return self.blank_part(block, message) if blank else self.text_part(text, block, message)
 
     def _piece(self, block: ContentBlock, message: Message) -> str | Document | None:
         if isinstance(block, Text):

@@ -224,6 +224,7 @@ NATIVE: dict[str, dict[str, str]] = {
 """Parameters that only some providers have, by their own names, and where they stand in the body."""
 
 RESERVED = frozenset(
-    {"contents", "input", "instructions", "messages", "model", "stream", "system", "systemInstruction"}
-)
+    ("contents", "conversation", "input", "instructions", "messages", "model", "previous_response_id", "stream",
+     "system", "systemInstruction")
+)  # fmt: skip
 """Keys of a body that a parameter may not set."""

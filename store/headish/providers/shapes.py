@@ -16,8 +16,10 @@ from headish.limits import NESTING_LIMIT
 
 def record(value: object) -> Mapping[str, Any]:
     """A mapping, or an empty one."""
-    # A dict first: what a mapping is takes several times as long to find out.
-    return value if type(value) is dict or isinstance(value, Mapping) else {}
+    # A dict or nothing first: whether something else is a mapping takes several times as long to find out.
+    if type(value) is dict:
+        return value
+    return value if value is not None and isinstance(value, Mapping) else {}
 
 
 def listed(value: object) -> list[Any]:

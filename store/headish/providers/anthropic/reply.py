@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ STOPS = {
 }  # fmt: skip
 """Anthropic's words are the ones that headish uses for everybody."""
 _DETAILS = ("stop_sequence", "stop_details", "container", "context_management")
+_USAGE_DETAILS = ("service_tier", "server_tool_use", "inference_geo", "speed", "cache_creation")
 
 
 class AnthropicReader(ReplyReader):
@@ -61,7 +62,8 @@ class AnthropicReader(ReplyReader):
 
     def _start(self, event: Mapping[str, Any]) -> list[Delta]:
         message = record(event.get("message"))
-        self.id, self.model = name(message.get("id")), name(message.get("model"))
+        self.id, self.model = name(message.get("id")) or self.id, name(message.get("model")) or self.model
+        self.details |= present(diagnostics=message.get("diagnostics"))
         self._count(message)
         return []
 
@@ -84,6 +86,10 @@ class AnthropicReader(ReplyReader):
 
     def _open_call(self, block: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
         opened, deltas = self.open_call(block.get("name"), block.get("id"))
+        caller = record(block.get("caller"))
+        if caller.get("type") != "direct":  # which is the same as none
+            opened.opaque |= present(caller=dict(caller))
+        opened.opaque |= present(toolset_name=block.get("toolset_name"))
         given = block.get("input")
         if given is not None and given != {}:
             opened.input = given
@@ -100,20 +106,24 @@ class AnthropicReader(ReplyReader):
 
     def _grow(self, event: Mapping[str, Any]) -> list[Delta]:
         delta = record(event.get("delta"))
-        block = self._block(event)
-        kind = text(delta.get("type"))
-        grower = _DELTAS.get(kind)
-        if grower is None or (block is not None and block.kind == "provider" and kind != "input_json_delta"):
+        known = _DELTAS.get(text(delta.get("type")))
+        if known is None:
             return self.keep_unknown(event, f"a delta of type {delta.get('type')!r}")
-        return grower(self, block or self._lost(delta), delta)
+        grow, kinds = known
+        index = number(event.get("index")) or 0
+        deltas = [] if index in self._at else self._open_lost(index, kinds[0])
+        block = self._at[index]
+        if block.kind not in kinds:
+            return self.keep_unknown(event, f"a delta of type {delta.get('type')!r} for a block of another")
+        return deltas + grow(self, block, delta)
 
-    def _block(self, event: Mapping[str, Any]) -> OpenBlock | None:
-        return self._at.get(number(event.get("index")) or 0)
-
-    def _lost(self, delta: Mapping[str, Any]) -> OpenBlock:
-        """The block of a delta whose start never came: told by the delta."""
-        kind = _LOST.get(text(delta.get("type")), "text")
-        return self.current("text") if kind == "text" else self.current(kind)
+    def _open_lost(self, index: int, kind: str) -> list[Delta]:
+        """Begin a block whose start never came: what it is, is told by its first delta."""
+        if kind == "tool_use":
+            self._at[index], deltas = self.open_call(None, None)
+            return deltas
+        self._at[index] = self.open(kind)
+        return []
 
     def _add_text(self, block: OpenBlock, delta: Mapping[str, Any]) -> list[Delta]:
         return block.delta(text(delta.get("text")))
@@ -128,7 +138,7 @@ class AnthropicReader(ReplyReader):
         return [Delta("server_tool_use", piece, index=block.index)] if server and piece else shown
 
     def _add_signature(self, block: OpenBlock, delta: Mapping[str, Any]) -> list[Delta]:
-        block.signature = (block.signature or "") + text(delta.get("signature"))
+        block.signature = name(delta.get("signature")) or block.signature
         return []
 
     def _add_citation(self, block: OpenBlock, delta: Mapping[str, Any]) -> list[Delta]:
@@ -136,7 +146,7 @@ class AnthropicReader(ReplyReader):
         return []
 
     def _close_block(self, event: Mapping[str, Any]) -> list[Delta]:
-        block = self._block(event)
+        block = self._at.get(number(event.get("index")) or 0)
         if block is not None:
             block.finished = True
             self._read_input(block)
@@ -182,7 +192,9 @@ class AnthropicReader(ReplyReader):
             output_tokens=number(usage.get("output_tokens")),
             cache_creation_input_tokens=number(usage.get("cache_creation_input_tokens")),
             cache_read_input_tokens=number(usage.get("cache_read_input_tokens")),
+            reasoning_tokens=number(record(usage.get("output_tokens_details")).get("thinking_tokens")),
         )
+        self.details |= present(**{key: usage.get(key) for key in _USAGE_DETAILS})
 
 
 _EVENTS = {
@@ -200,11 +212,11 @@ _OPENERS = {
     "thinking": AnthropicReader._open_thinking,
     "tool_use": AnthropicReader._open_call,
 }
-_DELTAS = {
-    "text_delta": AnthropicReader._add_text,
-    "thinking_delta": AnthropicReader._add_thinking,
-    "input_json_delta": AnthropicReader._add_json,
-    "signature_delta": AnthropicReader._add_signature,
-    "citations_delta": AnthropicReader._add_citation,
+_DELTAS: dict[str, tuple[Callable[[AnthropicReader, OpenBlock, Mapping[str, Any]], list[Delta]], tuple[str, ...]]] = {
+    "text_delta": (AnthropicReader._add_text, ("text",)),
+    "thinking_delta": (AnthropicReader._add_thinking, ("thinking",)),
+    "input_json_delta": (AnthropicReader._add_json, ("tool_use", "provider")),
+    "signature_delta": (AnthropicReader._add_signature, ("thinking",)),
+    "citations_delta": (AnthropicReader._add_citation, ("text",)),
 }
-_LOST = {"thinking_delta": "thinking", "signature_delta": "thinking", "input_json_delta": "tool_use"}
+"""How a block grows, and which kinds of blocks do so: the first is what it is where its start never came."""

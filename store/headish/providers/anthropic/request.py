@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headish.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
@@ -11,6 +11,8 @@ from headish.model import ContextWindow, Message
 from headish.providers.ledger import Settled
 from headish.providers.mapping import Part
 from headish.providers.request import SYSTEM, RequestWriter, counted
+from headish.providers.schemas import join_top
+from headish.providers.shapes import listed, name, number, present, record
 from headish.providers.tools import Choice, Tool
 from headish.providers.values import Origin, Settings
 
@@ -19,8 +21,13 @@ MAX_TOKENS = 8192
 CACHE_MARKS = 4
 """The API refuses a request with more."""
 SEARCH_TOOL = {"type": "web_search_20250305", "name": "web_search"}
-UNCACHEABLE = ("thinking", "redacted_thinking")
-"""Blocks that take no ``cache_control``."""
+REASONING = ("thinking", "redacted_thinking")
+"""Blocks that take no ``cache_control``, and that no answer may end with."""
+PAIRED = ("tool_use", "tool_result")
+FORCED = ("any", "tool")
+THINKING = ("enabled", "adaptive")
+"""Ways to think that the API refuses beside a forced call."""
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
 class AnthropicWriter(RequestWriter):
@@ -35,21 +42,47 @@ class AnthropicWriter(RequestWriter):
         self.system: list[Part] = []
         self.flagged: tuple[list[list[Part]], list[list[Part]]] = ([], [])
         """The parts of each message that is to be cached: of the system's, of the others."""
+        self._answered = {name(id) for id in _answered(self.window)} - {None}
+
+    def _read_document(self, block: Document, message: Message) -> str | Document | None:
+        piece = super()._read_document(block, message)
+        if isinstance(piece, Document) and not piece.source.data:
+            self.refuse(f"an empty document of type {media_type_of(piece)}", message)
+            return None
+        return piece
+
+    def parts(self, message: Message) -> list[Part]:
+        """The parts of a message, less reasoning that nothing follows: the API refuses an answer that ends so."""
+        parts = super().parts(message)
+        while parts and parts[-1]["type"] in REASONING:
+            parts.pop()
+            self.left_out("reasoning that nothing follows", message)
+        return parts
 
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
-        part = {"type": "text", "text": text}
-        own = {} if block is None else block.opaque.get(self.provider, {})
-        return part | ({"citations": own["citations"]} if message.role == "assistant" and "citations" in own else {})
+        part: Part = {"type": "text", "text": text}
+        own = record(None if block is None else block.opaque.get(self.provider))
+        if message.role != "assistant" or not own.get("citations"):
+            return part
+        cited = [record(citation) for citation in listed(own["citations"])]
+        if any(citation.get("file_id") for citation in cited):
+            self.note("the file_id of a citation has no place in a request", message)
+        kept = [{key: value for key, value in citation.items() if key != "file_id"} for citation in cited]
+        return part | present(citations=kept)
 
     def media_part(self, media_type: str, block: Document) -> Part:
         source = {"type": "base64", "media_type": media_type, "data": block.source.data}
         if media_type == PDF:
             return {"type": "document", "source": source} | ({"title": block.name} if block.name else {})
+        if block.name is not None:
+            self.note(f"the name of the image {block.name[:80]!r} has no place")
         return {"type": "image", "source": source}
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
-        name, arguments = self.names.send(block.name), self.arguments(block, message)
-        return {"type": "tool_use", "id": block.id, "name": name, "input": arguments}
+        own = record(block.opaque.get(self.provider))
+        called = {"id": block.id, "name": self.names.send(block.name), "input": self.arguments(block, message)}
+        beside = {key: own[key] for key in ("caller", "toolset_name") if own.get(key) is not None}
+        return {"type": "tool_use", **called, **beside}
 
     def result_part(self, block: ToolResult, pieces: Sequence[str | Document], message: Message) -> Part:
         content = [self._result_piece(piece) for piece in pieces]
@@ -68,19 +101,16 @@ class AnthropicWriter(RequestWriter):
         return {"type": "thinking", "thinking": block.text, "signature": block.signature}
 
     def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
-        if data.get("type") == "server_tool_use" and self._is_unanswered(data, message):
-            self.left_out("a search that was cut off", message)
-            return None
+        kind = name(data.get("type"))
+        if kind is None or kind in PAIRED:
+            return self.left_out(f"a block of its own of type {kind!r}", message)  # the ledger cannot pair it
+        if kind == "server_tool_use" and self._is_unanswered(data):
+            return self.left_out("a search that was cut off", message)
         return dict(data)
 
-    def _is_unanswered(self, data: Mapping[str, Any], message: Message) -> bool:
+    def _is_unanswered(self, data: Mapping[str, Any]) -> bool:
         """Only the last message may wait for the server's own tool: the API takes it up there (``pause_turn``)."""
-        answered = {
-            block.data.get("tool_use_id")
-            for block in message.content
-            if isinstance(block, ProviderBlock) and isinstance(block.data, Mapping)
-        }
-        return data.get("id") not in answered and message.turn != self.window.messages[-1].turn
+        return self.follower is not None and name(data.get("id")) not in self._answered
 
     def place(self, settled: Settled, parts: list[Part]) -> None:
         """Messages of one role in a row become one: the API would join them, and reads results only at the head."""
@@ -114,19 +144,27 @@ class AnthropicWriter(RequestWriter):
 
     def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
         self._mark_cached()
+        self._check(placed)
         body: Part = {"model": model} if model else {}
-        body |= {"max_tokens": placed.pop("max_tokens", MAX_TOKENS), "stream": self.settings.stream}
+        body |= {"max_tokens": placed.pop("max_tokens", MAX_TOKENS + _budget(placed)), "stream": self.settings.stream}
         body |= {"system": self.system} if self.system else {}
-        choice = placed.pop("tool_choice", {})
-        body |= {"messages": self.messages, **self._write_tools(tools, choice)}
+        choice, own = record(placed.pop("tool_choice", None)), placed.pop("tools", None)
+        body |= {"messages": self.messages, **self._write_tools(tools, dict(choice), own, placed.get("thinking"))}
         return {**body, **placed}
+
+    def _check(self, placed: Part) -> None:
+        """Refuse parameters that the API refuses."""
+        effort = record(placed.get("output_config")).get("effort")
+        if effort is not None and effort not in EFFORTS:
+            self.refuse(f"the effort {effort!r}: it is {', '.join(EFFORTS)}")
+        limit, budget = number(placed.get("max_tokens")), _budget(placed)
+        if limit is not None and limit <= budget:
+            self.refuse(f"max_tokens={limit}: it has to be more than thinking.budget_tokens, which is {budget}")
 
     def _mark_cached(self) -> None:
         """``cache_control`` on the last block of each flagged message that takes one; the last four flags win."""
         flagged = [*self.flagged[0], *self.flagged[1]]
-        targets = [
-            next((part for part in reversed(parts) if part["type"] not in UNCACHEABLE), None) for parts in flagged
-        ]
+        targets = [next((part for part in reversed(parts) if part["type"] not in REASONING), None) for parts in flagged]
         marked = [part for part in targets if part is not None]
         for part in marked[-CACHE_MARKS:]:
             part["cache_control"] = {"type": "ephemeral"}
@@ -137,21 +175,31 @@ class AnthropicWriter(RequestWriter):
             dropped = len(marked) - CACHE_MARKS
             self.note(f"the first {dropped} of {len(marked)} cache flags are left out: {CACHE_MARKS} fit")
 
-    def _write_tools(self, tools: Sequence[Tool], placed: Part) -> Part:
-        """``tools`` and ``tool_choice``, where there are any."""
+    def _write_tools(self, tools: Sequence[Tool], placed: Part, own: Any, thinking: Any) -> Part:
+        """``tools`` and ``tool_choice``, where there are any; the API's other tools come in by its parameters."""
+        if own is not None and not (isinstance(own, list) and all(isinstance(tool, Mapping) for tool in own)):
+            self.refuse(f"params.{self.provider}.tools={own!r}: it is a list of tools")
+            own = None
         defined = [self._define(*tool) for tool in tools] + ([dict(SEARCH_TOOL)] if self.wants_search() else [])
-        choice = self.choose_tool([tool["name"] for tool in defined])
+        defined += listed(own)
+        choice = self.choose_tool([tool["name"] for tool in defined if name(tool.get("name"))])
         if defined:
             chosen = placed | ({} if choice is None else self._choice(choice))
             if chosen.get("type") == "none":  # which has no other key
                 chosen = {"type": "none"}
+            if chosen.get("type") in FORCED and record(thinking).get("type") in THINKING:
+                self.refuse(f"a choice of tools that forces a call ({chosen['type']}), with thinking")
             return {"tools": defined} | ({"tool_choice": chosen} if chosen else {})
         stubs = self._stub_tools()
         return {"tools": stubs, "tool_choice": {"type": "none"}} if stubs else {}
 
-    def _define(self, name: str, description: str | None, schema: Mapping[str, Any]) -> Part:
-        described: Part = {"name": self.names.send(name)} | ({"description": description} if description else {})
-        return {**described, "input_schema": schema}
+    def _define(self, called: str, description: str | None, schema: Mapping[str, Any]) -> Part:
+        joined = join_top(schema)
+        lost = [key for key in schema if key not in joined]
+        if lost:
+            self.note(f"the top of the schema of {called} is made one object, without {', '.join(lost)}")
+        described: Part = {"name": self.names.send(called)} | ({"description": description} if description else {})
+        return {**described, "input_schema": joined}
 
     def _choice(self, choice: Choice) -> Part:
         return {"type": choice.mode} | ({"name": choice.name} if choice.name else {})
@@ -168,3 +216,18 @@ class AnthropicWriter(RequestWriter):
         if called:
             self.note(f"no tools are given: {', '.join(called)} is defined as a stub that cannot be called")
         return [{"name": self.names.send(name), "input_schema": {"type": "object"}} for name in called]
+
+
+def _budget(placed: Part) -> int:
+    """How many tokens the model may think; they count among those of the answer."""
+    return number(record(placed.get("thinking")).get("budget_tokens")) or 0
+
+
+def _answered(window: ContextWindow) -> Iterator[Any]:
+    """The ids of the server's own tools that a result names, or a call: code that runs there may call tools here."""
+    for message in window.messages:
+        for block in message.content:
+            if isinstance(block, ProviderBlock):
+                yield record(block.data).get("tool_use_id")
+            elif isinstance(block, ToolUse):
+                yield record(record(block.opaque.get("anthropic")).get("caller")).get("tool_id")

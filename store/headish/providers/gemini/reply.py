@@ -57,7 +57,8 @@ class GeminiReader(ReplyReader):
         self.model = name(said.get("modelVersion")) or self.model
         self._count(camel(said.get("usageMetadata")))
         self._keep(said, _RESPONSE | _SDK)
-        self._take_feedback(said.get("promptFeedback"))
+        if said.get("promptFeedback") is not None:
+            self._take_feedback(said["promptFeedback"])
         deltas: list[Delta] = []
         for position, candidate in enumerate(listed(said.get("candidates"))):
             deltas += self._take_candidate(candidate, position)

@@ -23,7 +23,6 @@ OUTPUTS = {
     "apply_patch_call": "apply_patch_call_output",
     "computer_call": "computer_call_output",
     "custom_tool_call": "custom_tool_call_output",
-    "function_call": "function_call_output",
     "local_shell_call": "local_shell_call_output",
     "shell_call": "shell_call_output",
     "tool_search_call": "tool_search_output",
@@ -31,19 +30,36 @@ OUTPUTS = {
 """Calls, and what answers them."""
 
 
-def find_pairs(messages: Iterable[Message], provider: str) -> set[Pair]:
-    """The calls of a thread that are answered behind them."""
-    called: set[Pair] = set()
-    found: set[Pair] = set()
-    for message in messages:
-        for block in message.content:
-            data = record(block.data) if isinstance(block, ProviderBlock) and block.provider == provider else {}
-            pair = pair_of(data)
-            if pair is not None and data["type"] in OUTPUTS:
-                called.add(pair)
-            elif pair in called and pair is not None:
-                found.add(pair)
-    return found
+class Pairs:
+    """The calls of a thread that are answered behind them. Items are asked about in the order that they are sent in."""
+
+    def __init__(self, messages: Iterable[Message], provider: str) -> None:
+        self._answered: set[Pair] = set()
+        self._called: set[Pair] = set()
+        self._closed: set[Pair] = set()
+        called: set[Pair] = set()
+        for message in messages:
+            for block in message.content:
+                data = record(block.data) if isinstance(block, ProviderBlock) and block.provider == provider else {}
+                pair = pair_of(data)
+                if pair is not None and data["type"] in OUTPUTS:
+                    called.add(pair)
+                elif pair is not None and pair in called:
+                    self._answered.add(pair)
+
+    def admit(self, data: Mapping[str, Any]) -> bool:
+        """Whether an item may be sent: it stands alone, or is a half whose other half is sent too, each once."""
+        pair = pair_of(data)
+        if pair is None:
+            return True
+        if data["type"] in OUTPUTS:
+            fits, sent = pair in self._answered, self._called
+        else:
+            fits, sent = pair in self._called, self._closed
+        if not fits or pair in sent:
+            return False
+        sent.add(pair)
+        return True
 
 
 def pair_of(data: Mapping[str, Any]) -> Pair | None:

@@ -20,7 +20,7 @@ from headish.providers.chat import data_url
 from headish.providers.ledger import Settled
 from headish.providers.mapping import Part
 from headish.providers.openai_responses.files import FILES, file_name
-from headish.providers.openai_responses.pairs import OUTPUTS, find_pairs, pair_of
+from headish.providers.openai_responses.pairs import OUTPUTS, Pairs
 from headish.providers.request import RequestWriter, counted
 from headish.providers.schemas import fill_arrays, join_top
 from headish.providers.shapes import listed, name, present, record
@@ -30,6 +30,7 @@ from headish.providers.values import Settings
 INCLUDE = ("reasoning.encrypted_content",)
 INPUTS = ("input_text", "input_image", "input_file")
 """Parts of a message; everything else is an item by itself."""
+FUNCTIONS = ("function_call", "function_call_output")
 PHASES = ("commentary", "final_answer")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 SEARCH = "web_search"
@@ -48,7 +49,7 @@ class OpenAIResponsesWriter(RequestWriter):
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
-        self.pairs = find_pairs(self.window.messages, self.provider)
+        self.pairs = Pairs(self.window.messages, self.provider)
         self.stores = _stores(self.options)
         self.flags = 0
         """How many messages are to be cached."""
@@ -141,8 +142,9 @@ class OpenAIResponsesWriter(RequestWriter):
         kind = name(data.get("type"))
         if kind is None:
             return self.left_out("a block of its own without a type", message)
-        pair = pair_of(data)
-        if pair is not None and pair not in self.pairs:
+        if kind in FUNCTIONS:
+            return self.left_out(f"a {kind} in a block of its own", message)  # the ledger cannot pair it
+        if not self.pairs.admit(data):
             return self.left_out(f"a {kind} without {'an output' if kind in OUTPUTS else 'its call'}", message)
         return dict(data)
 
