@@ -164,23 +164,18 @@ def _outcome(provider: str, messages: Any) -> str:
     if refused:
         return f"refused: {_cell(refused[0].what)}"
     emission = prepare_request(provider, {"messages": _own(provider, messages), "options": {}}, tools=[TOOL])
-    made = [_code(part) for part in _parts(emission.body, emission.sources.list_name)]
+    greeted = len(messages) > 1 and messages[1]["role"] == "assistant"
+    made = [_code(part) for part in _parts(emission.body, emission.sources.list_name, int(greeted))]
     told = [f"*{_cell(each.what)}*" for each in findings]
     return "<br>".join([*made, *told])
 
 
-def _parts(body: dict[str, Any], list_name: str) -> Iterator[Any]:
-    """What a small request says: the head where there is one, and the messages."""
+def _parts(body: dict[str, Any], list_name: str, skipped: int) -> Iterator[Any]:
+    """What a small request says: the head where there is one, and the messages, without a greeting before them."""
     for key in ("system", "systemInstruction", "instructions"):
         if key in body:
             yield {key: body[key]}
-    listed = body[list_name]
-    skipped = 1 if len(listed) > 1 and _is_greeting(listed[0]) else 0
-    yield from listed[skipped:]
-
-
-def _is_greeting(message: dict[str, Any]) -> bool:
-    return '"Hi"' in json.dumps(message) and message.get("role") == "user"
+    yield from body[list_name][skipped:]
 
 
 def _option(provider: str, options: dict[str, Any], tools: bool) -> str:

@@ -65,7 +65,6 @@ def read_text(text: str | None) -> str:
 
 def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, Any]:
     """``KEY=JSON`` pairs as options; ``params.temperature=0.2`` sets a key inside a record."""
-    from headish import strictjson
     from headish.merge import combine
 
     options: dict[str, Any] = {}
@@ -73,11 +72,21 @@ def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, A
         key, separator, text = pair.partition("=")
         if not key or not separator:
             raise click.BadParameter(f"{pair!r} is not KEY=JSON", param_hint=option)
-        value: Any = strictjson.decode(text, f"{option} {key}")
+        value: Any = _decode(text, key, option)
         for part in reversed(key.split(".")):
             value = {part: value}
         options = combine(options, value)
     return options
+
+
+def _decode(text: str, key: str, option: str) -> Any:
+    from headish import strictjson
+    from headish.errors import InvalidContent
+
+    what = f"{option} {key}"
+    if text.isidentifier() and text not in ("true", "false", "null", "NaN", "Infinity"):
+        raise InvalidContent(what, f"it is not JSON; a text stands in quotes: {key}='\"{text}\"'")
+    return strictjson.decode(text, what)
 
 
 def input_path(path: str) -> Any:

@@ -78,7 +78,7 @@ class ReplyingSpace(RequestingSpace):
 
         about = self._about(headish, provider)
         if replaces is not None:
-            about = replace(about, replaces=replaces.id)
+            about = replace(about, replaces=replaces.id, bookmark=about.bookmark or replaces.meta.head)
         encoded = msgspec.json.encode(about)
         journal = Journal(self._database, self._number, self._mint.mint(), encoded, lease_seconds)
         return Capture(about, journal, self._store_reply, self._payload_limit_bytes)

@@ -127,14 +127,17 @@ class TestEmitting:
         }
         assert done.err == "note: the option t is not sent\n"
         without = {key: value for key, value in done.json.items() if key != "model"}
-        assert json.loads(headish("request", grown["q"]).out) == without
+        assert json.loads(headish("request", grown["q"], "--to", "anthropic").out) == without
+        assert "nothing says which provider is asked" in headish.fails("request", grown["q"])
 
     def test_unknown_formats_name_the_known_ones(self, headish: Command, grown: dict[str, str]) -> None:
         assert (
             headish.fails("export", "--to", "pdf")
             == "unknown format 'pdf': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml"
         )
-        assert headish.fails("request", "--to", "nobody") == "unknown format 'nobody': known are anthropic"
+        assert headish.fails("request", "--to", "nobody") == (
+            "unknown format 'nobody': known are anthropic, openai, openai_responses, gemini, cohere, cerebras"
+        )
 
 
 class TestBookmarks:

@@ -74,6 +74,7 @@ class ReplyReader(ABC):
         self.done = False
         """Whether the provider has said that the answer is at its end."""
         self.refused = False
+        self._broken = False
         self._asked_model, self._tool_names, self._seed = model, tool_names or {}, seed
         self._unknown: list[Mapping[str, Any]] = []
         self._unknown_bytes = self._unknown_count = 0
@@ -136,7 +137,7 @@ class ReplyReader(ABC):
     def keep_unknown(self, event: Mapping[str, Any], what: str) -> list[Delta]:
         """An event that nobody knows yet: kept with the answer, nothing to show."""
         self._unknown_count += 1
-        self._unknown_bytes += len(repr(event)) if self._unknown_bytes < UNKNOWN_LIMIT_BYTES else 0
+        self._unknown_bytes += _size(event) if self._unknown_bytes < UNKNOWN_LIMIT_BYTES else 0
         if self._unknown_bytes < UNKNOWN_LIMIT_BYTES:
             self._unknown.append(event)
             self.notes.append(Note(f"{what[:200]} is kept beside the answer: nobody knows it"))
@@ -149,6 +150,12 @@ class ReplyReader(ABC):
         kind = said.get("type") or said.get("code") or said.get("status")
         self.error = present(type=None if kind is None else str(kind)[:200], message=message[:ERROR_LIMIT])
         return []
+
+    def break_off(self, reason: str) -> None:
+        """Say why the answer ends before its end, where it is not the provider who failed."""
+        self._broken = self.error is None
+        if self._broken:
+            self.fail({"message": reason})
 
     def count(self, **counts: int | None) -> None:
         """Set token counts; what is not said leaves an earlier count as it was."""
@@ -191,7 +198,7 @@ class ReplyReader(ABC):
         return msgspec.structs.replace(made, partial=partial, opaque=opaque)
 
     def _stop_reason(self, content: tuple[ContentBlock, ...]) -> str:
-        if self.error is not None:
+        if self.error is not None and not self._broken:
             return "error"
         if not self.done:
             return "incomplete"
@@ -200,6 +207,14 @@ class ReplyReader(ABC):
         reason = "end_turn" if self.stop is None else self.stops.get(self.stop, self.odd_stop)
         calls = any(isinstance(block, ToolUse) for block in content)
         return "tool_use" if reason == "end_turn" and calls else reason
+
+
+def _size(event: Mapping[str, Any]) -> int:
+    """How much of an event there is to keep; one that nests too deep to be written is too large."""
+    try:
+        return len(repr(event))
+    except RecursionError:
+        return UNKNOWN_LIMIT_BYTES
 
 
 def _as_written(call: dict[str, Any]) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def healed(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, Mapping | list | tuple) and depth >= DEEPEST:
-        return msgspec.json.encode(value).decode()
+        return _as_text(value)
     if isinstance(value, Mapping):
         return {healed(str(key)): healed(each, depth + 1) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -65,6 +65,13 @@ def healed(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float) and not isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float) else healed(str(value))
+
+
+def _as_text(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (RecursionError, TypeError, UnicodeEncodeError):
+        return ""  # nothing that a provider can have sent: its own text would not have been decoded
 
 
 DEEPEST = NESTING_LIMIT - 28

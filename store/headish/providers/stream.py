@@ -42,8 +42,8 @@ class Stream:
         return [delta for each in self._reader.events_of(given) for delta in self._reader.feed(each)]
 
     def fail(self, message: str) -> None:
-        """Say why the answer ends before its end, where it is not the provider who says so."""
-        self._reader.fail({"message": message})
+        """Say why the answer ends before its end, where it is not the provider who says so: it is incomplete."""
+        self._reader.break_off(message)
 
     def finish(self) -> Reply:
         """The reply: with ``incomplete`` where its end never came. What arrived is in it in any case."""

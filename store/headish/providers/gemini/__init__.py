@@ -1,4 +1,4 @@
-"""Google's Gemini API: ``POST /v1beta/models/MODEL:generateContent``, and ``:streamGenerateContent?alt=sse``.
+"""Google's Gemini API: ``POST /v1/models/MODEL:generateContent``, and ``:streamGenerateContent?alt=sse``.
 
 Source: https://ai.google.dev/api/generate-content, as the types of the official SDK have it, google-genai 3.4.0, read
 on 2026-11-21.
