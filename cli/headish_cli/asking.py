@@ -72,11 +72,13 @@ def ask_command(
     with ExitStack() as stack:
         store = stack.enter_context(settings.open(create=True))
         running = _start_servers(stack, store, mcp_config) if tool_loop and mcp_config is not None else None
-        named = [*servers, *(running.tools() if running else ())] or None
-        head = store.say(said, continues=list(continues) or None, bookmark=bookmark, ptr=ptr, to=to, servers=named)
+        # Where nothing is said, the thread's own servers hold.
+        named = [*servers, *(running.tools() if running and said is not None else ())] or None
         given = {**call, **_timeouts(timeout), "ptr": ptr, "to": to, "told": _tell_wait}
+        heads = continues[0] if len(continues) == 1 else list(continues) or None
+        asked = store.say(said, continues=heads, bookmark=bookmark, ptr=ptr, to=to, servers=named)
         loop = Loop(store, running, None if yes else approve_call, rounds)
-        turn = _take_rounds(loop, lambda head: store.open_answer(head, **given), head, as_json)
+        turn = _take_rounds(loop, partial(store.open_answer, **given), *asked, as_json)
         _end(store, turn, running is not None)
 
 
@@ -106,15 +108,22 @@ class Loop(NamedTuple):
     rounds: int
 
 
-def _take_rounds(loop: Loop, open_answer: Callable[[Heads], Answer], head: Heads, as_json: bool) -> Turn:
+def _take_rounds(
+    loop: Loop, open_answer: Callable[..., Answer], head: Heads, bookmark: str | None, as_json: bool
+) -> Turn:
     """Ask, run what the answer calls, and ask again, until an answer calls nothing."""
+    if loop.running is not None and isinstance(head, str):
+        # An answer may have left its calls open: they are run before it is asked again.
+        results = loop.store.run_tools(head, loop.running.call_all, approve=loop.approve)
+        head, bookmark = (head, bookmark) if results is None else (results.id, results.meta.head)
     for left in reversed(range(loop.rounds)):
-        turn = _show(partial(open_answer, head), as_json)
-        head = turn.meta.head or turn.id
+        turn = _show(partial(open_answer, head, bookmark), as_json)
         if loop.running is None or turn.meta.reply.get("incomplete") or not left:
             return turn
-        if loop.store.run_tools(head, loop.running.call_all, approve=loop.approve) is None:
+        results = loop.store.run_tools(turn.id, loop.running.call_all, approve=loop.approve)
+        if results is None:
             return turn
+        head, bookmark = results.id, results.meta.head
     raise AssertionError("there is at least one round")
 
 
@@ -141,7 +150,7 @@ def _end(store: Store, turn: Turn, looped: bool) -> None:
     calls = store.open_calls(turn.id) if turn.meta.role == "assistant" else []
     for call in calls:
         say(readable(f"open call: {describe_call(call)}"))
-    if calls and looped:
+    if calls and looped and not turn.meta.reply.get("incomplete"):
         say("The tool loop ended before the calls: --rounds allows more.")
     where = f" on {turn.meta.head}" if turn.meta.head else ""
     say(readable(f"turn {turn.id}{where}"))

@@ -47,7 +47,7 @@ def recover_command(settings: Settings, force: bool, as_json: bool) -> None:
     alone.
     """
     with settings.open() as store:
-        turns = store.recover(force=force)
+        turns = [*store.recovered, *store.recover(force=force)]
         left = store.streams()
     if as_json:
         print_json_lines(turn.to_dict() for turn in turns)

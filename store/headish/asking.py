@@ -13,7 +13,7 @@ from headish.errors import InvalidArgument, UnknownPointer
 from headish.grammar import parse_headish
 from headish.model import Turn
 from headish.providers import Delta, Emission
-from headish.providers.registry import find_provider
+from headish.providers.registry import check_provider
 from headish.replying import ReplyingSpace
 from headish.requesting import ToolList
 from headish.space import Heads
@@ -176,7 +176,7 @@ class AskingSpace(WritingSpace, ReplyingSpace):
     def _check_asked(self, headish: Heads | None, ptr: str | None, to: str | None) -> None:
         """Refuse what could not be asked anyway, before anything is stored."""
         if to is not None:
-            find_provider(to)
+            check_provider(to)
         if ptr is not None:
             self.pointer(ptr)
         elif to is None:

@@ -83,7 +83,7 @@ class DefiningSpace(OpenSpace):
         """
         encoded = _check_server(server)
         listed = tools.get("tools") if isinstance(tools, Mapping) else tools
-        if isinstance(listed, str | bytes) or not isinstance(listed, Sequence):
+        if not isinstance(listed, Sequence) or not all(isinstance(tool, Mapping) for tool in listed):
             raise InvalidArgument("tools are a list of definitions, or an object that holds it as `tools`")
         read_tools(listed)
         data = strictjson.encode([strictjson.plain(tool) for tool in listed])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from headish.asking import AskingSpace
 from headish.blocks import ContentBlock, Text, ToolResult, ToolUse
 from headish.drafts import NewTurn, make_draft
+from headish.errors import InvalidArgument
 from headish.grammar import parse_headish
 from headish.model import Turn
 from headish.threadspace import ReadingSpace
@@ -33,7 +34,8 @@ class LoopingSpace(AskingSpace, ReadingSpace):
 
         ``run`` is ``ToolServers.call_all``, or anything that gives results for calls. ``approve`` is asked for each
         call first; one that it refuses gets an error result which says so.
-        Raises: what ``run`` and ``approve`` raise; then nothing is stored.
+        Raises: what ``run`` and ``approve`` raise; InvalidArgument for more or fewer results than calls. Nothing is
+        stored then.
         """
         name = parse_headish(headish).bookmark
         answer, bookmark = self._read(headish, lambda connection, stored: self._pinned(connection, stored, name))
@@ -41,7 +43,10 @@ class LoopingSpace(AskingSpace, ReadingSpace):
         if not calls:
             return None
         approved = [call for call in calls if approve is None or approve(call)]
-        answered = dict(zip(map(id, approved), run(approved), strict=True)) if approved else {}
+        given = run(approved) if approved else []
+        if len(given) != len(approved):
+            raise InvalidArgument(f"{len(approved)} calls were to be run, and {len(given)} results came")
+        answered = dict(zip(map(id, approved), given, strict=True))
         results: list[ContentBlock] = [answered.get(id(call)) or _refused(call) for call in calls]
         draft = make_draft(NewTurn(results, role="tool"), self._payload_limit_bytes)
         # Tools take their time, and the bookmark may have moved on meanwhile: the results belong to the calls.

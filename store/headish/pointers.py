@@ -74,15 +74,14 @@ def make_pointer(
     if len(model) > MODEL_LIMIT or not model.isprintable() or any(each.isspace() for each in model):
         raise InvalidArgument(f"{model[:80]!r} is no name of a model: printable, without spaces, {MODEL_LIMIT} at most")
     if key_env is not None and not _VARIABLE.fullmatch(key_env.removeprefix("keyring:")):
-        raise InvalidArgument(
-            f"key_env={key_env[:12]!r}…: it is the name of an environment variable, or of a keyring's entry, not a key"
-        )
+        # What was given is not repeated: it may be the key itself.
+        raise InvalidArgument("key_env is the name of an environment variable, or keyring:NAME; this is neither")
     if base_url is not None:
         parse_address(base_url)
         base_url = base_url.rstrip("/")
     pointer = Pointer(provider, model, dict(params or {}), base_url, key_env)
     strictjson.encode_record(pointer.params, "the parameters of a pointer", RECORD_LIMIT_BYTES)
-    for path, value in _leaves(pointer.params, "params"):
+    for path, value in _leaves(pointer.to_dict(), "pointer"):
         if _SECRET.search(path) or (isinstance(value, str) and _SECRET_VALUE.search(value)):
             raise InvalidArgument(f"{path} looks like a key: keys stay in the environment or a keyring")
     return pointer

@@ -1,8 +1,8 @@
 """How fast requests are written and answers are read, each dimension beside its limit, measured in the same run.
 
-The limit is ``json``: of writing, ``json.dumps`` of the same body; of reading, ``json.loads`` of the same events. Rounds
-of headish and of the limit alternate; a line gives the medians. One line a dimension, ``name=… provider=… key=value …``;
-``ratio`` is headish by its limit.
+The limit is ``json``: of writing, ``json.dumps`` of the same body; of reading, ``json.loads`` of the same events.
+Rounds of headish and of the limit alternate; a line gives the medians. One line a dimension,
+``name=… provider=… key=value …``; ``ratio`` is headish by its limit.
 
     request        a window of 1,000 messages with texts, calls and results, to the body; the limit writes its JSON
     stream         an answer of 5,000 events to a reply, each parsed by json.loads; the limit parses them alone

@@ -11,8 +11,8 @@ from keyring.backend import KeyringBackend
 from keyring.backends import fail
 from keyring.errors import KeyringLocked
 
-from headish.calls import ENDPOINTS, find_key
 from headish.addresses import parse_address
+from headish.calls import ENDPOINTS, find_key
 from headish.errors import InvalidAddress, InvalidArgument, InvalidKey, MissingKey, UnknownFormat
 
 LOCAL = "http://127.0.0.1:11434/v1"

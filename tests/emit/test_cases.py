@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from headish.providers import PROVIDERS
 from support.windows import emitted_files
 
 CASES = sorted(path for path in (Path(__file__).parent / "cases").iterdir() if path.is_dir())
@@ -24,4 +25,4 @@ def test_a_window_is_emitted_as_its_case_says(case: Path) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
 def test_each_case_says_what_every_format_does(case: Path) -> None:
     formats = sorted(path.stem for path in case.iterdir() if path.name != "window.json")
-    assert formats == ["anthropic", "openchatml"]
+    assert formats == sorted([*PROVIDERS, "openchatml"])

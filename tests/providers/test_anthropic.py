@@ -456,7 +456,7 @@ class TestWhatComesBack:
 class TestDocumentsAndTools:
     def test_the_name_of_an_image_has_no_place(self) -> None:
         emission = request([{"role": "user", "content": [document("image/png", name="a.png")]}])
-        assert notes(emission) == ["the name of the image 'a.png' has no place"]
+        assert notes(emission) == ["the name of the document 'a.png' has no place"]
 
     @pytest.mark.parametrize("media_type", ["image/png", "application/pdf"])
     def test_an_empty_document_is_refused(self, media_type: str) -> None:

@@ -201,9 +201,9 @@ class TestContents:
     def test_cache_flags_are_noted_once(self) -> None:
         thread = [{"role": "user", "content": "Hi", "cache": True}, {"role": "user", "content": "Ho", "cache": True}]
         (finding,) = lint("gemini", {"messages": thread})
-        assert finding.what == "2 cache flags are not sent: Gemini caches by itself"
+        assert finding.what == "2 cache flags are not sent: gemini caches by itself"
         (finding,) = lint("gemini", {"messages": thread[:1]})
-        assert finding.what == "1 cache flag is not sent: Gemini caches by itself"
+        assert finding.what == "1 cache flag is not sent: gemini caches by itself"
 
 
 class TestMedia:

@@ -141,7 +141,7 @@ class TestRequests(ChatRequests):
         messages, notes = sent("openai", [*window, say("assistant", thought("Hm.", "openai"))])
         assert [message["role"] for message in messages] == ["user", "user", "assistant", "user"]
         assert notes == [
-            "the name of the image 'x.png' has no place",
+            "the name of the document 'x.png' has no place",
             "reasoning, which has no place in a request, is left out",
             "reasoning, which has no place in a request, is left out",
             "what openai keeps beside 1 block is left out",

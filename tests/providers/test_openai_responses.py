@@ -247,7 +247,7 @@ class TestDocuments:
         assert emission.body["input"][0]["content"] == [
             {"type": "input_image", "detail": "auto", "image_url": f"data:image/webp;base64,{DATA}"}
         ]
-        assert notes(emission) == ["the name of the image 'a.webp' has no place"]
+        assert notes(emission) == ["the name of the document 'a.webp' has no place"]
 
     @pytest.mark.parametrize(
         ("media_type", "name", "sent"),
@@ -594,7 +594,7 @@ class TestCacheFlags:
     def test_they_are_not_sent_unless_asked(self) -> None:
         emission = request(self.flagged)
         assert "prompt_cache_breakpoint" not in json.dumps(emission.body)
-        assert notes(emission) == ["6 cache flags not sent: openai_responses caches by itself"]
+        assert notes(emission) == ["6 cache flags are not sent: openai_responses caches by itself"]
 
     def test_the_last_four_become_breakpoints(self) -> None:
         emission = request(self.flagged, cache_breakpoints=True)

@@ -13,7 +13,7 @@ from headish import ContextWindow, Message, emit
 from headish.content import read_content
 from headish.errors import HeadishError
 from headish.model import NO_ATTRIBUTES, Attributes
-from headish.providers import prepare_request
+from headish.providers import PROVIDERS, prepare_request
 
 
 def read_message(message: Mapping[str, Any]) -> Message:
@@ -41,12 +41,18 @@ def emitted_files(folder: Path) -> dict[str, str]:
         files["openchatml.txt"] = str(emit(window, "openchatml", drop=record.get("drop", ())))
     except HeadishError as error:
         files["openchatml.refused"] = f"{type(error).__name__} {error.code}: {error}\n"
-    try:
-        emission = prepare_request("anthropic", window, tools=record.get("tools"), **record.get("settings", {}))
-        notes = [f"{note.what} ({note.turn})" if note.turn else note.what for note in emission.notes]
-        shown = {"body": emission.body, "notes": notes, "tool_names": emission.tool_names}
-        shown = {key: value for key, value in shown.items() if value}
-        files["anthropic.json"] = json.dumps(shown, ensure_ascii=False, indent=1) + "\n"
-    except HeadishError as error:
-        files["anthropic.refused"] = f"{type(error).__name__} {error.code}: {error}\n"
+    for provider in PROVIDERS:
+        name, text = _requested(provider, window, record)
+        files[name] = text
     return files
+
+
+def _requested(provider: str, window: ContextWindow, record: Mapping[str, Any]) -> tuple[str, str]:
+    try:
+        emission = prepare_request(provider, window, tools=record.get("tools"), **record.get("settings", {}))
+    except HeadishError as error:
+        return f"{provider}.refused", f"{type(error).__name__} {error.code}: {error}\n"
+    notes = [str(note) for note in emission.notes]
+    shown = {"body": emission.body, "notes": notes, "tool_names": emission.tool_names}
+    shown = {key: value for key, value in shown.items() if value}
+    return f"{provider}.json", json.dumps(shown, ensure_ascii=False, indent=1) + "\n"

@@ -20,8 +20,8 @@ from headish.model import ContextWindow, Message
 from headish.providers.arguments import arguments_text
 from headish.providers.ledger import Settled
 from headish.providers.mapping import Part
-from headish.providers.request import SYSTEM, RequestWriter, counted
-from headish.providers.shapes import listed, name, record
+from headish.providers.request import SYSTEM, RequestWriter
+from headish.providers.shapes import name, record
 from headish.providers.tools import Choice, Tool
 from headish.providers.values import Settings
 
@@ -70,11 +70,9 @@ class ChatWriter(RequestWriter):
         content = {"content": "\n".join(texts) if texts else None}
         return {"role": "assistant", **content} | ({"tool_calls": calls} if calls else {})
 
-    def note_flags(self) -> None:
-        """Say what becomes of the cache flags."""
-        if self.flags:
-            flags = f"{counted(self.flags, 'cache flag')} {'is' if self.flags == 1 else 'are'}"
-            self.note(f"{flags} not sent: {self.provider} caches by itself")
+    def write_marks(self) -> None:
+        """Write the cache flags, or say that they are not."""
+        self.note_flags(self.flags)
 
     def check(self, placed: Part, tools: Sequence[Tool]) -> None:
         """Refuse parameters that the API refuses."""
@@ -87,21 +85,12 @@ class ChatWriter(RequestWriter):
 
     # Blocks.
 
-    def _read_document(self, block: Document, message: Message) -> str | Document | None:
-        piece = super()._read_document(block, message)
-        if isinstance(piece, Document) and not piece.source.data:
-            self.refuse(f"an empty document of type {media_type_of(piece)}", message)
-            return None
-        return piece
-
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
         if block is not None and block.opaque.get(self.provider):
             self.foreign[self.provider] += 1  # annotations have no place in a request
         return {"type": "text", "text": text}
 
     def media_part(self, media_type: str, block: Document) -> Part:
-        if block.name is not None:
-            self.note(f"the name of the image {block.name[:80]!r} has no place")
         return {"type": "image_url", "image_url": {"url": data_url(media_type, block)}}
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
@@ -177,7 +166,7 @@ class ChatWriter(RequestWriter):
     # The body.
 
     def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
-        self.note_flags()
+        self.write_marks()
         if self.wants_search():
             self.refuse("the option search: its requests have no web search")
         if placed.get(self.stop_place) in ([], ()):
@@ -189,11 +178,8 @@ class ChatWriter(RequestWriter):
 
     def _write_tools(self, tools: Sequence[Tool], placed: Part) -> Part:
         """``tools`` and ``tool_choice``; the provider's own tools, given as a parameter, stand behind the thread's."""
-        own, chosen = placed.pop("tools", None), placed.pop("tool_choice", None)
-        if own is not None and not (isinstance(own, list) and all(isinstance(tool, Mapping) for tool in own)):
-            self.refuse(f"params.{self.provider}.tools={own!r}: it is a list of tools")
-            own = None
-        defined = [*(self._define(*tool) for tool in tools), *listed(own)]
+        own, chosen = self.own_tools(placed), placed.pop("tool_choice", None)
+        defined = [*(self._define(*tool) for tool in tools), *own]
         choice = self.choose_tool([name(record(tool.get("function")).get("name")) or "(unnamed)" for tool in defined])
         if chosen is not None and not defined:
             self.note("the option params.tool_choice is not sent: there are no tools")

@@ -107,6 +107,10 @@ class BlockMapper(ABC):
         """Whether a document of this type can be sent as it is."""
         return media_type in self.images or (media_type == PDF and self.takes_pdf)
 
+    def keeps_name(self, media_type: str) -> bool:
+        """Whether the name of such a document is sent, too."""
+        return False
+
     # Which block may stand where.
 
     def text(self, block: Text, message: Message) -> Part | None:
@@ -187,17 +191,22 @@ class BlockMapper(ABC):
         try:
             if is_text(block):
                 text = decode_text(block)
-                if block.name is not None:
-                    self.note(f"the name of the text document {block.name[:80]!r} has no place", message)
+                self._note_name(block, "text document", message)
                 return text
-            if self.takes(media_type):
-                decode_bytes(block)
+            if self.takes(media_type) and decode_bytes(block):
+                if not self.keeps_name(media_type):
+                    self._note_name(block, "document", message)
                 return block
         except NotDecodable as error:
             self.refuse(str(error), message)
             return None
-        self.refuse(f"a document of type {media_type or 'unknown'}", message)
+        empty = "an empty" if self.takes(media_type) else "a"
+        self.refuse(f"{empty} document of type {media_type or 'unknown'}", message)
         return None
+
+    def _note_name(self, block: Document, kind: str, message: Message) -> None:
+        if block.name is not None:
+            self.note(f"the name of the {kind} {block.name[:80]!r} has no place", message)
 
     def _count_foreign(self, opaque: Mapping[str, Any]) -> None:
         self.foreign.update(each for each in opaque if each != self.provider)

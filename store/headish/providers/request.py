@@ -7,7 +7,7 @@ placed in the body, then come the tools and the parameters. A provider's own wri
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import ClassVar
 
@@ -23,6 +23,8 @@ from headish.unfinished import without_partial
 
 SYSTEM = ("system", "developer")
 """The roles that instruct."""
+CACHE_MARKS = 4
+"""Anthropic refuses a request with more, OpenAI writes no more to its cache."""
 _ATTRIBUTES = ("speaker", "channel", "recipient", "call_id", "intent", "content_type", "constrain", "extra")
 
 
@@ -97,6 +99,35 @@ class RequestWriter(BlockMapper):
     def choose_tool(self, names: Sequence[str]) -> Choice | None:
         """The option ``tool_mode``; None where nothing is to be said. ``names`` are the tools' as they go out."""
         return choose_tool(self, self.names, self.options.get("tool_mode"), names)
+
+    def own_tools(self, placed: Part) -> list[Part]:
+        """The provider's own tools, given as a parameter; taken out of what the parameters make."""
+        own = placed.pop("tools", None)
+        if own is None:
+            return []
+        if not isinstance(own, list) or not all(isinstance(tool, Mapping) for tool in own):
+            self.refuse(f"params.{self.provider}.tools={own!r}: it is a list of tools")
+            return []
+        return [dict(tool) for tool in own]
+
+    def mark_cached(self, parts: Sequence[Part], flags: int, mark: Part) -> None:
+        """Put a mark on the last of these parts, as many as fit; each is the end of a message that is to be cached.
+
+        ``flags`` is how many messages are: of some nothing can be marked.
+        """
+        for part in parts[-CACHE_MARKS:]:
+            part |= mark
+        if len(parts) < flags:
+            self.note(f"{counted(flags - len(parts), 'cache flag')} left out: nothing of the message can be marked")
+        if len(parts) > CACHE_MARKS:
+            dropped = len(parts) - CACHE_MARKS
+            self.note(f"the first {dropped} of {len(parts)} cache flags are left out: {CACHE_MARKS} fit")
+
+    def note_flags(self, flags: int) -> None:
+        """Say that cache flags have no place: the provider caches without being asked."""
+        if flags:
+            verb = "is" if flags == 1 else "are"
+            self.note(f"{counted(flags, 'cache flag')} {verb} not sent: {self.provider} caches by itself")
 
     def _check_messages(self) -> None:
         if not self.messages:

@@ -10,7 +10,7 @@ from headish.media import PDF, media_type_of
 from headish.model import ContextWindow, Message
 from headish.providers.ledger import Settled
 from headish.providers.mapping import Part
-from headish.providers.request import SYSTEM, RequestWriter, counted
+from headish.providers.request import SYSTEM, RequestWriter
 from headish.providers.schemas import join_top
 from headish.providers.shapes import listed, name, number, present, record
 from headish.providers.tools import Choice, Tool
@@ -18,8 +18,6 @@ from headish.providers.values import Origin, Settings
 
 MAX_TOKENS = 8192
 """Sent where nothing says how many: the API wants a number."""
-CACHE_MARKS = 4
-"""The API refuses a request with more."""
 SEARCH_TOOL = {"type": "web_search_20250305", "name": "web_search"}
 REASONING = ("thinking", "redacted_thinking")
 """Blocks that take no ``cache_control``, and that no answer may end with."""
@@ -44,13 +42,6 @@ class AnthropicWriter(RequestWriter):
         """The parts of each message that is to be cached: of the system's, of the others."""
         self._answered = {name(id) for id in _answered(self.window)} - {None}
 
-    def _read_document(self, block: Document, message: Message) -> str | Document | None:
-        piece = super()._read_document(block, message)
-        if isinstance(piece, Document) and not piece.source.data:
-            self.refuse(f"an empty document of type {media_type_of(piece)}", message)
-            return None
-        return piece
-
     def parts(self, message: Message) -> list[Part]:
         """The parts of a message, less reasoning that nothing follows: the API refuses an answer that ends so."""
         parts = super().parts(message)
@@ -70,12 +61,13 @@ class AnthropicWriter(RequestWriter):
         kept = [{key: value for key, value in citation.items() if key != "file_id"} for citation in cited]
         return part | present(citations=kept)
 
+    def keeps_name(self, media_type: str) -> bool:
+        return media_type == PDF
+
     def media_part(self, media_type: str, block: Document) -> Part:
         source = {"type": "base64", "media_type": media_type, "data": block.source.data}
         if media_type == PDF:
             return {"type": "document", "source": source} | ({"title": block.name} if block.name else {})
-        if block.name is not None:
-            self.note(f"the name of the image {block.name[:80]!r} has no place")
         return {"type": "image", "source": source}
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
@@ -148,7 +140,7 @@ class AnthropicWriter(RequestWriter):
         body: Part = {"model": model} if model else {}
         body |= {"max_tokens": placed.pop("max_tokens", MAX_TOKENS + _budget(placed)), "stream": self.settings.stream}
         body |= {"system": self.system} if self.system else {}
-        choice, own = record(placed.pop("tool_choice", None)), placed.pop("tools", None)
+        choice, own = record(placed.pop("tool_choice", None)), self.own_tools(placed)
         body |= {"messages": self.messages, **self._write_tools(tools, dict(choice), own, placed.get("thinking"))}
         return {**body, **placed}
 
@@ -166,22 +158,12 @@ class AnthropicWriter(RequestWriter):
         flagged = [*self.flagged[0], *self.flagged[1]]
         targets = [next((part for part in reversed(parts) if part["type"] not in REASONING), None) for parts in flagged]
         marked = [part for part in targets if part is not None]
-        for part in marked[-CACHE_MARKS:]:
-            part["cache_control"] = {"type": "ephemeral"}
-        if len(marked) < len(targets):
-            idle = counted(len(targets) - len(marked), "cache flag")
-            self.note(f"{idle} left out: nothing of the message can be marked")
-        if len(marked) > CACHE_MARKS:
-            dropped = len(marked) - CACHE_MARKS
-            self.note(f"the first {dropped} of {len(marked)} cache flags are left out: {CACHE_MARKS} fit")
+        self.mark_cached(marked, len(targets), {"cache_control": {"type": "ephemeral"}})
 
-    def _write_tools(self, tools: Sequence[Tool], placed: Part, own: Any, thinking: Any) -> Part:
+    def _write_tools(self, tools: Sequence[Tool], placed: Part, own: list[Part], thinking: Any) -> Part:
         """``tools`` and ``tool_choice``, where there are any; the API's other tools come in by its parameters."""
-        if own is not None and not (isinstance(own, list) and all(isinstance(tool, Mapping) for tool in own)):
-            self.refuse(f"params.{self.provider}.tools={own!r}: it is a list of tools")
-            own = None
         defined = [self._define(*tool) for tool in tools] + ([dict(SEARCH_TOOL)] if self.wants_search() else [])
-        defined += listed(own)
+        defined += own
         choice = self.choose_tool([tool["name"] for tool in defined if name(tool.get("name"))])
         if defined:
             chosen = placed | ({} if choice is None else self._choice(choice))

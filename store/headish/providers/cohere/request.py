@@ -83,7 +83,8 @@ class CohereWriter(ChatWriter):
 
     def write_choice(self, choice: Choice) -> Any:
         if choice.mode == "tool":
-            self.refuse(f"the option tool_mode={choice.name!r}: it can name no tool, only say auto, any or none")
+            named = self.options.get("tool_mode")
+            self.refuse(f"the option tool_mode={named!r}: it can name no tool, only say auto, any or none")
         return {"any": "REQUIRED", "none": "NONE"}.get(choice.mode)
 
     def check(self, placed: Part, tools: Sequence[Tool]) -> None:

@@ -17,7 +17,7 @@ from headish.providers.gemini.names import GeminiNames
 from headish.providers.gemini.signatures import is_signature, sign_calls
 from headish.providers.ledger import Settled
 from headish.providers.mapping import Part
-from headish.providers.request import SYSTEM, RequestWriter, counted
+from headish.providers.request import SYSTEM, RequestWriter
 from headish.providers.shapes import name, record
 from headish.providers.tools import Choice, Tool
 from headish.providers.values import Origin, Settings
@@ -75,15 +75,6 @@ class GeminiWriter(RequestWriter):
 
     def media_part(self, media_type: str, block: Document) -> Part:
         return {"inlineData": {"mimeType": media_type, "data": block.source.data}}
-
-    def _read_document(self, block: Document, message: Message) -> str | Document | None:
-        piece = super()._read_document(block, message)
-        if isinstance(piece, Document) and not piece.source.data:
-            self.refuse(f"an empty document of type {media_type_of(piece)}", message)
-            return None
-        if isinstance(piece, Document) and piece.name is not None:
-            self.note(f"the name of the document {piece.name[:80]!r} has no place", message)
-        return piece
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
         call = {"name": self.names.send(block.name), "args": self.arguments(block, message)}
@@ -171,9 +162,7 @@ class GeminiWriter(RequestWriter):
     def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
         sign_calls(self, self.messages, model)
         self._check_effort()
-        if self.flags:
-            verb = "is" if self.flags == 1 else "are"
-            self.note(f"{counted(self.flags, 'cache flag')} {verb} not sent: Gemini caches by itself")
+        self.note_flags(self.flags)
         body: Part = {"systemInstruction": {"parts": self.system}} if self.system else {}
         body |= {"contents": self.messages, **self._write_tools(tools, placed)}
         return self._beside_cache({**body, **placed})

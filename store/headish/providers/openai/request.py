@@ -11,12 +11,10 @@ from headish.model import ContextWindow
 from headish.providers.chat import OpenAIShapedWriter, data_url
 from headish.providers.ledger import Settled
 from headish.providers.mapping import Part
-from headish.providers.request import SYSTEM, counted
+from headish.providers.request import SYSTEM
 from headish.providers.schemas import fill_arrays, join_top
 from headish.providers.values import Settings
 
-CACHE_MARKS = 4
-"""So many breakpoints of a request are written to the cache."""
 AT_TOP = ("enum", "not")
 """Keywords that the API refuses at the top of a function's schema, beside those that can be joined."""
 MARKABLE = ("user", *SYSTEM)
@@ -35,6 +33,9 @@ class OpenAIWriter(OpenAIShapedWriter):
         super().__init__(window, settings)
         self.marked: list[Part] = []
         """The last part of each message that is to be cached."""
+
+    def keeps_name(self, media_type: str) -> bool:
+        return media_type == PDF
 
     def media_part(self, media_type: str, block: Document) -> Part:
         if media_type != PDF:
@@ -65,15 +66,8 @@ class OpenAIWriter(OpenAIShapedWriter):
             content = entries[-1]["content"] = [{"type": "text", "text": content}]
         self.marked.append(content[-1])
 
-    def note_flags(self) -> None:
-        if not self.settings.cache_breakpoints:
-            super().note_flags()
-            return
-        for part in self.marked[-CACHE_MARKS:]:
-            part["prompt_cache_breakpoint"] = {"mode": "explicit"}
-        if len(self.marked) < self.flags:
-            idle = counted(self.flags - len(self.marked), "cache flag")
-            self.note(f"{idle} left out: nothing of the message can be marked")
-        if len(self.marked) > CACHE_MARKS:
-            dropped = len(self.marked) - CACHE_MARKS
-            self.note(f"the first {dropped} of {len(self.marked)} cache flags are left out: {CACHE_MARKS} fit")
+    def write_marks(self) -> None:
+        if self.settings.cache_breakpoints:
+            self.mark_cached(self.marked, self.flags, {"prompt_cache_breakpoint": {"mode": "explicit"}})
+        else:
+            super().write_marks()

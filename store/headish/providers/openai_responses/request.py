@@ -21,7 +21,7 @@ from headish.providers.ledger import Settled
 from headish.providers.mapping import Part
 from headish.providers.openai_responses.files import FILES, file_name
 from headish.providers.openai_responses.pairs import OUTPUTS, Pairs
-from headish.providers.request import RequestWriter, counted
+from headish.providers.request import RequestWriter
 from headish.providers.schemas import fill_arrays, join_top
 from headish.providers.shapes import listed, name, present, record
 from headish.providers.tools import Choice, Tool
@@ -34,8 +34,6 @@ FUNCTIONS = ("function_call", "function_call_output")
 PHASES = ("commentary", "final_answer")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 SEARCH = "web_search"
-CACHE_MARKS = 4
-"""So many breakpoints of a request are written to the cache."""
 EMPTY_ERROR = "(empty result)"
 _AT_TOP = ("enum", "not")
 """Keywords that the API refuses at the top of a function's schema, beside those that can be joined."""
@@ -63,13 +61,6 @@ class OpenAIResponsesWriter(RequestWriter):
     def takes(self, media_type: str) -> bool:
         return media_type in FILES or super().takes(media_type)
 
-    def _read_document(self, block: Document, message: Message) -> str | Document | None:
-        piece = super()._read_document(block, message)
-        if isinstance(piece, Document) and not piece.source.data:
-            self.refuse(f"an empty document of type {media_type_of(piece)}", message)
-            return None
-        return piece
-
     def parts(self, message: Message) -> list[Part]:
         """The parts of a message. Reasoning goes with what it led to: where that is not sent, neither is it."""
         if not any(isinstance(block, Thinking | ProviderBlock) for block in message.content):
@@ -87,6 +78,9 @@ class OpenAIResponsesWriter(RequestWriter):
                 self.left_out("reasoning without what it led to", message)
         return kept[::-1]
 
+    def keeps_name(self, media_type: str) -> bool:
+        return media_type in FILES
+
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
         if message.role != "assistant":
             return {"type": "input_text", "text": text}
@@ -98,8 +92,6 @@ class OpenAIResponsesWriter(RequestWriter):
 
     def media_part(self, media_type: str, block: Document) -> Part:
         if media_type not in FILES:
-            if block.name is not None:
-                self.note(f"the name of the image {block.name[:80]!r} has no place")
             return {"type": "input_image", "detail": "auto", "image_url": data_url(media_type, block)}
         named = file_name(media_type, block.name)
         if block.name and named != block.name:
@@ -180,18 +172,10 @@ class OpenAIResponsesWriter(RequestWriter):
         return {**body, **self._write_tools(tools, placed), **placed}
 
     def _write_marks(self) -> None:
-        if not self.settings.cache_breakpoints:
-            if self.flags:
-                self.note(f"{counted(self.flags, 'cache flag')} not sent: {self.provider} caches by itself")
-            return
-        for part in self.marked[-CACHE_MARKS:]:
-            part["prompt_cache_breakpoint"] = {"mode": "explicit"}
-        if len(self.marked) < self.flags:
-            idle = counted(self.flags - len(self.marked), "cache flag")
-            self.note(f"{idle} left out: nothing of the message can be marked")
-        if len(self.marked) > CACHE_MARKS:
-            dropped = len(self.marked) - CACHE_MARKS
-            self.note(f"the first {dropped} of {len(self.marked)} cache flags are left out: {CACHE_MARKS} fit")
+        if self.settings.cache_breakpoints:
+            self.mark_cached(self.marked, self.flags, {"prompt_cache_breakpoint": {"mode": "explicit"}})
+        else:
+            self.note_flags(self.flags)
 
     def _check(self, placed: Part) -> None:
         """Refuse what the API refuses of parameters; leave out what has a place only in a stream."""
@@ -204,12 +188,12 @@ class OpenAIResponsesWriter(RequestWriter):
 
     def _write_tools(self, tools: Sequence[Tool], placed: Part) -> Part:
         """``tools`` and ``tool_choice``, where there are any; the provider's own tools come in by its parameters."""
-        own, chosen = placed.pop("tools", None), placed.pop("tool_choice", None)
-        if own is not None and not (isinstance(own, list) and all(name(record(tool).get("type")) for tool in own)):
+        own, chosen = self.own_tools(placed), placed.pop("tool_choice", None)
+        if not all(name(tool.get("type")) for tool in own):
             self.refuse(f"params.{self.provider}.tools={own!r}: it is a list of tools, each of a type")
-            own = None
+            own = []
         defined = [self._define(*tool) for tool in tools] + ([{"type": SEARCH}] if self.wants_search() else [])
-        defined += listed(own)
+        defined += own
         choice = self.choose_tool([name(tool.get("name")) or tool["type"] for tool in defined])
         if not defined:
             if chosen is not None:

@@ -1,0 +1,261 @@
+"""Asking at the command: what is printed where, how it ends, and who decides what runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from headish import Store
+from headish.looping import REFUSED
+from support import mcp_server
+from support.answers import anthropic_call, anthropic_calls, anthropic_message, anthropic_text
+from support.capturers import wait_until
+from support.command import HEADISH, Command
+from support.growing import texts
+from support.loopback import Loopback, event_stream
+
+KEY = "sk-very-secret-key-of-the-test"
+HELLO = anthropic_text("Hel", "lo.")
+ESCAPES = "a\x1b]0;evil\x07b\x9b31mc\rd\u202ee"
+"""What a model may say to a terminal: a title, a colour, a line over another one, letters in another order."""
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headish.calls.client.FIRST_DELAY_SECONDS", 0.001)
+    monkeypatch.setenv("TEST_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-the-usual-one-of-the-provider")
+
+
+@pytest.fixture
+def server(headish: Command) -> Iterator[Loopback]:
+    """A provider on loopback, which the pointer ``milli`` of the command's store points at."""
+    with Loopback() as server:
+        headish("ptr", "set", "milli", "anthropic/small", "--base-url", server.url, "--key-env", "TEST_KEY")
+        yield server
+
+
+def say_hello(server: Loopback, times: int = 1) -> None:
+    for _ in range(times):
+        server.answer(chunks=event_stream(HELLO))
+
+
+class TestAsk:
+    def test_the_answer_is_on_stdout_and_what_became_of_it_on_stderr(self, headish: Command, server: Loopback) -> None:
+        say_hello(server)
+        done = headish("ask", "Hi", "-b", "main", "-p", "milli")
+        turn = headish("get", "main", "--json").json
+        assert done.out == "Hello.\n"
+        assert done.err == f"turn {turn['id']} on main\n"
+        assert turn["meta"]["reply"]["usage"] == {
+            "input_tokens": 7, "output_tokens": 5, "cache_read_input_tokens": 2,
+        }  # fmt: skip
+
+    def test_a_thread_goes_on_by_its_name_and_from_standard_input(self, headish: Command, server: Loopback) -> None:
+        say_hello(server, 2)
+        headish("ask", "Hi", "-b", "main", "-p", "milli")
+        headish("ask", "-", "-c", "main", stdin="And\nyou?")
+        sent = [message["content"][0]["text"] for message in server.requests[1].body["messages"]]
+        assert sent == ["Hi", "Hello.", "And\nyou?"]
+
+    def test_without_text_the_thread_is_asked_from_as_it_stands(self, headish: Command, server: Loopback) -> None:
+        say_hello(server)
+        headish("add", "Hi", "-b", "main", "-p", "milli")
+        headish("ask", "-c", "main")
+        assert headish("log", "main", "--json").out.count("\n") == 2
+
+    def test_a_branch_without_a_name_is_told_by_its_id(self, headish: Command, server: Loopback) -> None:
+        say_hello(server)
+        done = headish("ask", "Hi", "-p", "milli")
+        assert done.err == f"turn {headish('get', '--json').json['id']}\n"
+
+    def test_as_json_the_turn_alone_is_on_stdout(self, headish: Command, server: Loopback) -> None:
+        say_hello(server)
+        done = headish("ask", "Hi", "-b", "main", "-p", "milli", "--json")
+        assert done.json["id"] == headish("get", "main", "--json").json["id"]
+        assert done.out.count("\n") == 1
+
+    def test_whole_answers_and_another_model_can_be_asked_for(self, headish: Command, server: Loopback) -> None:
+        server.answer_json(anthropic_message({"type": "text", "text": "Hello."}))
+        done = headish("ask", "Hi", "-p", "milli", "--no-stream", "--model", "large", "--timeout", "5")
+        assert done.out == "Hello.\n"
+        assert (server.requests[0].body["stream"], server.requests[0].body["model"]) == (False, "large")
+
+    def test_a_server_of_ones_own_needs_neither_pointer_nor_key(self, headish: Command, server: Loopback) -> None:
+        server.answer_json({"choices": [{"message": {"content": "Hello."}, "finish_reason": "stop"}]})
+        done = headish("ask", "Hi", "--to", "openai", "--base-url", f"{server.url}/v1", "--model", "local")
+        assert done.out == "Hello.\n"
+        [request] = server.requests
+        assert request.path == "/v1/chat/completions"
+        assert "authorization" not in request.headers
+
+    def test_calls_are_printed_and_left_open(self, headish: Command, server: Loopback) -> None:
+        server.answer(chunks=event_stream(anthropic_call("read", {"path": "a"}, text="Let me look.")))
+        done = headish("ask", "Read a", "-p", "milli")
+        assert done.out == "Let me look.\n"
+        assert done.err.startswith('[read]\nopen call: read {"path":"a"}\nturn ')
+
+    def test_waits_are_told(self, headish: Command, server: Loopback) -> None:
+        server.answer_json({"error": {"message": "slow down"}}, 429, {"retry-after-ms": "1"})
+        say_hello(server)
+        done = headish("ask", "Hi", "-p", "milli")
+        assert "status 429: slow down (it asks to wait 0.001 s); attempt 2 in 0.0 s\n" in done.err
+
+
+class TestHowItEnds:
+    def test_an_incomplete_answer_is_code_1_and_says_how_to_ask_again(self, headish: Command, server: Loopback) -> None:
+        server.answer(chunks=event_stream(HELLO[:3]), cut=True)
+        done = headish.run("ask", "Hi", "-b", "main", "-p", "milli")
+        turn = headish("get", "main", "--json").json["id"]
+        assert (done.code, done.out) == (1, "Hel\n")
+        assert "The provider failed: anthropic: the answer broke off" in done.err
+        assert f"The answer is incomplete: 'headish retry {turn}' asks again." in done.err
+        say_hello(server)
+        again = headish("retry", turn)
+        assert (again.out, again.err) == ("Hello.\n", f"turn {headish('get', 'main', '--json').json['id']} on main\n")
+
+    def test_a_refusal_is_one_line_and_code_1(self, headish: Command, server: Loopback) -> None:
+        server.answer_json({"error": {"message": f"unknown key {KEY}"}}, 401)
+        assert headish.fails("ask", "Hi", "-b", "main", "-p", "milli") == (
+            "anthropic: status 401: unknown key ***"
+        )  # fmt: skip
+        say_hello(server)
+        headish("ask", "-c", "main")
+
+    def test_nobody_to_ask_is_told_before_anything_is_stored(self, headish: Command, server: Loopback) -> None:
+        assert "nothing says which provider is asked" in headish.fails("ask", "Hi")
+        assert "no provider pointer is named 'gone'" in headish.fails("ask", "Hi", "-p", "gone")
+        assert "unknown format 'nobody'" in headish.fails("ask", "Hi", "--to", "nobody")
+        assert "a number of seconds" in headish.fails("ask", "Hi", "-p", "milli", "--timeout", "1e300")
+        assert headish("stats", "--json").json["turns"] == 0
+
+    def test_wrong_usage_is_code_2(self, headish: Command, server: Loopback) -> None:
+        assert "--tool-loop needs the servers" in headish.misused("ask", "Hi", "-p", "milli", "--tool-loop")
+        assert "--timeout" in headish.misused("ask", "Hi", "-p", "milli", "--timeout", "0")
+        assert "there is nothing to store" in headish.misused("ask", stdin="")
+
+    def test_what_is_no_answer_cannot_be_asked_again(self, headish: Command, server: Loopback) -> None:
+        headish("add", "Hi", "-b", "main", "-p", "milli")
+        assert "only an answer can be asked for again" in headish.fails("retry", "main")
+
+    def test_without_a_pointer_who_answered_before_is_asked_again(self, headish: Command, server: Loopback) -> None:
+        say_hello(server, 2)
+        headish("ask", "Hi", "-b", "main", "--to", "anthropic", "--base-url", server.url)
+        assert headish("retry", "main", "--base-url", server.url).out == "Hello.\n"
+        assert server.requests[1].body["model"] == "small-1"
+
+    def test_a_key_is_never_printed(self, headish: Command, server: Loopback) -> None:
+        for key_env in (KEY, "keyring:", "TEST KEY"):
+            told = headish.fails("ask", "Hi", "-p", "milli", "--key-env", key_env)
+            assert "this is neither" in told
+            assert "secret" not in told
+        say_hello(server)
+        shown = [
+            headish("ask", "Hi", "-p", "milli", "--json"),
+            headish("ptr", "list"),
+            headish("ptr", "list", "--json"),
+        ]
+        shown += [headish("log", "--json"), headish("request", "--to", "anthropic", "--explain")]
+        assert not [done for done in shown if "sk-" in done.out + done.err]
+        assert KEY.encode() not in Path(headish.target).read_bytes()
+
+
+class TestWhatAModelSaysToATerminal:
+    def check(self, *shown: str) -> None:
+        for text in shown:
+            assert all(each.isprintable() or each in "\n\t" for each in text), ascii(text)
+
+    def test_its_text_and_its_calls_move_nothing(self, headish: Command, server: Loopback) -> None:
+        events = anthropic_calls((ESCAPES, {ESCAPES: ESCAPES}, "c1"), text=ESCAPES, model=ESCAPES)
+        server.answer(chunks=event_stream([*events[:-1], {"type": ESCAPES}, events[-1]]))
+        done = headish("ask", "Hi", "-b", "main", "-p", "milli")
+        assert done.out == "a�]0;evil�b�31mc�d�e\n"
+        self.check(done.err)
+        assert "note: an event of type" in done.err
+        for words in (("log",), ("usage", "--by", "model"), ("lint", "main"), ("request", "main", "--explain")):
+            done = headish.run(*words)
+            self.check(done.err, *([] if words[0] == "request" else [done.out]))
+
+    def test_nor_do_its_errors(self, headish: Command, server: Loopback) -> None:
+        server.answer(chunks=event_stream([*HELLO[:3], {"type": "error", "error": {"message": ESCAPES}}]))
+        self.check(headish.run("ask", "Hi", "-p", "milli").err)
+        server.answer_json({"error": {"message": ESCAPES}}, 400)
+        self.check(headish.fails("ask", "Hi", "-p", "milli"))
+        server.answer(headers={"content-type": "text/html"}, chunks=[ESCAPES.encode()])
+        self.check(headish.fails("ask", "Hi", "-p", "milli"))
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Sequence[str]:
+    """The options of a tool loop with one real server."""
+    path = tmp_path / "servers.json"
+    config = {"command": sys.executable, "args": [str(Path(mcp_server.__file__))]}
+    path.write_text(json.dumps({"mcpServers": {"calc": config}}))
+    return ("--tool-loop", "--mcp-config", str(path))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals and terminals as POSIX has them; run this on a POSIX system")
+class TestAtATerminal:
+    def start(self, headish: Command, *words: str, stdin: int) -> subprocess.Popen[bytes]:
+        command = [HEADISH, "--db", headish.target, *words]
+        return subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def test_ctrl_c_keeps_what_arrived(self, headish: Command, server: Loopback) -> None:
+        def fall_silent() -> Iterator[bytes]:
+            yield from event_stream(HELLO[:3])
+            server.closing.wait(30)
+
+        server.answer(chunks=fall_silent())
+        words = ("ask", "Hi", "-b", "main", "-p", "milli")
+        with self.start(headish, *words, stdin=subprocess.DEVNULL) as process:
+            assert process.stdout is not None
+            assert process.stdout.read(3) == b"Hel"
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+        assert (process.returncode, out) == (1, b"\n")
+        assert b"Stopped; what arrived is kept.\n" in err
+        assert b"Traceback" not in err
+        with Store.open(headish.target) as store:
+            assert texts(store, "main") == ["Hi", "Hel"]
+            assert store.get("main").meta.reply["incomplete"]
+            assert (store.recovered, store.streams()) == ((), [])
+
+    def test_ctrl_c_before_anything_came_leaves_the_question(self, headish: Command, server: Loopback) -> None:
+        def fall_silent() -> Iterator[bytes]:
+            server.closing.wait(30)
+            yield b""
+
+        server.answer_raw(fall_silent())
+        with self.start(headish, "ask", "Hi", "-b", "main", "-p", "milli", stdin=subprocess.DEVNULL) as process:
+            wait_until(lambda: server.requests, "the provider is asked")
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+        assert (process.returncode, out) == (1, b"")
+        assert b"Traceback" not in err
+        with Store.open(headish.target) as store:
+            assert (texts(store, "main"), store.streams()) == (["Hi"], [])
+
+    def test_each_call_is_asked_for(self, headish: Command, server: Loopback, loop: Sequence[str]) -> None:
+        calls = [("calc___add", {"a": 2, "b": number}, f"c{number}") for number in (1, 2)]
+        server.answer(chunks=event_stream(anthropic_calls(*calls)))
+        say_hello(server)
+        ours, theirs = os.openpty()
+        try:
+            os.write(ours, b"y\nn\n")
+            with self.start(headish, "ask", "Hi", "-p", "milli", *loop, stdin=theirs) as process:
+                out, err = process.communicate(timeout=60)
+        finally:
+            os.close(ours)
+            os.close(theirs)
+        assert (process.returncode, out.strip()) == (0, b"Hello."), err
+        assert b'run calc___add {"a":2,"b":1}? [y/N]: ' in err
+        added, refused = server.requests[1].body["messages"][-1]["content"]
+        assert (added["content"][0]["text"], "is_error" in added) == ("3", False)
+        assert (refused["content"][0]["text"], refused["is_error"]) == (REFUSED, True)
