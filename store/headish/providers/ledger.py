@@ -11,6 +11,7 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -79,6 +80,9 @@ class Settlement(NamedTuple):
 
 @dataclass
 class _Ledger:
+    messages: Sequence[Message]
+    contents: dict[int, tuple[ContentBlock, ...]] = field(default_factory=dict)
+    """What is left of the messages that call or answer."""
     open: _OpenCalls = field(default_factory=_OpenCalls)
     calls: defaultdict[int, dict[int, _Call]] = field(default_factory=lambda: defaultdict(dict))
     matched: set[tuple[int, int]] = field(default_factory=set)
@@ -88,6 +92,12 @@ class _Ledger:
     orphan_notes: list[Note] = field(default_factory=list)
     id_notes: list[Note] = field(default_factory=list)
 
+    @cached_property
+    def standing(self) -> list[int]:
+        """How many messages before each one keep a content: what stands between a call and its result."""
+        kept = (bool(self.contents.get(index, message.content)) for index, message in enumerate(self.messages))
+        return list(accumulate(kept, initial=0))
+
 
 def settle(messages: Sequence[Message]) -> Settlement:
     """The messages with each call's result directly behind the message that calls, and what was repaired.
@@ -96,29 +106,24 @@ def settle(messages: Sequence[Message]) -> Settlement:
     used twice are made from the turn's id and the call's position, the same every time. A message that held results
     alone is gone, and its cache flag goes with them.
     """
-    ledger = _Ledger()
+    ledger = _Ledger(messages)
     calling = [index for index, message in enumerate(messages) if _calls_or_answers(message)]
-    if not calling:
-        return Settlement([_from(message) for message in messages], [], [], [])
     for index in calling:
         _enter_results(ledger, index, messages[index])
         _enter_calls(ledger, index, messages[index])
-    contents = [message.content for message in messages]
-    for index in calling:
-        contents[index] = tuple(_rewritten(ledger, index, messages[index]))
-    # How many messages before each one keep a content of their own: what stands between a call and its result.
-    standing = list(accumulate((bool(content) for content in contents), initial=0))
+    ledger.contents = {index: tuple(_rewritten(ledger, index, messages[index])) for index in calling}
     settled: list[Settled] = []
-    for index, (message, content) in enumerate(zip(messages, contents, strict=True)):
-        if content is message.content:
+    for index, message in enumerate(messages):
+        content = ledger.contents.get(index)
+        if content is None:
             settled.append(_from(message))
             continue
-        if content or not message.content:
+        if content:
             settled.append(_from(replace(message, content=content)))
         if index in ledger.orphans:
             settled.append(_from(Message(role="user", content=tuple(ledger.orphans[index]), turn=message.turn)))
         if index in ledger.calls:
-            settled.append(_settle_calls(ledger, messages, contents, standing, index))
+            settled.append(_settle_calls(ledger, index))
     return Settlement(settled, ledger.notes, ledger.orphan_notes, ledger.id_notes)
 
 
@@ -129,19 +134,13 @@ def _calls_or_answers(message: Message) -> bool:
     return False
 
 
-def _settle_calls(
-    ledger: _Ledger,
-    messages: Sequence[Message],
-    contents: Sequence[tuple[ContentBlock, ...]],
-    standing: Sequence[int],
-    index: int,
-) -> Settled:
+def _settle_calls(ledger: _Ledger, index: int) -> Settled:
     """The results of a message's calls, as the message that follows it."""
-    message = messages[index]
+    messages, message = ledger.messages, ledger.messages[index]
     calls = list(ledger.calls[index].values())
     moved = [call.answered_in for call in calls if call.answered_in is not None]
-    cache = any(messages[each].cache and not contents[each] for each in moved)
-    if any(standing[each] > standing[index + 1] for each in moved):
+    cache = any(messages[each].cache and not ledger.contents[each] for each in moved)
+    if any(each > index + 1 and ledger.standing[each] > ledger.standing[index + 1] for each in moved):
         ledger.notes.append(Note("results that came later are moved to their calls", message.turn))
     turns = dict.fromkeys(messages[each].turn or message.turn for each in sorted(moved)) or {message.turn: None}
     answers = _answers(ledger, message, calls, cache)
