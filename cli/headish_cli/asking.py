@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings, read_text
-from headish_cli.output import print_json, readable, say
-from headish_cli.showing import AnswerPrinter, approve_call, describe_call
+from headish_cli.output import Told, print_json, readable, say
+from headish_cli.showing import AnswerPrinter, announce_call, approve_call, describe_call
 from headish_cli.telling import tell_reply
 
 if TYPE_CHECKING:
     from headish import Store, Turn
     from headish.answering import Answer
-    from headish.blocks import ToolUse
     from headish.errors import CallError
+    from headish.looping import Approve
     from headish.servers import ToolServers
     from headish.space import Heads
 
@@ -77,8 +77,9 @@ def ask_command(
         given = {**call, **_timeouts(timeout), "ptr": ptr, "to": to, "told": _tell_wait}
         heads = continues[0] if len(continues) == 1 else list(continues) or None
         asked = store.say(said, continues=heads, bookmark=bookmark, ptr=ptr, to=to, servers=named)
-        loop = Loop(store, running, None if yes else approve_call, rounds)
-        turn = _take_rounds(loop, partial(store.open_answer, **given), *asked, as_json)
+        loop = Loop(store, running, announce_call if yes else approve_call, rounds)
+        with _kept(said, asked):
+            turn = _take_rounds(loop, partial(store.open_answer, **given), *asked, as_json)
         _end(store, turn, running is not None)
 
 
@@ -104,8 +105,22 @@ class Loop(NamedTuple):
 
     store: Store
     running: ToolServers | None
-    approve: Callable[[ToolUse], bool] | None
+    approve: Approve
     rounds: int
+
+
+@contextmanager
+def _kept(said: str | None, asked: tuple[Heads, str | None]) -> Iterator[None]:
+    """Say that what was said is stored, where nobody answered it: nobody need say it twice."""
+    from headish.errors import CallError
+
+    try:
+        yield
+    except CallError as error:
+        if said is None:
+            raise
+        head, bookmark = asked
+        raise Told(f"{error}; what you said is kept, and 'headish ask -c {bookmark or head}' asks again") from None
 
 
 def _take_rounds(

@@ -74,7 +74,7 @@ def import_command(
     else:
         _summarize(done)
     if refused:
-        from headish_cli.main import Told
+        from headish_cli.output import Told
 
         raise Told(f"{counted(refused, 'file')} of {len(listed)} could not be imported")
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from headish_cli.options import Settings
+from headish_cli.output import Told
 
 COMMANDS = {
     "add": "writing",
@@ -41,18 +42,6 @@ COMMANDS = {
     "verify": "maintenance",
 }
 """Each command and the module that holds it, as ``<name>_command``."""
-
-
-class Told(click.ClickException):
-    """An error of headish, told in one line."""
-
-    def show(self, file: Any = None) -> None:
-        click.echo(f"headish: {' '.join(printable(self.message).split())}", file=file, err=file is None)
-
-
-def printable(text: str) -> str:
-    """Text without control characters: a name must not be able to write to the terminal."""
-    return "".join(character if character.isprintable() or character in "\n\t " else "�" for character in text)
 
 
 class LazyGroup(click.Group):

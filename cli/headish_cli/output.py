@@ -18,6 +18,18 @@ ROLE_COLOURS = {"system": "magenta", "developer": "magenta", "user": "cyan", "as
 PLAIN_WIDTH = 100
 
 
+class Told(click.ClickException):
+    """An error of headish, told in one line."""
+
+    def show(self, file: Any = None) -> None:
+        click.echo(f"headish: {' '.join(printable(self.message).split())}", file=file, err=file is None)
+
+
+def printable(text: str) -> str:
+    """Text without control characters: a name must not be able to write to the terminal."""
+    return "".join(character if character.isprintable() or character in "\n\t " else "�" for character in text)
+
+
 def print_json(value: Any, *, pretty: bool = False) -> None:
     """One JSON value on a line of its own, or indented."""
     import msgspec

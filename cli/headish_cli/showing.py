@@ -63,9 +63,15 @@ def describe_call(call: ToolUse) -> str:
     return one_line(f"{call.name} {arguments}", ARGUMENTS_SHOWN)
 
 
-def approve_call(call: ToolUse) -> bool:
+def announce_call(call: ToolUse) -> bool:
+    """Say that a call runs."""
+    click.echo(f"running {describe_call(call)}", err=True)
+    return True
+
+
+def approve_call(call: ToolUse) -> bool | str:
     """Ask at the terminal whether a call may run; without a terminal it may not."""
     if not sys.stdin.isatty():
         click.echo(f"not run, for nobody can be asked (--yes runs all): {describe_call(call)}", err=True)
-        return False
+        return "The call was not run: nobody was there to allow it."
     return click.confirm(f"run {describe_call(call)}?", err=True)

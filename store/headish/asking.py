@@ -71,13 +71,16 @@ class AskingSpace(WritingSpace, ReplyingSpace):
     ) -> tuple[Heads, str | None]:
         """Store what the user says; the turn that is to be asked from, and the bookmark that it carries.
 
-        Whether anybody can be asked is looked at first, so that nothing is said twice because a pointer was missing.
+        Whether anybody can be asked, and with which tools, is looked at first: nothing is said twice because a pointer
+        was missing.
         """
         if content is None:
             if bookmark is not None or servers is not None:
                 raise InvalidArgument("bookmark and servers belong to something that is said: give content")
             return _heads(continues), None
         self._check_asked(_heads(continues) if continues is not None else None, ptr, to)
+        for server in servers or ():
+            self.tools(server)
         turn = self.add_turn(content, continues=continues, bookmark=bookmark, provider_ptr=ptr, servers=servers)
         # The turn, not its name: somebody else may have moved that by the time the request is made.
         return turn.id, turn.meta.head

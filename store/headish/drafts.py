@@ -23,6 +23,7 @@ from headish.merge import combine
 from headish.model import DOCUMENT, NO_ATTRIBUTES, ROLES, Attributes, Message
 from headish.names import check_name
 from headish.order import Place
+from headish.secrecy import find_secret
 
 Continues = str | int | Sequence[str | int] | None
 """What a turn continues: one headish or several; inside ``add_turns`` also the index of an earlier item."""
@@ -194,6 +195,9 @@ def _encode_inherited(new: NewTurn) -> bytes | None:
     named = {key: value for key, value in shortcuts.items() if value is not None}
     if not isinstance(given, Mapping):
         raise InvalidContent("inherited", f"it must be a mapping, not {type(given).__name__}")
+    secret = find_secret(given["params"], "$.params") if "params" in given else None
+    if secret is not None:
+        raise InvalidContent("inherited", "it looks like a key: keys stay in the environment or a keyring", secret)
     return _encode_mapping(combine(given, named), "inherited")
 
 

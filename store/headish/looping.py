@@ -14,7 +14,8 @@ from headish.threadspace import ReadingSpace
 
 Run = Callable[[Sequence[ToolUse]], Sequence[ToolResult]]
 """Runs calls, all at once if it can, and gives a result for each, in order."""
-Approve = Callable[[ToolUse], bool]
+Approve = Callable[[ToolUse], bool | str]
+"""Whether a call may run. A text is a refusal, too: what the model is told instead of a result."""
 REFUSED = "The user refused to run this call."
 
 
@@ -42,12 +43,15 @@ class LoopingSpace(AskingSpace, ReadingSpace):
         calls = self.open_calls(answer.id)
         if not calls:
             return None
-        approved = [call for call in calls if approve is None or approve(call)]
+        said = [True if approve is None else approve(call) for call in calls]
+        approved = [call for call, word in zip(calls, said, strict=True) if word is True]
         given = run(approved) if approved else []
         if len(given) != len(approved):
             raise InvalidArgument(f"{len(approved)} calls were to be run, and {len(given)} results came")
-        answered = dict(zip(map(id, approved), given, strict=True))
-        results: list[ContentBlock] = [answered.get(id(call)) or _refused(call) for call in calls]
+        ran = iter(given)
+        results: list[ContentBlock] = [
+            next(ran) if word is True else _refused(call, word) for call, word in zip(calls, said, strict=True)
+        ]
         draft = make_draft(NewTurn(results, role="tool"), self._payload_limit_bytes)
         # Tools take their time, and the bookmark may have moved on meanwhile: the results belong to the calls.
         return self._database.write(
@@ -55,5 +59,5 @@ class LoopingSpace(AskingSpace, ReadingSpace):
         )
 
 
-def _refused(call: ToolUse) -> ToolResult:
-    return ToolResult(call.id, call.name, (Text(REFUSED),), is_error=True)
+def _refused(call: ToolUse, word: bool | str) -> ToolResult:
+    return ToolResult(call.id, call.name, (Text(word if isinstance(word, str) else REFUSED),), is_error=True)

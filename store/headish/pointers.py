@@ -7,7 +7,7 @@ refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -19,11 +19,10 @@ from headish.addresses import parse_address
 from headish.errors import InvalidArgument
 from headish.limits import RECORD_LIMIT_BYTES
 from headish.providers import PROVIDERS
+from headish.secrecy import find_secret
 
 MODEL_LIMIT = 512
 """The longest name of a model, in characters."""
-_SECRET = re.compile(r"(?i)(api[-_]?key|authori[sz]ation|secret|password|bearer|access[-_]?token|x-goog-api-key)")
-_SECRET_VALUE = re.compile(r"\b(sk-[A-Za-z0-9_-]{16,}|AIza[0-9A-Za-z_-]{30,}|csk-[a-z0-9]{20,})")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -81,9 +80,9 @@ def make_pointer(
         base_url = base_url.rstrip("/")
     pointer = Pointer(provider, model, dict(params or {}), base_url, key_env)
     strictjson.encode_record(pointer.params, "the parameters of a pointer", RECORD_LIMIT_BYTES)
-    for path, value in _leaves(pointer.to_dict(), "pointer"):
-        if _SECRET.search(path) or (isinstance(value, str) and _SECRET_VALUE.search(value)):
-            raise InvalidArgument(f"{path} looks like a key: keys stay in the environment or a keyring")
+    secret = find_secret(pointer.to_dict(), "pointer")
+    if secret is not None:
+        raise InvalidArgument(f"{secret} looks like a key: keys stay in the environment or a keyring")
     return pointer
 
 
@@ -95,14 +94,3 @@ def encode_pointer(pointer: Pointer) -> bytes:
 def decode_pointer(data: bytes) -> Pointer:
     """The pointer of stored JSON. Raises: msgspec.ValidationError, msgspec.DecodeError."""
     return msgspec.json.decode(data, type=Pointer)
-
-
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _leaves(inner, f"{path}.{key}")
-    elif isinstance(value, list | tuple):
-        for index, inner in enumerate(value):
-            yield from _leaves(inner, f"{path}[{index}]")
-    else:
-        yield path, value

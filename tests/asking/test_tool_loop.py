@@ -22,6 +22,8 @@ from support.loopback import Loopback, event_stream
 
 CALLS = anthropic_calls(("f", {"n": 1}, "c1"), ("g", {"n": 2}, "c2"), ("f", {"n": 3}, "c3"), text="Let me look.")
 
+NOBODY = "The call was not run: nobody was there to allow it."
+
 
 @pytest.fixture
 def called(asking: Store, server: Loopback) -> Turn:
@@ -205,7 +207,7 @@ class TestWithRealServers:
         done = headish("ask", "2 + 3?", "-p", "milli", "--tool-loop", "--mcp-config", servers)
         assert 'not run, for nobody can be asked (--yes runs all): calc___add {"a":2,"b":3}' in done.err
         [result] = server.requests[1].body["messages"][-1]["content"]
-        assert (result["content"], result["is_error"]) == ([{"type": "text", "text": REFUSED}], True)
+        assert (result["content"], result["is_error"]) == ([{"type": "text", "text": NOBODY}], True)
 
     def test_an_answer_that_is_cut_off_ends_the_loop(self, headish: Command, server: Loopback, servers: str) -> None:
         server.answer(chunks=event_stream(anthropic_calls(("calc___add", {"a": 2, "b": 3}, "c1"))[:-2]))

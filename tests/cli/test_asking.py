@@ -124,8 +124,8 @@ class TestHowItEnds:
     def test_a_refusal_is_one_line_and_code_1(self, headish: Command, server: Loopback) -> None:
         server.answer_json({"error": {"message": f"unknown key {KEY}"}}, 401)
         assert headish.fails("ask", "Hi", "-b", "main", "-p", "milli") == (
-            "anthropic: status 401: unknown key ***"
-        )  # fmt: skip
+            "anthropic: status 401: unknown key ***; what you said is kept, and 'headish ask -c main' asks again"
+        )
         say_hello(server)
         headish("ask", "-c", "main")
 

@@ -71,7 +71,7 @@ class TestPointers:
             ("--key-env", key),
             ("--key-env", "AIzaSyA1234567890123456789012345678901"),
             ("--param", f'user="{key}"'),
-            ("--param", "headers.authorization=1"),
+            ("--param", 'headers.authorization="x"'),
             ("--base-url", f"https://me:{key}@127.0.0.1"),
             ("--base-url", f"https://127.0.0.1/?key={key}"),
             ("--base-url", f"https://127.0.0.1/{key}"),

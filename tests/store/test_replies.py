@@ -10,7 +10,15 @@ import pytest
 
 from headish import Store
 from headish.blocks import Text, ToolUse
-from headish.errors import InvalidArgument, InvalidReply, TooLarge, UnknownFormat, UnknownTurn, Unrepresentable
+from headish.errors import (
+    InvalidArgument,
+    InvalidContent,
+    InvalidReply,
+    TooLarge,
+    UnknownFormat,
+    UnknownTurn,
+    Unrepresentable,
+)
 from support.insides import unchanged
 from support.places import Place
 
@@ -274,3 +282,18 @@ class TestACapture:
             for event in EVENTS:
                 capture.feed(Event(event))
         assert capture.finish().meta.reply["stop_reason"] == "tool_use"
+
+
+def test_half_a_character_from_a_file_of_events_is_joined_with_its_other_half(asked: Store) -> None:
+    halves = [{**EVENTS[2], "delta": {"type": "text_delta", "text": half}} for half in ("\ud83d", "\ude00")]
+    text = "".join(f"data: {json.dumps(each)}\n\n" for each in [*EVENTS[:2], *halves])
+    turn = asked.reply("main", "anthropic", text)
+    assert asked.blocks(turn.id) == (Text("\U0001f600"),)
+
+
+def test_what_looks_like_a_key_is_not_stored_with_a_turn(asked: Store) -> None:
+    for params in ({"api_key": "x"}, {"openai": {"headers": {"Authorization": "x"}}}, {"user": "sk-0123456789abcdef0"}):
+        with unchanged(asked), pytest.raises(InvalidContent, match="it looks like a key"):
+            asked.add_turn("Hi", continues="main", inherited={"params": params})
+    schema = {"type": "object", "properties": {"password": {"type": "string"}}, "required": ["password"]}
+    asked.add_turn("Hi", continues="main", inherited={"params": {"schema": schema, "prompt_cache_key": "thread-1"}})

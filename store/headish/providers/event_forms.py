@@ -9,6 +9,7 @@ Source: WHATWG HTML, "Server-sent events" (https://html.spec.whatwg.org/multipag
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -193,6 +194,9 @@ def _decode(document: bytes) -> dict[str, Any]:
     except RecursionError:
         raise _too_deep() from None
     except msgspec.DecodeError as error:
+        halves = _decode_halves(document)
+        if halves is not None:
+            return halves
         raise Refusal(f"it is not JSON: {str(error).removeprefix('JSON is malformed: ')}") from None
     if not isinstance(event, dict):
         raise Refusal("it is JSON, but no object")
@@ -200,6 +204,27 @@ def _decode(document: bytes) -> dict[str, Any]:
     if len(document) > strictjson.INTEGER_DIGITS or document.count(b"{") + document.count(b"[") > NESTING_LIMIT:
         _check(event)
     return event
+
+
+def _decode_halves(document: bytes) -> dict[str, Any] | None:
+    """An event with half a character, as a gateway sends it that cuts text between UTF-16 units.
+
+    The other half comes with the next event, and who reads the answer joins them.
+    """
+    if b"\\ud" not in document and b"\\uD" not in document:
+        return None
+    try:
+        event = json.loads(document, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(event, dict):
+        _check(event)
+        return event
+    return None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
 
 
 def _check(event: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 One reader for what an answer can be: server-sent events, JSON lines, one JSON object, or an array of objects that
 grows. The first bytes decide which. It knows no provider, does no I/O, and gives the same events however the bytes
-were cut; what comes out is JSON that can be stored again.
+were cut; what comes out is JSON that can be stored again, but for halves of characters that the sender cut.
 
 An event before a broken one is never lost: ``feed`` returns what it has, and the next call raises.
 """

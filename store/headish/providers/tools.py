@@ -68,6 +68,8 @@ def read_tools(
 
 
 def _read_tool(definition: Mapping[str, Any], keywords: frozenset[str], dropped: dict[str, None]) -> Tool:
+    if not isinstance(definition, Mapping):
+        raise InvalidArgument("a tool is defined by a mapping of name, description and inputSchema")
     strictjson.check(definition, "a tool")
     name = definition.get("name")
     if not isinstance(name, str) or not name:
