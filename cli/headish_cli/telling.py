@@ -27,7 +27,8 @@ def tell_reply(turn: Turn) -> None:
     reply = turn.meta.reply
     error = reply.get("error")
     if isinstance(error, dict):
-        say(readable(f"The provider failed: {error.get('message')}"))
+        who = "The provider failed: " if reply.get("stop_reason") == "error" else ""
+        say(readable(f"{who}{error.get('message')}"))
     if reply.get("incomplete"):
         say(f"The answer is incomplete: 'headish retry {turn.id}' asks again.")
     for note in reply.get("notes") or ():
