@@ -149,13 +149,14 @@ def _show(open_answer: Callable[[], Answer], as_json: bool) -> Turn:
     try:
         for delta in answer:
             printer.show(delta)
+        printer.end()
     except KeyboardInterrupt:
-        say("\nStopped; what arrived is kept.")
+        printer.end()
+        say("Stopped; what arrived is kept.")
     except BaseException:
         answer.finish()
         raise
     turn = answer.finish()
-    printer.end()
     if as_json:
         print_json(turn.to_dict())
     return turn
