@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -12,7 +13,25 @@ from headish_cli.output import print_json, print_json_lines, readable, say
 if TYPE_CHECKING:
     from headish.providers import Emission
 
+F = TypeVar("F", bound=Callable[..., Any])
 _ptr = click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider pointer points at.")
+
+
+def _settings(command: F) -> F:
+    """How a request is written, for what providers and models do differently."""
+    for option in reversed((
+        click.option("--strict", is_flag=True, help="Refuse results without a call, instead of sending them as text."),
+        click.option("--system-in-place", is_flag=True,
+                     help="Leave system messages where they stand (some models of Anthropic)."),
+        click.option("--cache-breakpoints", is_flag=True,
+                     help="Write cache flags as explicit breakpoints (newer models of OpenAI)."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _given(strict: bool, **settings: bool) -> dict[str, Any]:
+    return {"orphans": "refuse" if strict else "text", **settings}
 
 
 @click.command("request")
@@ -22,6 +41,7 @@ _ptr = click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider p
 @_ptr
 @click.option("--model", metavar="NAME", help="The model to ask for.")
 @click.option("--stream/--no-stream", default=True, help="Ask for the answer as a stream, or whole.")
+@_settings
 @click.option(
     "--explain", is_flag=True, help="Tell which turns each message came from, and which turn set each option."
 )
@@ -29,7 +49,7 @@ _ptr = click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider p
 @pass_settings
 def request_command(
     settings: Settings, headish: tuple[str, ...], provider: str | None, ptr: str | None, model: str | None,
-    stream: bool, explain: bool, as_json: bool,
+    stream: bool, explain: bool, as_json: bool, **settings_given: bool,
 ) -> None:  # fmt: skip
     """Print the request body that asks a provider to continue a HEADISH. What was repaired or left out is told.
 
@@ -37,7 +57,8 @@ def request_command(
     one turn continued them all.
     """
     with settings.open() as store:
-        emission = store.request(list(headish) or "@", provider, ptr=ptr, model=model, stream=stream)
+        given = {"model": model, "stream": stream, **_given(**settings_given)}
+        emission = store.request(list(headish) or "@", provider, ptr=ptr, **given)
     print_json(emission.body, pretty=not as_json)
     if explain:
         _explain(emission)
@@ -49,12 +70,15 @@ def request_command(
 @headish_argument
 @click.option("--for", "provider", metavar="PROVIDER", help="Whose request; else the thread's own pointer's.")
 @_ptr
+@_settings
 @json_option
 @pass_settings
-def lint_command(settings: Settings, headish: str, provider: str | None, ptr: str | None, as_json: bool) -> None:
+def lint_command(
+    settings: Settings, headish: str, provider: str | None, ptr: str | None, as_json: bool, **settings_given: bool
+) -> None:
     """Tell what a request would repair, leave out or refuse. Exit code 1 where it would be refused."""
     with settings.open() as store:
-        findings = store.lint(headish, provider, ptr=ptr)
+        findings = store.lint(headish, provider, ptr=ptr, **_given(**settings_given))
     if as_json:
         print_json_lines(findings)
     else:

@@ -244,3 +244,24 @@ class TestUsage:
     def test_wrong_usage_is_code_2(self, headish: Command, thread: list[str]) -> None:
         assert "leave the HEADISH out" in headish.misused("usage", "--all", "main")
         assert "--by" in headish.misused("usage", "--by", "colour")
+
+
+class TestHowARequestIsWritten:
+    def test_its_settings_can_be_given(self, headish: Command) -> None:
+        headish("add", "Hi", "-b", "main", "--cache")
+        headish("add", "Hello.", "-c", "main", "--role", "assistant")
+        headish("add", "Go on.", "-c", "main")
+        headish("add", "Be brief.", "-c", "main", "--role", "system")
+        moved = headish("request", "main", "--to", "anthropic", "--json").json
+        left = headish("request", "main", "--to", "anthropic", "--json", "--system-in-place").json
+        assert ("system" in moved, "system" in left) == (True, False)
+        assert left["messages"][-1]["role"] == "system"
+        marked = headish("request", "main", "--to", "openai", "--json", "--cache-breakpoints").json
+        assert marked["messages"][0]["content"][0]["prompt_cache_breakpoint"] == {"mode": "explicit"}
+
+    def test_a_strict_one_refuses_results_without_a_call(self, headish: Command) -> None:
+        block = '[{"type": "tool_result", "tool_use_id": "c1", "content": "4"}]'
+        headish("add", block, "--json-blocks", "-b", "main")
+        assert "sent as text" in headish("request", "main", "--to", "cohere").err
+        assert "answers no open call" in headish.fails("request", "main", "--to", "cohere", "--strict")
+        assert headish.run("lint", "main", "--for", "cohere", "--strict").code == 1
