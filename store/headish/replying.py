@@ -71,8 +71,7 @@ class ReplyingSpace(RequestingSpace):
         """Begin to store an answer that arrives event by event: ``feed`` each, then ``finish``.
 
         What was fed is journalled while it arrives: of a process that dies, ``recover`` makes an incomplete turn once
-        the lease has run out. ``replaces`` is an earlier answer: the
-        bookmark moves over if it points there.
+        the lease has run out. ``replaces`` is an earlier answer: a bookmark that points there moves over to this one.
         """
         from headish.capturing import Capture  # late: most processes ask nobody
 
