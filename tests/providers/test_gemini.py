@@ -395,7 +395,7 @@ class TestOwnParts:
     def test_those_of_others_are_left_out(self) -> None:
         parts, notes = sent([{"type": "provider", "provider": "openai_responses", "data": {"a": 1}}, "So."])
         assert parts == [{"text": "So."}]
-        assert "a block of openai_responses is left out" in notes
+        assert any(each.startswith("a block of openai_responses") for each in notes)
 
     @pytest.mark.parametrize("data", [{}, {"functionCall": {"name": "f"}}, {"functionResponse": {"name": "f"}}])
     def test_one_that_would_unpair_calls_and_results_is_refused(self, data: dict[str, Any]) -> None:

@@ -133,7 +133,9 @@ class BlockMapper(ABC):
 
     def own(self, block: ProviderBlock, message: Message) -> Part | None:
         if block.provider != self.provider:
-            return self.left_out(f"a block of {block.provider}", message)
+            kind = block.data.get("type") if isinstance(block.data, Mapping) else None
+            named = f" ({kind[:80]})" if isinstance(kind, str) else ""
+            return self.left_out(f"a block of {block.provider}{named}", message)
         if not isinstance(block.data, Mapping) or message.role not in ("user", "assistant"):
             return self.refuse("a block of its own that is no object, or stands outside the conversation", message)
         return self.own_part(block, block.data, message)
