@@ -9,25 +9,15 @@ Source: WHATWG HTML, "Server-sent events" (https://html.spec.whatwg.org/multipag
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
-from headish import strictjson
-from headish.errors import InvalidContent
-from headish.limits import NESTING_LIMIT
+from headish.providers.event_json import Refusal, decode_event, too_large
 
 BLANKS = b" \t\r\n"
 END_OF_STREAM = b"[DONE]"
 """The data with which OpenAI and Cerebras end a stream: no event, and no JSON."""
-_LONG_INTEGER_BITS = 4096
-
-
-class Refusal(Exception):
-    """Why an event cannot be read; the reader adds where."""
 
 
 class ServerSentEvents:
@@ -50,7 +40,7 @@ class ServerSentEvents:
         for line in chunk.splitlines(keepends=True):
             content = line.rstrip(b"\r\n")
             if len(self._data) + len(self._line) + len(content) > self._limit_bytes:
-                raise _too_large(self._limit_bytes)
+                raise too_large(self._limit_bytes)
             if len(content) == len(line):
                 self._line += line
             elif self._line:
@@ -86,7 +76,7 @@ class ServerSentEvents:
         self.ended = data.strip() == END_OF_STREAM
         if self.ended or not data.strip():
             return
-        event = _decode(data)
+        event = decode_event(data)
         if name not in (b"", b"message") and "type" not in event:
             try:
                 event["type"] = name.decode()
@@ -130,11 +120,11 @@ class JsonText:
             end = self._scan(chunk, at)
             self._pending += chunk[start : len(chunk) if end is None else end]
             if len(self._pending) > self._limit_bytes:
-                raise _too_large(self._limit_bytes)
+                raise too_large(self._limit_bytes)
             if end is None:
                 return
             document, self._pending = bytes(self._pending), bytearray()
-            yield _decode(document)
+            yield decode_event(document)
             self._expected, start, at = self._after_object, end, end
 
     def finish(self) -> Iterator[dict[str, Any]]:
@@ -161,7 +151,7 @@ class JsonText:
         if not line or len(line) > self._limit_bytes:
             return None
         try:
-            event = _decode(line)
+            event = decode_event(line)
         except Refusal:
             return None
         self._expected = self._after_object
@@ -184,78 +174,6 @@ class JsonText:
                     return at
         self._skip = max(0, at - len(chunk))
         return None
-
-
-def _decode(document: bytes) -> dict[str, Any]:
-    try:
-        event = msgspec.json.decode(document)
-    except UnicodeDecodeError:
-        raise Refusal("it is not UTF-8") from None
-    except RecursionError:
-        raise _too_deep() from None
-    except msgspec.DecodeError as error:
-        halves = _decode_halves(document)
-        if halves is not None:
-            return halves
-        raise Refusal(f"it is not JSON: {str(error).removeprefix('JSON is malformed: ')}") from None
-    if not isinstance(event, dict):
-        raise Refusal("it is JSON, but no object")
-    # A short event cannot hold what msgspec takes and the store does not, so most of them need no second look.
-    if len(document) > strictjson.INTEGER_DIGITS or document.count(b"{") + document.count(b"[") > NESTING_LIMIT:
-        _check(event)
-    return event
-
-
-def _decode_halves(document: bytes) -> dict[str, Any] | None:
-    """An event with half a character, as a gateway sends it that cuts text between UTF-16 units.
-
-    The other half comes with the next event, and who reads the answer joins them.
-    """
-    if b"\\ud" not in document and b"\\uD" not in document:
-        return None
-    try:
-        event = json.loads(document, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(event, dict):
-        _check(event)
-        return event
-    return None
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(name)
-
-
-def _check(event: dict[str, Any]) -> None:
-    """Refuse what cannot be stored again. Memory: one iterator for each level, however wide the event is."""
-    levels: list[Iterator[Any]] = [iter(event.values())]
-    while levels:
-        for item in levels[-1]:
-            if isinstance(item, dict | list):
-                levels.append(iter(item.values() if isinstance(item, dict) else item))
-                break
-            if isinstance(item, int) and item.bit_length() > _LONG_INTEGER_BITS:
-                _check_integer(item)
-        else:
-            levels.pop()
-        if len(levels) > NESTING_LIMIT:
-            raise _too_deep()
-
-
-def _check_integer(value: int) -> None:
-    try:
-        strictjson.check(value, "an event")
-    except InvalidContent as error:
-        raise Refusal(f"it holds {error.reason}") from None
-
-
-def _too_deep() -> Refusal:
-    return Refusal(f"more than {NESTING_LIMIT} arrays and objects lie inside each other")
-
-
-def _too_large(limit_bytes: int) -> Refusal:
-    return Refusal(f"it has more than {limit_bytes:,} bytes")
 
 
 def _find_line_end(chunk: bytes, at: int) -> int:

@@ -15,7 +15,8 @@ from typing import Any, cast
 
 from headish.errors import InvalidReply
 from headish.limits import EVENT_LIMIT_BYTES
-from headish.providers.event_forms import BLANKS, JsonText, Refusal, ServerSentEvents
+from headish.providers.event_forms import BLANKS, JsonText, ServerSentEvents
+from headish.providers.event_json import Refusal
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
