@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from headish.space import Heads, OpenSpace
@@ -24,10 +25,9 @@ class CountingSpace(OpenSpace):
             return count_usage(answers, by)
         return count_usage(self._all_answers(), by)
 
-    def _all_answers(self) -> list[Answer]:
-        found: list[Answer] = []
+    def _all_answers(self) -> Iterator[Answer]:
+        """The space's answers, a page at a time."""
         seq: int | None = 0
         while seq is not None:
             page, seq = self._database.read(partial(read_page, space=self._number, seq=seq))
-            found += page
-        return found
+            yield from page

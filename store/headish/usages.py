@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -78,10 +78,31 @@ def count_usage(answers: Iterable[Answer], by: str | None) -> list[Count]:
     """
     if by is not None and by not in KEYS:
         raise InvalidArgument(f"usage is counted by {', '.join(KEYS)}, not by {by!r}")
-    groups: dict[str | None, list[Mapping[str, Any]]] = {} if by else {None: []}
+    tallies: dict[str | None, _Tally] = {} if by else {None: _Tally()}
     for answer in answers:
-        groups.setdefault(KEYS[by](answer) if by else None, []).append(answer.reply)
-    return [_count(key, groups[key]) for key in sorted(groups, key=lambda key: (key is None, key or ""))]
+        tallies.setdefault(KEYS[by](answer) if by else None, _Tally()).add(answer.reply)
+    return [tallies[key].count(key) for key in sorted(tallies, key=lambda key: (key is None, key or ""))]
+
+
+class _Tally:
+    """Tokens while they are counted: memory holds a number for each kind, however many answers there are."""
+
+    def __init__(self) -> None:
+        self._replies = self._silent = 0
+        self._totals: dict[str, int | None] = dict.fromkeys(Usage.__struct_fields__)
+
+    def add(self, reply: Mapping[str, Any]) -> None:
+        """Count an answer."""
+        usage = _usage(reply)
+        self._replies += 1
+        self._silent += usage is None
+        for name, total in self._totals.items():
+            tokens = None if usage is None else getattr(usage, name)
+            self._totals[name] = total if tokens is None else (total or 0) + tokens
+
+    def count(self, key: str | None) -> Count:
+        """What was counted."""
+        return Count(key, self._replies, self._silent, Usage(**self._totals))
 
 
 def _answer(id: TurnId, head: bytes | None, system: bytes) -> Answer:
@@ -89,23 +110,11 @@ def _answer(id: TurnId, head: bytes | None, system: bytes) -> Answer:
     return Answer(id, head, reply if isinstance(reply, Mapping) else {})
 
 
-def _count(key: str | None, replies: Sequence[Mapping[str, Any]]) -> Count:
-    usages = [_usage(reply) for reply in replies]
-    said = [usage for usage in usages if usage is not None]
-    total = {name: _total(getattr(usage, name) for usage in said) for name in Usage.__struct_fields__}
-    return Count(key, len(replies), len(replies) - len(said), Usage(**total))
-
-
 def _usage(reply: Mapping[str, Any]) -> Usage | None:
     try:
         return msgspec.convert(reply.get("usage"), Usage | None)
     except msgspec.ValidationError:
         return None
-
-
-def _total(counts: Iterator[int | None]) -> int | None:
-    said = [count for count in counts if count is not None]
-    return sum(said) if said else None
 
 
 def _text(value: object) -> str | None:
