@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headish import ContextWindow, Message
-from headish.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
+from headish.blocks import Base64Source, ContentBlock, Document, Text, Thinking, ToolResult, ToolUse
 from headish.errors import InvalidArgument, UnknownFormat, Unsupported
-from headish.providers import PROVIDERS, Reply, Stream, lint, prepare_request
+from headish.providers import PROVIDERS, Reply, Stream, lint, parse_response, prepare_request
 from headish.providers.registry import find_provider
 from support.emitted import windows
 from support.shared import SHARED, needs_shared
@@ -197,3 +197,78 @@ class TestWhatAWindowMayBe:
             lint("nobody", self.record)
         with pytest.raises(InvalidArgument, match="a setting of the request cannot be taken"):
             prepare_request("anthropic", self.record, stream="yes")
+
+    @pytest.mark.parametrize("role", ["narrator", None])
+    @pytest.mark.parametrize("provider", PROVIDERS)
+    def test_a_role_that_nobody_knows_is_refused(self, provider: str, role: str | None) -> None:
+        """Also with a document that is text, in which no role is looked at."""
+        note = Document(Base64Source("text/plain", "SGk="))
+        with pytest.raises(Unsupported, match=f"a message of role {role!r}"):
+            prepare_request(provider, ContextWindow((USER, Message(role=role, content=(note,))), {}))
+
+    @pytest.mark.parametrize("search", [0, 1, 0.0, "yes"])
+    @pytest.mark.parametrize("provider", PROVIDERS)
+    def test_a_switch_that_is_a_number_is_refused(self, provider: str, search: Any) -> None:
+        with pytest.raises(Unsupported, match=f"the option search={search!r}"):
+            prepare_request(provider, {**self.record, "options": {"search": search}})
+
+
+class TestCallsOfOneId:
+    """Some servers give every call of an answer the same id."""
+
+    calls = Message(role="assistant", content=(ToolUse("f", "x", {"a": 1}), ToolUse("g", "x", {"a": 2})))
+
+    @pytest.mark.parametrize("named", [True, False])
+    @pytest.mark.parametrize("provider", PROVIDERS)
+    def test_their_results_are_told_apart_by_name_and_order(self, provider: str, named: bool) -> None:
+        results = tuple(ToolResult("x", name if named else None, (Text(f"of {name}"),)) for name in ("f", "g"))
+        window = ContextWindow((USER, self.calls, Message(role="tool", content=results)), {})
+        emission = prepare_request(provider, window)
+        told = [json.dumps(message) for message in emission.body[find_provider(provider).writer.list_name][2:]]
+        said = "".join(told)
+        assert said.index("of f") < said.index("of g")
+        assert not [note for note in emission.notes if "no result" in note.what or "no open call" in note.what]
+
+    def test_a_result_by_another_name_finds_the_older_call_of_its_id(self) -> None:
+        older = Message(role="assistant", content=(ToolUse("f", "x", {}),))
+        newer = Message(role="assistant", content=(ToolUse("g", "x", {}),))
+        result = Message(role="tool", content=(ToolResult("x", "f", (Text("of f"),)),))
+        body = prepare_request("openai", ContextWindow((USER, older, newer, result), {})).body
+        assert body["messages"][2] == {"role": "tool", "tool_call_id": "x", "content": "of f"}
+
+
+LARGE = 10**400
+"""Larger than any floating point number."""
+
+
+class TestOddAnswers:
+    @pytest.mark.parametrize(
+        ("provider", "response"),
+        [
+            ("anthropic", {"type": "message", "usage": {"input_tokens": LARGE}}),
+            ("openai", {"object": "chat.completion", "choices": [], "usage": {"prompt_tokens": LARGE}}),
+            ("openai_responses", {"output": [], "usage": {"input_tokens": LARGE}}),
+            ("gemini", {"candidates": [], "usageMetadata": {"promptTokenCount": LARGE}}),
+            ("cohere", {"finish_reason": "COMPLETE", "usage": {"tokens": {"input_tokens": LARGE}}}),
+            ("cerebras", {"object": "chat.completion", "choices": [], "usage": {"prompt_tokens": LARGE}}),
+        ],
+    )
+    def test_a_count_that_no_64_bits_hold_is_none(self, provider: str, response: dict[str, Any]) -> None:
+        assert parse_response(provider, response).usage is None
+
+    @pytest.mark.parametrize("provider", PROVIDERS)
+    def test_an_event_that_says_nothing_we_know_is_kept(self, provider: str) -> None:
+        stream = Stream(provider)
+        assert stream.feed({"weather": "fine"}) == []
+        reply = stream.finish()
+        assert reply.details["unknown_events"] == [{"weather": "fine"}]
+        assert reply.incomplete
+        assert reply == parse_response(provider, {"weather": "fine"})
+
+    @pytest.mark.parametrize("provider", PROVIDERS)
+    def test_an_error_without_a_type_is_one(self, provider: str) -> None:
+        stream = Stream(provider)
+        stream.feed({"error": {"message": "overloaded"}})
+        reply = stream.finish()
+        assert (reply.stop_reason, reply.error) == ("error", {"message": "overloaded"})
+        assert reply == parse_response(provider, {"error": {"message": "overloaded"}})

@@ -211,6 +211,20 @@ class TestBrokenStreams:
         (block,) = read(PROVIDER, [call, {"type": "content_block_stop", "index": 0}]).content
         assert block == ToolUse("f", "c1", {"a": 1})
 
+    @pytest.mark.parametrize("kind", ["tool_use", "server_tool_use"])
+    def test_half_a_character_in_arguments_is_replaced(self, kind: str) -> None:
+        """In a stream and in a whole message: nothing raises, and what is kept is JSON."""
+        block = {"type": kind, "id": "t_1", "name": "f", "input": {}}
+        piece = {"type": "input_json_delta", "partial_json": '{"a": "\ud800"}'}
+        stream = Stream("anthropic")
+        stream.feed({"type": "content_block_start", "index": 0, "content_block": block})
+        stream.feed({"type": "content_block_delta", "index": 0, "delta": piece})
+        stream.feed({"type": "content_block_stop", "index": 0})
+        whole = {"type": "message", "content": [block | {"input": {"a": "\ud800"}}], "stop_reason": "tool_use"}
+        for reply in (stream.finish(), parse_response("anthropic", whole)):
+            assert len(reply.content) == 1
+            assert json.dumps(reply.to_dict(), ensure_ascii=False).encode()
+
     def test_a_second_signature_takes_the_place_of_the_first(self) -> None:
         """As in the SDK."""
         events = [

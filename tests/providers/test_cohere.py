@@ -203,6 +203,16 @@ class TestReplies(ChatReplies):
         stream.feed({"type": "message-end", "delta": {"finish_reason": "COMPLETE"}})
         assert stream.finish().model == "command-a-03-2025"
 
+    def test_arguments_that_are_no_text_are_kept(self) -> None:
+        called = {"id": "c_1", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}}
+        stream = Stream("cohere")
+        start = {"type": "tool-call-start", "index": 0, "delta": {"message": {"tool_calls": called}}}
+        shown = stream.feed(start)
+        [block] = stream.finish().content
+        assert isinstance(block, ToolUse)
+        assert block.input == {"a": 1}
+        assert [delta.content for delta in shown] == ["", '{"a":1}']
+
 
 REQUESTS = SHARED / "fixtures" / "providers" / "prepare-request"
 

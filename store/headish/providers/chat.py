@@ -143,8 +143,6 @@ class ChatWriter(RequestWriter):
             if role in self.roles:
                 self.note(f"a {role} message is sent as {self.roles[role]}", message)
             return [{"role": self.roles.get(role, role), "content": "\n".join(part["text"] for part in parts)}]
-        if role != "user":
-            self.refuse(f"a message of role {role!r}", message)
         return [{"role": "user", "content": _content(parts)}]
 
     def _answered(self, parts: list[Part], message: Message) -> list[Part]:

@@ -40,22 +40,28 @@ class _OpenCalls:
     """Calls without a result, found in the order of the thread. Each call is passed over once, so it is linear."""
 
     def __init__(self) -> None:
-        self._by_id: defaultdict[str, list[_Call]] = defaultdict(list)
+        self._by_id: defaultdict[tuple[str, str | None], list[_Call]] = defaultdict(list)
+        """By id alone, and by id and name; the last is the one that the next result answers."""
         self._by_name: defaultdict[str, deque[_Call]] = defaultdict(deque)
         self._all: deque[_Call] = deque()
 
-    def enter(self, call: _Call) -> None:
-        if call.block.id is not None:
-            self._by_id[call.block.id].append(call)
-        self._by_name[call.block.name].append(call)
-        self._all.append(call)
+    def enter(self, calls: Sequence[_Call]) -> None:
+        """The calls of a message. Of those with one id the newest message's are answered first, in their order."""
+        for call in calls:
+            self._by_name[call.block.name].append(call)
+            self._all.append(call)
+        for call in reversed(calls):
+            if call.block.id is not None:
+                self._by_id[call.block.id, None].append(call)
+                self._by_id[call.block.id, call.block.name].append(call)
 
     def find(self, result: ToolResult) -> _Call | None:
         """The call that a result answers: by id, else by name and order; a second answer answers nothing."""
         if result.tool_use_id is not None:
-            same_id = self._by_id.get(result.tool_use_id, [])
-            call = same_id[-1] if same_id else None
-            return same_id.pop() if call and call.result is None and result.name in (None, call.block.name) else None
+            same_id = self._by_id.get((result.tool_use_id, result.name), [])
+            while same_id and same_id[-1].result is not None:
+                same_id.pop()
+            return same_id[-1] if same_id else None
         waiting = self._all if result.name is None else self._by_name[result.name]
         while waiting and waiting[0].result is not None:
             waiting.popleft()
@@ -159,7 +165,7 @@ def _enter_calls(ledger: _Ledger, index: int, message: Message) -> None:
             call = _Call(block, _legal_id(ledger, block, message, index, position))
             ledger.taken.add(call.id)
             ledger.calls[index][position] = call
-            ledger.open.enter(call)
+    ledger.open.enter(list(ledger.calls[index].values()) if index in ledger.calls else [])
 
 
 def _legal_id(ledger: _Ledger, block: ToolUse, message: Message, index: int, position: int) -> str:

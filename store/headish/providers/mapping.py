@@ -155,6 +155,8 @@ class BlockMapper(ABC):
         return arguments
 
     def result(self, block: ToolResult, message: Message) -> Part | None:
+        if block.status is not None:
+            self.note(f"the status {block.status[:80]!r} of a result is not sent", message)
         pieces: list[str | Document] = []
         for inner in block.content:
             piece = self._piece(inner, message)

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from headish.errors import Unsupported
 from headish.ids import TurnId
-from headish.model import NO_ATTRIBUTES, ContextWindow, Note
+from headish.model import NO_ATTRIBUTES, ROLES, ContextWindow, Note
 from headish.providers.ledger import Settled, settle
 from headish.providers.mapping import BlockMapper, Part
 from headish.providers.parameters import place_parameters, read_params
@@ -67,7 +67,10 @@ class RequestWriter(BlockMapper):
         followers = [settled.message.role for settled in settlement.messages[1:]]
         for settled, follower in zip_longest(settlement.messages, followers):
             self.follower = follower
-            self.place(settled, self.parts(settled.message))
+            parts = self.parts(settled.message)
+            if parts and settled.message.role not in ROLES:
+                self.refuse(f"a message of role {settled.message.role!r}", settled.message)
+            self.place(settled, parts)
         self._check_messages()
         params = read_params(self, self.options)
         if self.settings.max_tokens is not None:
@@ -92,7 +95,7 @@ class RequestWriter(BlockMapper):
     def wants_search(self) -> bool:
         """The option ``search``, which is true or false."""
         search = self.options.get("search")
-        if search not in (None, True, False):
+        if search is not None and not isinstance(search, bool):
             self.refuse(f"the option search={search!r}: it is true or false")
         return search is True
 

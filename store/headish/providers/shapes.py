@@ -38,8 +38,8 @@ def name(value: object) -> str | None:
 
 
 def number(value: object) -> int | None:
-    """A whole number; some clients write counts with a decimal point."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+    """A whole number; some clients write counts with a decimal point. One that no 64 bits hold is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _TOO_LARGE:
         return None
     return int(value)
 
@@ -57,7 +57,7 @@ def healed(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, Mapping | list | tuple) and depth >= DEEPEST:
-        return _as_text(value)
+        return json_text(value)
     if isinstance(value, Mapping):
         return {healed(str(key)): healed(each, depth + 1) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -67,12 +67,14 @@ def healed(value: Any, depth: int = 0) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else healed(str(value))
 
 
-def _as_text(value: Any) -> str:
+def json_text(value: Any) -> str:
+    """The value as JSON text; empty where it has none, or nests too deep to be written."""
     try:
         return msgspec.json.encode(value).decode()
-    except (RecursionError, TypeError, UnicodeEncodeError):
-        return ""  # nothing that a provider can have sent: its own text would not have been decoded
+    except (RecursionError, TypeError, ValueError, OverflowError):
+        return ""
 
 
+_TOO_LARGE = 1 << 63
 DEEPEST = NESTING_LIMIT - 28
 """Where ``healed`` ends: a block and what is around it nest as well."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from headish.providers.reply import OpenBlock, ReplyReader
-from headish.providers.shapes import listed, name, number, present, record, text
+from headish.providers.shapes import json_text, listed, name, number, present, record, text
 from headish.providers.values import Delta, Reply
 
 STOPS = {
@@ -35,11 +35,15 @@ class AnthropicReader(ReplyReader):
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
         kind = event.get("type")
         handle = _EVENTS.get(kind) if isinstance(kind, str) else None
-        return handle(self, event) if handle else self.keep_unknown(event, f"an event of type {kind!r}")
+        if handle is not None:
+            return handle(self, event)
+        if kind is None and event.get("error"):
+            return self._error(event)  # as gateways say it
+        return self.keep_unknown(event, f"an event of type {kind!r}")
 
     @classmethod
     def events_of(cls, response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        if response.get("type") == "error":
+        if response.get("type") == "error" or not cls.is_response(response):
             yield response
             return
         yield {"type": "message_start", "message": {**response, "content": [], "stop_reason": None}}
@@ -52,7 +56,7 @@ class AnthropicReader(ReplyReader):
 
     @classmethod
     def is_response(cls, record: Mapping[str, Any]) -> bool:
-        return record.get("type") in ("message", "error")
+        return record.get("type") in ("message", "error") or (record.get("type") is None and "content" in record)
 
     def finish(self) -> Reply:
         for block in self.blocks:
@@ -93,7 +97,7 @@ class AnthropicReader(ReplyReader):
         given = block.get("input")
         if given is not None and given != {}:
             opened.input = given
-            deltas.append(Delta("tool_use", msgspec.json.encode(given).decode(), index=opened.index))
+            deltas.append(Delta("tool_use", json_text(given), index=opened.index))
         return opened, deltas
 
     def _open_own(self, block: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
@@ -158,7 +162,7 @@ class AnthropicReader(ReplyReader):
             return
         try:
             value = msgspec.json.decode("".join(block.pieces))
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):  # the sender cut a character in two
             if block.kind == "provider":
                 block.data["input"] = {"invalid_json": "".join(block.pieces)}
             return

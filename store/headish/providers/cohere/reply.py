@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headish.providers.reply import OpenBlock, ReplyReader
-from headish.providers.shapes import listed, name, number, present, record, text
+from headish.providers.shapes import json_text, listed, name, number, present, record, text
 from headish.providers.values import Delta
 
 STOPS = {
@@ -128,7 +128,11 @@ class CohereReader(ReplyReader):
         function = record(call.get("function"))
         block, shown = self.open_call(function.get("name"), call.get("id"))
         self._at[number(event.get("index")) or 0] = block
-        return shown + block.delta(text(function.get("arguments")))
+        given = function.get("arguments")
+        if isinstance(given, Mapping):  # which some servers do not write as text
+            block.input = given
+            return [*shown, Delta("tool_use", json_text(given), index=block.index)]
+        return shown + block.delta(text(given))
 
     def _grow_call(self, event: Mapping[str, Any]) -> list[Delta]:
         piece = text(record(_only(event, "tool_calls").get("function")).get("arguments"))

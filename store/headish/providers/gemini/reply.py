@@ -14,7 +14,7 @@ import msgspec
 
 from headish.model import Note
 from headish.providers.reply import ReplyReader
-from headish.providers.shapes import listed, name, number, present, record, text
+from headish.providers.shapes import json_text, listed, name, number, present, record, text
 from headish.providers.values import Delta, Reply
 
 _REFUSALS = (
@@ -128,7 +128,7 @@ class GeminiReader(ReplyReader):
         block.finished = True
         block.opaque |= present(id=name(call.get("id")))  # marks an id that Gemini gave: only such a one goes back
         block.opaque |= {key: each for key, each in part.items() if key != "functionCall"}
-        return [msgspec.structs.replace(begun, content=shown(block.input))]
+        return [msgspec.structs.replace(begun, content=json_text(block.input))]
 
     def _take_own(self, part: Mapping[str, Any]) -> list[Delta]:
         """A part that only Gemini understands: a picture, code that ran, a call of the server's own tools."""
@@ -137,7 +137,7 @@ class GeminiReader(ReplyReader):
         if not call:
             return []
         called = text(call.get("toolType"))
-        return [Delta("server_tool_use", shown(call.get("args") or {}), called, name(call.get("id")), block.index)]
+        return [Delta("server_tool_use", json_text(call.get("args") or {}), called, name(call.get("id")), block.index)]
 
     def _take_feedback(self, value: object) -> None:
         """A prompt that was blocked: there is no candidate, and that is the last word."""
@@ -209,14 +209,6 @@ def grown(before: Any, value: Any) -> Any:
         elif each is not None:
             merged[key] = list(each) if isinstance(each, list) else each
     return merged
-
-
-def shown(arguments: Any) -> str:
-    """Arguments as JSON text, for display."""
-    try:
-        return msgspec.json.encode(arguments).decode()
-    except (TypeError, ValueError, RecursionError):
-        return ""
 
 
 _UNDERSCORE = re.compile(r"_([a-z])")

@@ -23,6 +23,8 @@ STOPS = {
     "incomplete": "incomplete",
 }
 STATUSES = ("completed", "incomplete", "failed", "cancelled", "in_progress", "queued")
+_SAYS = frozenset(("error", "id", "model", "object", "output", "status", "usage"))
+"""Keys by which a response is known."""
 _DETAILS = ("service_tier", "input_transformations", "moderation", "prompt_cache_diagnostics", "tool_usage")
 
 
@@ -43,6 +45,9 @@ class OpenAIResponsesReader(ItemReader):
 
     @classmethod
     def events_of(cls, response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        if not response.keys() & _SAYS:
+            yield response  # no response: nobody knows it
+            return
         status, output = text(response.get("status")), response.get("output")
         if status not in STATUSES and output is None and response.get("error") is not None:
             yield {"type": "error", "error": response["error"]}

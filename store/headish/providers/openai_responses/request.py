@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from headish.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.media import media_type_of
-from headish.model import ROLES, ContextWindow, Message
+from headish.model import ContextWindow, Message
 from headish.providers.arguments import arguments_text
 from headish.providers.chat import data_url
 from headish.providers.ledger import Settled
@@ -144,8 +144,6 @@ class OpenAIResponsesWriter(RequestWriter):
 
     def place(self, settled: Settled, parts: list[Part]) -> None:
         message = settled.message
-        if parts and message.role not in ROLES:
-            self.refuse(f"a message of role {message.role!r}", message)
         for entry in self._entries(parts, message):
             self.add(entry, settled.turns)
         if message.cache:
