@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -12,7 +13,7 @@ import click
 from headish_cli.options import Settings, json_option, pass_settings, read_text
 from headish_cli.output import Told, print_json, readable, say
 from headish_cli.showing import AnswerPrinter, announce_call, approve_call, describe_call
-from headish_cli.telling import tell_reply
+from headish_cli.telling import tell_branch, tell_reply
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -78,9 +79,10 @@ def ask_command(
         heads = continues[0] if len(continues) == 1 else list(continues) or None
         asked = store.say(said, continues=heads, bookmark=bookmark, ptr=ptr, to=to, servers=named)
         loop = Loop(store, running, announce_call if yes else approve_call, rounds)
-        with _kept(said, asked):
+        with _kept(said, asked, {"to": to, **call}):
             turn = _take_rounds(loop, partial(store.open_answer, **given), *asked, as_json)
-        _end(store, turn, running is not None)
+        tell_branch(store, turn)
+        _end(store, turn, {"to": to, **call}, looped=running is not None)
 
 
 @click.command("retry")
@@ -97,7 +99,7 @@ def retry_command(settings: Settings, headish: str, as_json: bool, timeout: floa
     """
     with settings.open() as store:
         turn = _show(lambda: store.open_retry(headish, **call, **_timeouts(timeout), told=_tell_wait), as_json)
-        _end(store, turn, False)
+        _end(store, turn, call)
 
 
 class Loop(NamedTuple):
@@ -110,17 +112,29 @@ class Loop(NamedTuple):
 
 
 @contextmanager
-def _kept(said: str | None, asked: tuple[Heads, str | None]) -> Iterator[None]:
+def _kept(said: str | None, asked: tuple[Heads, str | None], call: dict[str, Any]) -> Iterator[None]:
     """Say that what was said is stored, where nobody answered it: nobody need say it twice."""
-    from headish.errors import CallError
+    from headish.errors import CallError, HeadishError
 
     try:
         yield
-    except CallError as error:
+    except (HeadishError, KeyboardInterrupt) as error:
         if said is None:
             raise
-        head, bookmark = asked
-        raise Told(f"{error}; what you said is kept, and 'headish ask -c {bookmark or head}' asks again") from None
+        if isinstance(error, KeyboardInterrupt):
+            say("")  # the terminal has written ^C
+        # An option that was refused is no part of the advice; a key that was given for a variable's name least of all.
+        again = _ask_again(*asked, call if isinstance(error, (CallError, KeyboardInterrupt)) else {})
+        raise Told(f"{str(error) or 'stopped'}; what you said is kept, and '{again}' asks again") from None
+
+
+def _ask_again(head: Heads, bookmark: str | None, call: dict[str, Any]) -> str:
+    return shlex.join(["headish", "ask", "-c", f"{bookmark or head}", *_whom(call)])
+
+
+def _whom(call: dict[str, Any]) -> list[str]:
+    """The options that ask the same provider again: the thread remembers its pointer, and nothing else."""
+    return [word for name, option in WHOM.items() if call.get(name) is not None for word in (option, call[name])]
 
 
 def _take_rounds(
@@ -162,15 +176,15 @@ def _show(open_answer: Callable[[], Answer], as_json: bool) -> Turn:
     return turn
 
 
-def _end(store: Store, turn: Turn, looped: bool) -> None:
+def _end(store: Store, turn: Turn, call: dict[str, Any], *, looped: bool = False) -> None:
     calls = store.open_calls(turn.id) if turn.meta.role == "assistant" else []
-    for call in calls:
-        say(readable(f"open call: {describe_call(call)}"))
+    for each in calls:
+        say(readable(f"open call: {describe_call(each)}"))
     if calls and looped and not turn.meta.reply.get("incomplete"):
         say("The tool loop ended before the calls: --rounds allows more.")
     where = f" on {turn.meta.head}" if turn.meta.head else ""
     say(readable(f"turn {turn.id}{where}"))
-    tell_reply(turn)
+    tell_reply(turn, _whom(call))
     if turn.meta.reply.get("incomplete"):
         raise click.exceptions.Exit(1)
 
@@ -195,3 +209,7 @@ def _timeouts(seconds: float | None) -> dict[str, Any]:
 
 def _tell_wait(attempt: int, delay_seconds: float, error: CallError) -> None:
     say(readable(f"{error}; attempt {attempt + 1} in {delay_seconds:.1f} s"))
+
+
+WHOM = {"ptr": "-p", "to": "--to", "model": "--model", "base_url": "--base-url", "key_env": "--key-env"}
+"""The options that say whom a call goes to."""

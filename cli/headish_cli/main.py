@@ -7,7 +7,10 @@ nor Alembic.
 
 from __future__ import annotations
 
+import errno
+import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -59,16 +62,31 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
+        _write_utf8()
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, OSError):
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # whoever read has enough: click ends quietly
+            raise Told(f"{error}") from None
         except Exception as error:
             from headish.errors import HeadishError
 
             if isinstance(error, HeadishError):
                 raise Told(str(error)) from None
             raise
+
+
+def _write_utf8() -> None:
+    """What goes to a file or a pipe is UTF-8, as what is read is; a terminal gets ``?`` for what it cannot show."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            if stream.isatty():
+                stream.reconfigure(errors="replace")
+            else:
+                stream.reconfigure(encoding="utf-8")
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:

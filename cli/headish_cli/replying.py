@@ -30,6 +30,8 @@ def reply_command(settings: Settings, headish: str, provider: str, file: str, as
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise InvalidArgument(f"the file {file!r} cannot be read: {error.strerror}") from None
+    if not data.strip():
+        raise InvalidArgument("there is no answer to store: nothing came from the provider")
     with settings.open() as store:
         turn = store.reply(headish, provider, data)
         tell_turn(store, turn, as_json)

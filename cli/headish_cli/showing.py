@@ -22,6 +22,8 @@ class AnswerPrinter:
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
         self._before: tuple[str, int | None] | None = None
+        self._in_line = False
+        """Whether text was printed last that has no line end yet."""
         self._thinks = sys.stderr.isatty()
         """Reasoning is for people: it is shown on a terminal alone."""
 
@@ -33,6 +35,7 @@ class AnswerPrinter:
         if delta.type == "text":
             self._begin(here, "\n")
             click.echo(readable(delta.content), nl=False)
+            self._in_line = not delta.content.endswith("\n") if delta.content else self._in_line
         elif self._thinks and delta.type == "thinking":
             self._begin(here, "\n")
             click.echo(click.style(readable(delta.content), dim=True), nl=False, err=True)
@@ -44,7 +47,7 @@ class AnswerPrinter:
     def end(self) -> None:
         """The last line's end."""
         if self._before is not None and self._before[0] == "text":
-            click.echo()
+            click.echo(nl=self._in_line)
         elif self._before is not None and self._before[0] == "thinking":
             click.echo(err=True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -18,19 +20,26 @@ def tell_turn(store: Store, turn: Turn, as_json: bool) -> None:
         print_json(turn.to_dict())
     else:
         click.echo(turn.id)
+    tell_branch(store, turn)
+
+
+def tell_branch(store: Store, turn: Turn) -> None:
+    """That no name moved, where something else continues the same turn."""
     if turn.meta.head is None and _is_branch(store, turn):
         say(f"No bookmark moved: an older turn was continued, so {turn.id} is a new branch without a name.")
 
 
-def tell_reply(turn: Turn) -> None:
-    """What is out of the ordinary about an answer."""
+def tell_reply(turn: Turn, whom: Sequence[str] = ()) -> None:
+    """What is out of the ordinary about an answer; ``whom`` are the options that it was asked with."""
     reply = turn.meta.reply
     error = reply.get("error")
     if isinstance(error, dict):
         who = "The provider failed: " if reply.get("stop_reason") == "error" else ""
         say(readable(f"{who}{error.get('message')}"))
+    if reply.get("stop_reason") == "max_tokens":
+        say("The answer ends at a limit of tokens: params.max_tokens, or the model's own.")
     if reply.get("incomplete"):
-        say(f"The answer is incomplete: 'headish retry {turn.id}' asks again.")
+        say(f"The answer is incomplete: '{shlex.join(['headish', 'retry', turn.id, *whom])}' asks again.")
     for note in reply.get("notes") or ():
         say(readable(f"note: {note}"))
 

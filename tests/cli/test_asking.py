@@ -96,6 +96,10 @@ class TestAsk:
         assert request.path == "/v1/chat/completions"
         assert "authorization" not in request.headers
 
+    def test_an_answer_that_ends_its_line_gets_no_other_end(self, headish: Command, server: Loopback) -> None:
+        server.answer(chunks=event_stream(anthropic_text("Hel", "lo.\n")))
+        assert headish("ask", "Hi", "-p", "milli").out == "Hello.\n"
+
     def test_calls_are_printed_and_left_open(self, headish: Command, server: Loopback) -> None:
         server.answer(chunks=event_stream(anthropic_call("read", {"path": "a"}, text="Let me look.")))
         done = headish("ask", "Read a", "-p", "milli")
@@ -128,6 +132,49 @@ class TestHowItEnds:
         )
         say_hello(server)
         headish("ask", "-c", "main")
+
+    def test_the_advice_to_ask_again_names_whom_to_ask(self, headish: Command, server: Loopback) -> None:
+        server.answer_json({"error": {"message": "no"}}, 400)
+        asked = ("--to", "anthropic", "--model", "large", "--base-url", server.url, "--key-env", "TEST_KEY")
+        told = headish.fails("ask", "Hi", "-b", "main", *asked)
+        advice = f"ask -c main {' '.join(asked)}"
+        assert told.endswith(f"what you said is kept, and 'headish {advice}' asks again")
+        say_hello(server)
+        assert headish(*advice.split()).out == "Hello.\n"
+
+    def test_the_advice_to_retry_names_whom_to_ask(self, headish: Command, server: Loopback) -> None:
+        server.answer(chunks=event_stream(HELLO[:3]), cut=True)
+        asked = ("--to", "anthropic", "--model", "large", "--base-url", server.url)
+        told = headish.run("ask", "Hi", "-b", "main", *asked).err
+        advice = f"retry {headish('get', 'main', '--json').json['id']} {' '.join(asked)}"
+        assert f"'headish {advice}' asks again." in told
+        say_hello(server)
+        assert headish(*advice.split()).out == "Hello.\n"
+
+    def test_that_it_is_kept_is_said_of_any_refusal(self, headish: Command, server: Loopback) -> None:
+        headish("add", "Hi", "-b", "main", "-p", "milli", "--server", "gone")
+        told = headish.fails("ask", "Are you there?", "-c", "main")
+        assert "no tools are stored of the server 'gone'" in told
+        assert told.endswith("; what you said is kept, and 'headish ask -c main' asks again")
+
+    def test_an_answer_that_reached_its_limit_says_so(self, headish: Command, server: Loopback) -> None:
+        server.answer_json(anthropic_message({"type": "text", "text": "Hel"}, stop_reason="max_tokens"))
+        assert "The answer ends at a limit of tokens" in headish("ask", "Hi", "-p", "milli", "--no-stream").err
+
+    def test_that_the_bookmark_moved_on_meanwhile_is_told(self, headish: Command, server: Loopback) -> None:
+        headish("add", "Hi", "-b", "main", "-p", "milli")
+
+        def while_somebody_continues() -> Iterator[bytes]:
+            first, *rest = event_stream(HELLO)
+            yield first
+            with Store.open(headish.target) as store:
+                store.add_turn("Quicker.", continues="main")
+            yield from rest
+
+        server.answer(chunks=while_somebody_continues())
+        done = headish("ask", "-c", "main")
+        assert "No bookmark moved" in done.err
+        assert headish("get", "main").out.strip() == "Quicker."
 
     def test_nobody_to_ask_is_told_before_anything_is_stored(self, headish: Command, server: Loopback) -> None:
         assert "nothing says which provider is asked" in headish.fails("ask", "Hi")
@@ -238,7 +285,7 @@ class TestAtATerminal:
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=30)
         assert (process.returncode, out) == (1, b"")
-        assert b"Traceback" not in err
+        assert err == b"\nheadish: stopped; what you said is kept, and 'headish ask -c main' asks again\n"
         with Store.open(headish.target) as store:
             assert (texts(store, "main"), store.streams()) == (["Hi"], [])
 

@@ -68,6 +68,21 @@ class TestExitCodes:
         headish("add", "q")
         assert "\x1b" not in headish.fails("get", "a\x1b[31mb")
 
+    @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device is always full here; run this on Linux")
+    def test_a_full_disk_is_told_in_one_line(self, headish: Command) -> None:
+        headish("add", "q")
+        with open("/dev/full", "wb") as full:
+            words = [HEADISH, "--db", headish.target, "log"]
+            done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, check=False, timeout=60)
+        assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+        assert b"No space left" in done.stderr
+
+    def test_what_is_printed_is_utf8_whatever_the_locale_says(self, headish: Command) -> None:
+        headish("add", "Grüße → 日本")
+        done = start("--db", headish.target, "log", env={"PYTHONIOENCODING": "latin-1"})
+        assert "Grüße → 日本" in done.stdout.decode()
+        assert done.stderr == b""
+
     def test_verify_says_what_is_wrong_and_exits_1(self, headish: Command) -> None:
         turn = headish.id("add", "q")
         with closing(sqlite3.connect(headish.target)) as connection, connection:

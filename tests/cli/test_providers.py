@@ -190,6 +190,7 @@ class TestReplies:
     def test_what_is_no_answer_is_told_in_a_line_and_nothing_is_stored(self, headish: Command) -> None:
         headish("add", "Hi", "-b", "main")
         assert "a reply cannot be read" in headish.fails("reply", "main", "--from", "anthropic", stdin="nonsense")
+        assert "nothing came from the provider" in headish.fails("reply", "main", "--from", "anthropic", stdin="\n")
         assert "unknown format" in headish.fails("reply", "main", "--from", "nobody", stdin=HELLO)
         assert "no turn is named 'x'" in headish.fails("reply", "x", "--from", "anthropic", stdin=HELLO)
         assert "cannot be read" in headish.fails("reply", "main", "--from", "anthropic", "/none/reply.json")
