@@ -34,8 +34,9 @@ class AnswerPrinter:
         here = (delta.type, delta.index)
         if delta.type == "text":
             self._begin(here, "\n")
-            click.echo(readable(delta.content), nl=False)
+            # First, for Ctrl-C may come as soon as the text is out.
             self._in_line = not delta.content.endswith("\n") if delta.content else self._in_line
+            click.echo(readable(delta.content), nl=False)
         elif self._thinks and delta.type == "thinking":
             self._begin(here, "\n")
             click.echo(click.style(readable(delta.content), dim=True), nl=False, err=True)

@@ -48,7 +48,8 @@ class AskingSpace(WritingSpace, ReplyingSpace):
         ``content`` becomes a turn of the user's, as ``add_turn`` would store it (``ptr`` and ``servers`` are inherited
         from it on); without it the thread is asked from as it stands. ``on_delta`` gets each piece of the answer as it
         arrives. ``to``, ``model``, ``tools`` and further settings are those of ``request``; ``base_url``, ``key_env``,
-        ``headers``, ``timeouts``, ``attempts`` and ``told`` those of ``headish.calls.open_call``.
+        ``headers``, ``timeouts`` (or the seconds that the provider may be silent), ``attempts`` and ``told`` those of
+        ``headish.calls.open_call``.
         An answer that is cut off is stored as far as it came: see ``turn.meta.reply["incomplete"]``.
         Raises: as ``add_turn`` and ``request``; CallError where nothing of an answer came; the user's turn stays.
         """
@@ -149,7 +150,9 @@ class AskingSpace(WritingSpace, ReplyingSpace):
             if error.name is not None or not reply.get("provider"):
                 raise
             given = {key: value for key, value in settings.items() if value is not None}
-            return self.request(parents, **{"to": reply["provider"], "model": reply.get("model"), **given})
+            request = self.request(parents, **{"to": reply["provider"], "model": reply.get("model"), **given})
+            # To the same server: nobody meant the thread to go from a machine at home to a provider.
+            return replace(request, base_url=reply.get("base_url"), key_env=reply.get("key_env"))
 
     def _open(
         self, request: Emission, replaces: Turn | None, *, stream: bool, base_url: str | None, key_env: str | None,
@@ -158,15 +161,17 @@ class AskingSpace(WritingSpace, ReplyingSpace):
         from headish.answering import Answer
         from headish.calls import Timeouts, open_call
 
-        own = base_url is None  # a server that was named for this call has nothing to do with the pointer's key
+        if base_url is not None:  # a server that is named for this call has nothing to do with the pointer's key
+            request = replace(request, base_url=base_url, key_env=None)
+        request = replace(request, key_env=key_env or request.key_env)
         call = open_call(
             request.provider,
             request.body,
             model=request.model,
             stream=stream,
-            base_url=request.base_url if own else base_url,
-            key_env=key_env or (request.key_env if own else None),
-            timeouts=timeouts or Timeouts(),
+            base_url=request.base_url,
+            key_env=request.key_env,
+            timeouts=Timeouts(read_seconds=timeouts) if isinstance(timeouts, int | float) else timeouts or Timeouts(),
             **given,
         )
         try:

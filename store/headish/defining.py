@@ -82,6 +82,8 @@ class DefiningSpace(OpenSpace):
         Raises: InvalidName, InvalidArgument, InvalidContent, TooLarge.
         """
         encoded = _check_server(server)
+        if isinstance(tools, Mapping) and isinstance(tools.get("result"), Mapping):
+            tools = tools["result"]  # the whole message of JSON-RPC
         listed = tools.get("tools") if isinstance(tools, Mapping) else tools
         if not isinstance(listed, Sequence) or not all(isinstance(tool, Mapping) for tool in listed):
             raise InvalidArgument("tools are a list of definitions, or an object that holds it as `tools`")

@@ -237,9 +237,9 @@ class InvalidInterchange(InputError):
 class UnknownFormat(InputError):
     """No emitter, provider or importer of that name; ``known`` are the names there are."""
 
-    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+    def __init__(self, name: str, known: tuple[str, ...], kind: str = "format") -> None:
         self.name, self.known = name, known
-        super().__init__(f"unknown format {name!r}: known are {', '.join(known)}")
+        super().__init__(f"unknown {kind} {name!r}: known are {', '.join(known)}")
 
 
 class HiddenMessage(HeadishError):

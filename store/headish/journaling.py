@@ -29,7 +29,8 @@ KEPT_SECONDS = 24 * 60 * 60
 class About(Struct, frozen=True, omit_defaults=True):
     """What an answer belongs to: the turns it continues, the bookmark it was asked by, and who was asked for what.
 
-    ``replaces`` is the turn whose place it takes, where it was asked for again: the bookmark moves over from there.
+    ``base_url`` is the server, where it is not the provider's own, and ``key_env`` names its key: who asks again asks
+    there. ``replaces`` is the turn whose place it takes, where it was asked for again: the bookmark moves over.
     """
 
     provider: str
@@ -39,6 +40,14 @@ class About(Struct, frozen=True, omit_defaults=True):
     ptr: str | None = None
     tool_names: dict[str, str] = {}
     replaces: TurnId | None = None
+    base_url: str | None = None
+    key_env: str | None = None
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """Who was asked, as the turn keeps it beside what was answered."""
+        said = {"ptr": self.ptr, "base_url": self.base_url, "key_env": self.key_env}
+        return {key: value for key, value in said.items() if value is not None}
 
 
 class Journal:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from headish.asking import AskingSpace
 from headish.blocks import ContentBlock, Text, ToolResult, ToolUse
 from headish.drafts import NewTurn, make_draft
@@ -48,7 +50,9 @@ class LoopingSpace(AskingSpace, ReadingSpace):
         given = run(approved) if approved else []
         if len(given) != len(approved):
             raise InvalidArgument(f"{len(approved)} calls were to be run, and {len(given)} results came")
-        ran = iter(given)
+        if not all(isinstance(each, ToolResult) for each in given):
+            raise InvalidArgument("the result of a call is a ToolResult")
+        ran = map(_named, approved, given)
         results: list[ContentBlock] = [
             next(ran) if word is True else _refused(call, word) for call, word in zip(calls, said, strict=True)
         ]
@@ -57,6 +61,11 @@ class LoopingSpace(AskingSpace, ReadingSpace):
         return self._database.write(
             lambda connection: self._turn(self._append_behind(connection, draft, (answer.id,), bookmark))
         )
+
+
+def _named(call: ToolUse, result: ToolResult) -> ToolResult:
+    """A result with its call's id and name, where whoever ran it left them out."""
+    return replace(result, tool_use_id=result.tool_use_id or call.id, name=result.name or call.name)
 
 
 def _refused(call: ToolUse, word: bool | str) -> ToolResult:

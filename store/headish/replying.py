@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from headish.errors import (
     HeadishError,
     InputError,
     InvalidArgument,
+    InvalidReply,
     TooLarge,
     UnknownStream,
     Unrepresentable,
@@ -124,7 +125,7 @@ class ReplyingSpace(RequestingSpace):
         from headish.providers.events import read_events
 
         if isinstance(response, bytes | str):
-            return _read_stream(about, read_events(response))
+            return _read_text(about, read_events(response))
         whole = isinstance(response, Mapping) or hasattr(response, "model_dump")
         return _read_stream(about, [response] if whole else response)
 
@@ -191,7 +192,7 @@ class ReplyingSpace(RequestingSpace):
     def _draft(self, about: About, reply: Reply) -> Draft:
         """The turn of a reply, with what is kept beside it; details too large to be kept are given up, noted."""
         message = Message(role="assistant", content=reply.content)
-        record = reply.to_record() | ({"ptr": about.ptr} if about.ptr else {})
+        record = reply.to_record() | about.asked
         limit = self._payload_limit_bytes
         try:
             return make_message_draft(message, limit, system={"reply": record})
@@ -213,8 +214,31 @@ def _decode_stream(found: StoredStream, chunks: Iterable[bytes]) -> tuple[About,
 
 def _about_request(request: Emission) -> About:
     return About(
-        request.provider, request.turns, request.bookmark, request.model, request.ptr, dict(request.tool_names)
-    )
+        request.provider, request.turns, request.bookmark, request.model, request.ptr, dict(request.tool_names),
+        base_url=request.base_url, key_env=request.key_env,
+    )  # fmt: skip
+
+
+def _read_text(about: About, events: Iterator[Any]) -> Reply:
+    """The reply of a text. One that breaks off inside an event is kept as far as it came.
+
+    Raises: InvalidReply where nothing of it is an answer of the provider.
+    """
+    from headish.capturing import open_stream
+
+    stream, count = open_stream(about), 0
+    try:
+        for event in events:
+            stream.feed(event)
+            count += 1
+    except InvalidReply as error:
+        if not count:
+            raise
+        stream.fail(str(error))
+    reply = stream.finish()
+    if count and reply.details.keys() == {"unknown_events"} and not (reply.content or reply.id or reply.error):
+        raise InvalidReply("a reply", f"nothing of it is an answer of {about.provider}", 1)
+    return reply
 
 
 def _read_stream(about: About, events: Iterable[Any]) -> Reply:

@@ -78,6 +78,8 @@ class TestAQuestion:
             "usage": USAGE,
             "response_id": "msg_1",
             "ptr": "milli",
+            "base_url": server.url,
+            "key_env": "TEST_KEY",
         }
 
     def test_servers_are_inherited_and_their_tools_go_along(self, asking: Store, server: Loopback) -> None:
@@ -368,14 +370,15 @@ class TestAskingAgain:
         assert answer.finish().meta.head is None
 
     def test_without_a_pointer_who_answered_before_is_asked(self, asking: Store, server: Loopback) -> None:
-        say_hello(server, 3)
+        say_hello(server, 4)
         turn = asking.ask("Hi", bookmark="main", to="anthropic", base_url=server.url)
         again = asking.retry("main", base_url=server.url)
         assert (again.meta.reply["provider"], again.meta.continues) == ("anthropic", turn.meta.continues)
         assert server.requests[1].body["model"] == "small-1"
+        assert asking.retry("main").meta.reply["base_url"] == server.url, "the thread does not leave its server unasked"
         # What is not given counts as left out, as a command line gives it.
         asking.retry("main", base_url=server.url, to=None, ptr=None, model=None)
-        assert server.requests[2].body["model"] == "small-1"
+        assert server.requests[3].body["model"] == "small-1"
 
     def test_somebody_else_can_be_asked(self, asking: Store, server: Loopback) -> None:
         say_hello(server, 2)

@@ -215,3 +215,14 @@ class TestWithRealServers:
         assert (done.code, len(server.requests)) == (1, 1)
         assert "The answer is incomplete" in done.err
         assert "--rounds" not in done.err
+
+
+def test_what_is_no_result_is_refused_and_nothing_is_stored(store: Store) -> None:
+    store.add_turn("Go", bookmark="main")
+    calls = [ToolUse("f", "c1", {})]
+    answer = store.add_turn(calls, role="assistant", continues="main")
+    with pytest.raises(InvalidArgument, match="the result of a call is a ToolResult"):
+        store.run_tools("main", lambda _: ["4"])  # type: ignore[arg-type, list-item]
+    assert store.get("main") == answer
+    store.run_tools("main", lambda _: [ToolResult(content=(Text("4"),))])
+    assert store.blocks("main") == (ToolResult("c1", "f", (Text("4"),)),)

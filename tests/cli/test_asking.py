@@ -179,7 +179,7 @@ class TestHowItEnds:
     def test_nobody_to_ask_is_told_before_anything_is_stored(self, headish: Command, server: Loopback) -> None:
         assert "nothing says which provider is asked" in headish.fails("ask", "Hi")
         assert "no provider pointer is named 'gone'" in headish.fails("ask", "Hi", "-p", "gone")
-        assert "unknown format 'nobody'" in headish.fails("ask", "Hi", "--to", "nobody")
+        assert "unknown provider 'nobody'" in headish.fails("ask", "Hi", "--to", "nobody")
         assert "a number of seconds" in headish.fails("ask", "Hi", "-p", "milli", "--timeout", "1e300")
         assert headish("stats", "--json").json["turns"] == 0
 

@@ -143,7 +143,7 @@ class TestRequests:
     def test_what_cannot_be_asked_is_told_in_a_line(self, headish: Command) -> None:
         headish("add", "Hi", "-b", "main")
         assert "nothing says which provider is asked" in headish.fails("request", "main")
-        assert "unknown format 'nobody'" in headish.fails("request", "main", "--to", "nobody")
+        assert "unknown provider 'nobody'" in headish.fails("request", "main", "--to", "nobody")
         headish("add", "Hi", "-c", "main", "--set", "params.shoe_size=1", "--set", "search=true")
         assert "cannot carry" in headish.fails("request", "main", "--to", "cerebras")
 
@@ -191,7 +191,7 @@ class TestReplies:
         headish("add", "Hi", "-b", "main")
         assert "a reply cannot be read" in headish.fails("reply", "main", "--from", "anthropic", stdin="nonsense")
         assert "nothing came from the provider" in headish.fails("reply", "main", "--from", "anthropic", stdin="\n")
-        assert "unknown format" in headish.fails("reply", "main", "--from", "nobody", stdin=HELLO)
+        assert "unknown provider" in headish.fails("reply", "main", "--from", "nobody", stdin=HELLO)
         assert "no turn is named 'x'" in headish.fails("reply", "x", "--from", "anthropic", stdin=HELLO)
         assert "cannot be read" in headish.fails("reply", "main", "--from", "anthropic", "/none/reply.json")
         assert "--from" in headish.misused("reply", "main", stdin=HELLO)

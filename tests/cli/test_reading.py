@@ -136,7 +136,7 @@ class TestEmitting:
             == "unknown format 'pdf': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml"
         )
         assert headish.fails("request", "--to", "nobody") == (
-            "unknown format 'nobody': known are anthropic, openai, openai_responses, gemini, cohere, cerebras"
+            "unknown provider 'nobody': known are anthropic, openai, openai_responses, gemini, cohere, cerebras"
         )
 
 

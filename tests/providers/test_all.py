@@ -193,7 +193,7 @@ class TestWhatAWindowMayBe:
             prepare_request("anthropic", window)
 
     def test_an_unknown_provider_or_setting_is_refused(self) -> None:
-        with pytest.raises(UnknownFormat, match="unknown format 'nobody'"):
+        with pytest.raises(UnknownFormat, match="unknown provider 'nobody'"):
             lint("nobody", self.record)
         with pytest.raises(InvalidArgument, match="a setting of the request cannot be taken"):
             prepare_request("anthropic", self.record, stream="yes")

@@ -297,3 +297,16 @@ def test_what_looks_like_a_key_is_not_stored_with_a_turn(asked: Store) -> None:
             asked.add_turn("Hi", continues="main", inherited={"params": params})
     schema = {"type": "object", "properties": {"password": {"type": "string"}}, "required": ["password"]}
     asked.add_turn("Hi", continues="main", inherited={"params": {"schema": schema, "prompt_cache_key": "thread-1"}})
+
+
+def test_a_text_that_breaks_off_inside_an_event_is_kept_as_far_as_it_came(asked: Store) -> None:
+    text = "".join(f"data: {json.dumps(each)}\n\n" for each in EVENTS[:4]) + 'data: {"type": "content_bl'
+    turn = asked.reply("main", "anthropic", text)
+    assert asked.blocks(turn.id) == (Text("Let me look."),)
+    assert (turn.meta.reply["incomplete"], turn.meta.reply["stop_reason"]) == (True, "incomplete")
+    assert "not JSON" in turn.meta.reply["error"]["message"]
+
+
+def test_another_providers_answer_is_refused(asked: Store) -> None:
+    with unchanged(asked), pytest.raises(InvalidReply, match="nothing of it is an answer of cohere"):
+        asked.reply("main", "cohere", "".join(f"data: {json.dumps(each)}\n\n" for each in EVENTS))

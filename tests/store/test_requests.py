@@ -60,7 +60,7 @@ class TestWhoIsAsked:
             store.request("main")
 
     def test_an_unknown_provider_is_refused_before_anything_is_read(self, store: Store) -> None:
-        with pytest.raises(UnknownFormat, match="unknown format 'nobody': known are anthropic"):
+        with pytest.raises(UnknownFormat, match="unknown provider 'nobody': known are anthropic"):
             store.request("main", "nobody")
 
 

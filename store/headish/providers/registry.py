@@ -17,7 +17,7 @@ PROVIDERS = ("anthropic", "openai", "openai_responses", "gemini", "cohere", "cer
 def check_provider(name: str) -> None:
     """Raises: UnknownFormat for a provider that nobody knows."""
     if name not in PROVIDERS:
-        raise UnknownFormat(name, PROVIDERS)
+        raise UnknownFormat(name, PROVIDERS, "provider")
 
 
 def find_provider(name: str) -> Provider:
