@@ -142,17 +142,20 @@ class AskingSpace(WritingSpace, ReplyingSpace):
         return self._open(request, turn, stream=stream, attempts=attempts, **call)
 
     def _request_again(self, turn: Turn, settings: dict[str, Any]) -> Emission:
-        parents = list(turn.meta.continues)
+        """The request of an answer's question: to the server that was named for it, else to whom the thread names."""
+        parents, reply = list(turn.meta.continues), turn.meta.reply
+        given = {key: value for key, value in settings.items() if value is not None}
+        before = {"to": reply.get("provider"), "model": reply.get("model"), **given}
+        if "base_url" in reply and not given.keys() & {"to", "ptr"}:
+            # A thread does not go from a machine at home to a provider because nobody said the address again.
+            request = self.request(parents, **before)
+            return replace(request, ptr=None, base_url=reply["base_url"], key_env=reply.get("key_env"))
         try:
-            return self.request(parents, **settings)
+            return self.request(parents, **given)
         except UnknownPointer as error:
-            reply = turn.meta.reply
             if error.name is not None or not reply.get("provider"):
                 raise
-            given = {key: value for key, value in settings.items() if value is not None}
-            request = self.request(parents, **{"to": reply["provider"], "model": reply.get("model"), **given})
-            # To the same server: nobody meant the thread to go from a machine at home to a provider.
-            return replace(request, base_url=reply.get("base_url"), key_env=reply.get("key_env"))
+            return self.request(parents, **before)
 
     def _open(
         self, request: Emission, replaces: Turn | None, *, stream: bool, base_url: str | None, key_env: str | None,
@@ -162,7 +165,7 @@ class AskingSpace(WritingSpace, ReplyingSpace):
         from headish.calls import Timeouts, open_call
 
         if base_url is not None:  # a server that is named for this call has nothing to do with the pointer's key
-            request = replace(request, base_url=base_url, key_env=None)
+            request = replace(request, ptr=None, base_url=base_url, key_env=None)
         request = replace(request, key_env=key_env or request.key_env)
         call = open_call(
             request.provider,

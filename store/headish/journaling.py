@@ -29,8 +29,9 @@ KEPT_SECONDS = 24 * 60 * 60
 class About(Struct, frozen=True, omit_defaults=True):
     """What an answer belongs to: the turns it continues, the bookmark it was asked by, and who was asked for what.
 
-    ``base_url`` is the server, where it is not the provider's own, and ``key_env`` names its key: who asks again asks
-    there. ``replaces`` is the turn whose place it takes, where it was asked for again: the bookmark moves over.
+    ``base_url`` is the server that was named for this call, and not by the pointer, and ``key_env`` names its key: who
+    asks again asks there. ``replaces`` is the turn whose place it takes, where it was asked for again: the bookmark
+    moves over from there.
     """
 
     provider: str

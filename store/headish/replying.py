@@ -213,10 +213,18 @@ def _decode_stream(found: StoredStream, chunks: Iterable[bytes]) -> tuple[About,
 
 
 def _about_request(request: Emission) -> About:
+    """Of a pointer its name is enough: what it says of the server is looked up when it is asked again."""
+    named = request.ptr is None
     return About(
-        request.provider, request.turns, request.bookmark, request.model, request.ptr, dict(request.tool_names),
-        base_url=request.base_url, key_env=request.key_env,
-    )  # fmt: skip
+        request.provider,
+        request.turns,
+        request.bookmark,
+        request.model,
+        request.ptr,
+        dict(request.tool_names),
+        base_url=request.base_url if named else None,
+        key_env=request.key_env if named else None,
+    )
 
 
 def _read_text(about: About, events: Iterator[Any]) -> Reply:

@@ -78,8 +78,6 @@ class TestAQuestion:
             "usage": USAGE,
             "response_id": "msg_1",
             "ptr": "milli",
-            "base_url": server.url,
-            "key_env": "TEST_KEY",
         }
 
     def test_servers_are_inherited_and_their_tools_go_along(self, asking: Store, server: Loopback) -> None:
@@ -379,6 +377,16 @@ class TestAskingAgain:
         # What is not given counts as left out, as a command line gives it.
         asking.retry("main", base_url=server.url, to=None, ptr=None, model=None)
         assert server.requests[3].body["model"] == "small-1"
+
+    def test_a_server_named_for_a_call_is_asked_again_though_the_thread_has_a_pointer(
+        self, asking: Store, server: Loopback
+    ) -> None:
+        asking.set_pointer("far", "anthropic/large")
+        say_hello(server, 2)
+        turn = asking.ask("Hi", bookmark="main", ptr="far", base_url=server.url)
+        assert (turn.meta.reply["base_url"], "ptr" in turn.meta.reply) == (server.url, False)
+        assert asking.retry("main").meta.reply["base_url"] == server.url
+        assert len(server.requests) == 2
 
     def test_somebody_else_can_be_asked(self, asking: Store, server: Loopback) -> None:
         say_hello(server, 2)

@@ -13,10 +13,9 @@ import pytest
 
 from headish import emit
 from headish.errors import HeadishError
-from support.shared import SHARED, needs_shared
+from support.shared import PROVIDER_REQUESTS, SHARED, needs_shared, read_request
 from support.windows import read_window
 
-REQUESTS = SHARED / "fixtures" / "providers"
 TRANSCRIPTS = SHARED / "fixtures" / "transcripts" / "2.2"
 CASES = ("cache-control", "document-image", "document-text", "mixed-content", "tool-search-only", "tool-use",
          "tool-with-outputschema")  # fmt: skip
@@ -34,10 +33,8 @@ KEPT = ("channel", "call_id", "intent", "content_type", "constrain", "stop", "ex
 @pytest.mark.parametrize("case", CASES)
 def test_an_anthropic_request_is_the_recorded_one(case: str) -> None:
     """Two differences, both ruled in PROVIDERS §7 and §9.5: one role in a row is one message, no tools are no key."""
-    record = json.loads((REQUESTS / "prepare-request" / case / "input.json").read_text())
-    servers = record["options"].get("servers", []) if "options" in record else []
-    tools = [tool for server in servers for tool in json.loads((REQUESTS / "tools" / f"{server}.json").read_text())]
-    expected = json.loads((REQUESTS / "prepare-request" / case / "expected-anthropic.json").read_text())
+    record, tools = read_request(case)
+    expected = json.loads((PROVIDER_REQUESTS / case / "expected-anthropic.json").read_text())
     joined: list[dict[str, Any]] = []
     for message in expected["messages"]:
         if joined and joined[-1]["role"] == message["role"]:

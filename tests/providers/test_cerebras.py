@@ -15,7 +15,7 @@ from support.chat_requests import ChatRequests, request, sent
 from support.chat_windows import call, document, exchange, result, say, thought
 from support.rules_chat import check_cerebras
 from support.sdk_types import check_strictly, strict
-from support.shared import SHARED, needs_shared
+from support.shared import PROVIDER_REQUESTS, needs_shared, read_request
 
 PARAMS = strict(CompletionCreateParams)
 PLAIN = [say("user", "?")]
@@ -146,24 +146,19 @@ class TestReplies(ChatReplies):
     unshown = ("arguments",)
 
 
-REQUESTS = SHARED / "fixtures" / "providers" / "prepare-request"
-
-
 @needs_shared
 @pytest.mark.parametrize("case", ["document-image", "tool-use"])
 def test_a_request_of_the_other_project_is_the_same(case: str) -> None:
     """But that streams count their tokens, and that no tools are no key."""
-    record = json.loads((REQUESTS / case / "input.json").read_text())
-    servers = record["options"].get("servers", [])
-    tools = [tool for name in servers for tool in json.loads((REQUESTS.parent / "tools" / f"{name}.json").read_text())]
+    record, tools = read_request(case)
     body = request("cerebras", record["messages"], record["options"], tools=tools).body
     assert body.pop("stream_options") == {"include_usage": True}
-    assert {"tools": [], **body} == json.loads((REQUESTS / case / "expected-cerebras.json").read_text())
+    assert {"tools": [], **body} == json.loads((PROVIDER_REQUESTS / case / "expected-cerebras.json").read_text())
 
 
 @needs_shared
 def test_a_text_document_that_the_other_project_refuses_is_sent_as_its_text() -> None:
-    record = json.loads((REQUESTS / "document-text" / "input.json").read_text())
-    assert (REQUESTS / "document-text" / "expected-cerebras.err").exists()
+    record = json.loads((PROVIDER_REQUESTS / "document-text" / "input.json").read_text())
+    assert (PROVIDER_REQUESTS / "document-text" / "expected-cerebras.err").exists()
     messages, _ = sent("cerebras", record["messages"])
     assert messages == [{"role": "user", "content": "# Hello World\n\nThis is a test."}]

@@ -20,7 +20,7 @@ from support.chat_requests import ChatRequests, request, sent
 from support.chat_windows import IMAGE, WEATHER, call, document, exchange, result, say, text, thought
 from support.rules_chat import check_cohere
 from support.sdk_types import check_strictly
-from support.shared import SHARED, needs_shared
+from support.shared import PROVIDER_REQUESTS, needs_shared, read_request
 
 TYPES: dict[str, TypeAdapter[Any]] = {
     "messages": TypeAdapter(ChatMessages),
@@ -214,15 +214,10 @@ class TestReplies(ChatReplies):
         assert [delta.content for delta in shown] == ["", '{"a":1}']
 
 
-REQUESTS = SHARED / "fixtures" / "providers" / "prepare-request"
-
-
 @needs_shared
 @pytest.mark.parametrize("case", ["document-image", "tool-use"])
 def test_a_request_of_the_other_project_is_the_same(case: str) -> None:
     """But that no tools are no key."""
-    record = json.loads((REQUESTS / case / "input.json").read_text())
-    servers = record["options"].get("servers", [])
-    tools = [tool for name in servers for tool in json.loads((REQUESTS.parent / "tools" / f"{name}.json").read_text())]
+    record, tools = read_request(case)
     body = request("cohere", record["messages"], record["options"], tools=tools).body
-    assert {"tools": [], **body} == json.loads((REQUESTS / case / "expected-cohere.json").read_text())
+    assert {"tools": [], **body} == json.loads((PROVIDER_REQUESTS / case / "expected-cohere.json").read_text())

@@ -21,7 +21,7 @@ from headish.blocks import Text, ToolUse
 from headish.providers import Stream, parse_response, prepare_request
 from support.loopback import Loopback, event_stream
 from support.rules_gemini import check_gemini
-from support.shared import SHARED, needs_shared
+from support.shared import SHARED, needs_shared, read_request
 
 CASES = sorted(path for path in (Path(__file__).parent / "cases" / "gemini").iterdir() if path.is_dir())
 PLAYED = [case for case in CASES if case.name not in ("unknown", "underscores") and "error" not in case.name]
@@ -288,9 +288,7 @@ class TestRecorded:
     def test_a_request_is_the_recorded_one(self, case: str) -> None:
         """Different on purpose (PROVIDERS §8 and §9): messages of one role are joined, keys are in camel case, a schema
         goes as it is, and nothing forces the sampling."""
-        record = json.loads((RECORDED / "prepare-request" / case / "input.json").read_text())
-        servers = (record.get("options") or {}).get("servers", [])
-        tools = [tool for name in servers for tool in json.loads((RECORDED / "tools" / f"{name}.json").read_text())]
+        record, tools = read_request(case)
         body = prepare_request("gemini", record, tools=tools).body
         check_gemini(body)
         expected = json.loads((RECORDED / "prepare-request" / case / "expected-gemini.json").read_text())

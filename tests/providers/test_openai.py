@@ -17,7 +17,7 @@ from support.chat_requests import ChatRequests, request, sent
 from support.chat_windows import IMAGE, PNG, WEATHER, call, document, exchange, result, say, text, thought
 from support.rules_chat import check_openai
 from support.sdk_types import check_strictly, strict
-from support.shared import SHARED, needs_shared
+from support.shared import PROVIDER_REQUESTS, needs_shared, read_request
 
 PARAMS = strict(CompletionCreateParams)
 PDF = document("application/pdf", "JVBERi0=", name="a.pdf")
@@ -323,7 +323,6 @@ class TestReplies(ChatReplies):
         assert parse_response("openai", response).stop_reason == "tool_use"
 
 
-REQUESTS = SHARED / "fixtures" / "providers" / "prepare-request"
 DIFFERENT = {
     "cache-control": "texts of one message are parts, not glued together",
     "document-text": "the text is sent; the other project refuses the document",
@@ -333,12 +332,10 @@ DIFFERENT = {
 
 
 @needs_shared
-@pytest.mark.parametrize("case", sorted(path.name for path in REQUESTS.glob("*")) if REQUESTS.is_dir() else [])
+@pytest.mark.parametrize("case", sorted(path.name for path in PROVIDER_REQUESTS.glob("*")))
 def test_a_request_of_the_other_project_is_the_same_but_for_the_table(case: str) -> None:
-    record = json.loads((REQUESTS / case / "input.json").read_text())
-    servers = record.get("options", {}).get("servers", [])
-    tools = [tool for name in servers for tool in json.loads((REQUESTS.parent / "tools" / f"{name}.json").read_text())]
-    expected = REQUESTS / case / "expected-openai.json"
+    record, tools = read_request(case)
+    expected = PROVIDER_REQUESTS / case / "expected-openai.json"
     try:
         body = request("openai", record["messages"], record.get("options"), tools=tools).body
     except Unsupported:

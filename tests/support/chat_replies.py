@@ -24,7 +24,10 @@ from support.chat_requests import CASES, DONE, TOOLS, request
 from support.chat_windows import say
 from support.loopback import Loopback, event_stream
 from support.shared import SHARED, needs_shared
+from support.spoiling import spoil
 
+ODD = st.sampled_from([None, {}, [], "x", -1, 10**30, 1.5, True, {"x": [1]}, [[{}]], "\ud800"])
+"""What a provider may send in place of anything."""
 RECORDED = SHARED / "fixtures" / "providers" / "response-stream"
 _KEYS = ("choices", "delta", "message", "content", "tool_calls", "index", "type", "usage", "error", "function", "text",
          "id", "citations", "tokens")  # fmt: skip
@@ -153,7 +156,7 @@ class ChatReplies:
         case = data.draw(st.sampled_from([case for case in _cases(self.provider) if (case / "events.jsonl").exists()]))
         events = read_events(case)
         for _ in range(3):
-            _spoil(data, data.draw(st.sampled_from(events)))
+            spoil(data, ODD, data.draw(st.sampled_from(events)))
         self._survive(events)
 
     def _survive(self, events: list[dict[str, Any]]) -> None:
@@ -244,19 +247,3 @@ def _is_piece(delta: Mapping[str, Any]) -> bool:
 
 def _less(block: dict[str, Any], *keys: str) -> dict[str, Any]:
     return {key: value for key, value in block.items() if key not in keys}
-
-
-def _spoil(data: st.DataObject, value: Any) -> None:
-    """Replace one value somewhere inside by another of whatever kind."""
-    while True:
-        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
-        if not keys:
-            return
-        key = data.draw(st.sampled_from(keys))
-        if isinstance(value[key], dict | list) and value[key] and data.draw(st.booleans()):
-            value = value[key]
-            continue
-        value[key] = data.draw(
-            st.sampled_from([None, {}, [], "x", -1, 10**30, 1.5, True, {"x": [1]}, [[{}]], "\ud800"])
-        )
-        return

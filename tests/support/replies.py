@@ -20,6 +20,7 @@ from headish.content import decode_payload, encode_payload
 from headish.providers import Reply, Stream, parse_response, prepare_request
 from headish.providers.values import Delta
 from support.loopback import Loopback, event_stream
+from support.spoiling import spoil
 
 CASES = Path(__file__).parents[1] / "providers" / "cases"
 USER = {"role": "user", "content": "Hi"}
@@ -158,7 +159,7 @@ class Replies:
         case = data.draw(st.sampled_from(sorted((CASES / self.provider).iterdir())))
         events = read_lines(case / "events.jsonl")
         for _ in range(3):
-            _spoil(data, data.draw(st.sampled_from(events)))
+            spoil(data, _values, data.draw(st.sampled_from(events)))
         self.survive(events)
 
     def survive(self, events: list[Any]) -> None:
@@ -197,17 +198,3 @@ def _check_early(early: ContentBlock, late: ContentBlock, said: str) -> None:
     elif isinstance(early, ProviderBlock) and isinstance(late, ProviderBlock):
         assert early.partial or early == late
         assert early.data["type"] == late.data["type"]
-
-
-def _spoil(data: st.DataObject, value: Any) -> None:
-    """Replace one value somewhere inside by another of whatever kind."""
-    while True:
-        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
-        if not keys:
-            return
-        key = data.draw(st.sampled_from(keys))
-        if isinstance(value[key], dict | list) and value[key] and data.draw(st.booleans()):
-            value = value[key]
-            continue
-        value[key] = data.draw(_values)
-        return
