@@ -21,10 +21,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 import headish
-from headish import errors, limits, schema
-from headish.blocks import KINDS
+from headish import errors, limits
+from headish.database import schema
 from headish.providers.registry import PROVIDERS
-from headish.providers.values import Delta, Emission, Finding, Note, Origin, Reply, Settings, Usage
+from headish.providers.shared.values import Delta, Emission, Finding, Note, Origin, Reply, Settings, Usage
+from headish.values.blocks import KINDS
 from headish_cli.main import main as command
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -116,7 +117,7 @@ def _carries(message: dict[str, Any], format: str) -> str:
     """A cell: the message as this format's own messages are, written and read again."""
     from headish.errors import Unrepresentable
     from headish.transcripts import emit, from_json, parse, to_json
-    from headish.transcripts.forms import FORMS
+    from headish.transcripts.openchatml.forms import FORMS
 
     blocks = message["content"]
     framed = dict(message)
@@ -144,8 +145,8 @@ def write_library() -> str:
     parts += [_member(headish.Store, name) for name in ordered]
     parts += ["\n## Emitting\n", _function("emit", headish.emit)]
     from headish import providers, tools, transcripts
-    from headish.capturing import Capture
-    from headish.pointers import NamedPointer, Pointer
+    from headish.answers.capture import Capture
+    from headish.providers.pointers import NamedPointer, Pointer
 
     parts += ["\n## Providers\n\n", _text(providers), "\n"]
     parts += [
@@ -177,8 +178,8 @@ def _place_in_source(name: str) -> tuple[int, int]:
     function = inspect.unwrap(getattr(headish.Store, name))
     module = inspect.getmodule(function)
     order = (
-        "writing", "threadspace", "space", "naming", "importing", "defining", "requesting", "replying", "asking",
-        "looping", "counting", "store",
+        "write", "read", "space", "bookmarks", "imports", "pointers", "requests", "replies", "ask", "tools", "usage",
+        "store",
     )  # fmt: skip
     file = module.__name__.rpartition(".")[2] if module else ""
     return order.index(file), inspect.getsourcelines(function)[1]

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from headish.providers import PROVIDERS, lint, prepare_request
-from headish.providers.parameters import NATIVE, PARAMETERS
 from headish.providers.registry import find_provider
+from headish.providers.shared.parameters import NATIVE, PARAMETERS
 
 NOTE = "<!-- Written by docs/generate.py; change the code and run `make docs`. -->\n\n"
 TITLES = {

@@ -17,11 +17,11 @@ from headish_cli.telling import tell_branch, tell_reply
 
 if TYPE_CHECKING:
     from headish import Store, Turn
-    from headish.answering import Answer
+    from headish.answers.answer import Answer
     from headish.errors import CallError
-    from headish.looping import Approve
-    from headish.servers import ToolServers
-    from headish.space import Heads
+    from headish.store.space import Heads
+    from headish.store.tools import Approve
+    from headish.tools.servers import ToolServers
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -191,7 +191,7 @@ def _end(store: Store, turn: Turn, call: dict[str, Any], *, looped: bool = False
 
 def _start_servers(stack: ExitStack, store: Store, config: str) -> ToolServers:
     """The MCP servers of a file, running; what they offer is stored, so that it is known what was asked with."""
-    from headish.servers import ToolServers, read_config
+    from headish.tools.servers import ToolServers, read_config
 
     running = stack.enter_context(ToolServers(read_config(config)))
     for server, tools in running.tools().items():

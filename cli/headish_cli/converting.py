@@ -96,7 +96,7 @@ def read_bytes(file: str) -> bytes:
 
 def read_transcript(data: bytes, source: str | None, settings: Mapping[str, Any]) -> tuple[Transcript, str | None]:
     """A transcript and the format whose model it is; None for the neutral model itself."""
-    from headish import strictjson
+    from headish.content import strictjson
     from headish.transcripts import detect, parse
 
     if source in JSON_FORMS:
@@ -108,7 +108,7 @@ def read_transcript(data: bytes, source: str | None, settings: Mapping[str, Any]
 
 def form_of(transcript: Transcript, format: str) -> str:
     """The format that a transcript really is: a header's version picks the grammar of a 2.x file."""
-    from headish.transcripts.forms import form_of_version
+    from headish.transcripts.openchatml.forms import form_of_version
 
     if transcript.header is not None and format in ("2.0", "2.2", "openchatml"):
         return form_of_version(transcript.header["version"]) or format

@@ -15,8 +15,8 @@ from headish_cli.options import Settings, headish_argument, json_option, pass_se
 from headish_cli.output import marks, one_line, preview, print_json_lines, role_word, shorten, width
 
 if TYPE_CHECKING:
-    from headish.ids import TurnId
-    from headish.trees import TreeTurn
+    from headish.history.trees import TreeTurn
+    from headish.values.ids import TurnId
 
 
 @click.command("tree")
@@ -68,7 +68,7 @@ def _line(rails: str, turn: TreeTurn, short: Mapping[TurnId, str], current: bool
 
 
 def _record(turn: TreeTurn, current: str) -> dict[str, object]:
-    from headish.blocks import to_mapping
+    from headish.values.blocks import to_mapping
 
     record: dict[str, object] = {"id": turn.id, "role": turn.role}
     record["content"] = [to_mapping(block) for block in turn.content]

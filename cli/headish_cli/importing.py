@@ -14,7 +14,7 @@ from headish_cli.options import Settings, input_path, json_option, pass_settings
 from headish_cli.output import counted, print_json, say
 
 if TYPE_CHECKING:
-    from headish.importers import Imported
+    from headish.imports.imported import Imported
 
 
 @click.command("import")
@@ -44,7 +44,7 @@ def import_command(
     A folder stands for the files in it. One bad file is told and does not stop the rest.
     """
     from headish.errors import InputError
-    from headish.importers import Imported
+    from headish.imports.imported import Imported
 
     listed = [path for file in files for path in _files_of(file)]
     if bookmark is not None and len(listed) != 1:

@@ -67,9 +67,9 @@ def path_command(settings: Settings, as_json: bool) -> None:
 @pass_settings
 def current_command(settings: Settings, as_json: bool) -> None:
     """Print the schema's revision; nothing is changed."""
-    from headish.dialects import connect
-    from headish.schema import REVISION
-    from headish.upgrade import current_revision
+    from headish.database.dialects import connect
+    from headish.database.schema import REVISION
+    from headish.database.upgrade import current_revision
 
     database = connect(settings.target, create=False)
     current = current_revision(database)
@@ -86,9 +86,9 @@ def current_command(settings: Settings, as_json: bool) -> None:
 @pass_settings
 def upgrade_command(settings: Settings) -> None:
     """Upgrade the schema, in one transaction. A SQLite database is copied beside itself first."""
-    from headish.dialects import connect
-    from headish.schema import REVISION
-    from headish.upgrade import upgrade_schema
+    from headish.database.dialects import connect
+    from headish.database.schema import REVISION
+    from headish.database.upgrade import upgrade_schema
 
     database = connect(settings.target, create=False)
     backup = upgrade_schema(database)

@@ -65,7 +65,7 @@ def read_text(text: str | None) -> str:
 
 def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, Any]:
     """``KEY=JSON`` pairs as options; ``params.temperature=0.2`` sets a key inside a record."""
-    from headish.merge import combine
+    from headish.content.merge import combine
 
     options: dict[str, Any] = {}
     for pair in pairs:
@@ -80,7 +80,7 @@ def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, A
 
 
 def _decode(text: str, key: str, option: str) -> Any:
-    from headish import strictjson
+    from headish.content import strictjson
     from headish.errors import InvalidContent
 
     what = f"{option} {key}"

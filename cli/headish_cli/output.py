@@ -11,8 +11,8 @@ import click
 
 if TYPE_CHECKING:
     from headish import Store
-    from headish.blocks import ContentBlock
-    from headish.ids import TurnId
+    from headish.values.blocks import ContentBlock
+    from headish.values.ids import TurnId
 
 ROLE_COLOURS = {"system": "magenta", "developer": "magenta", "user": "cyan", "assistant": "green", "tool": "yellow"}
 PLAIN_WIDTH = 100
@@ -94,7 +94,7 @@ def marks(bookmarks: Iterable[str]) -> str:
 
 
 def _in_words(block: ContentBlock) -> str:
-    from headish import blocks
+    from headish.values import blocks
 
     match block:
         case blocks.Text(text=text):

@@ -10,7 +10,7 @@ from headish_cli.options import Settings, json_option, parse_settings, pass_sett
 from headish_cli.output import one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
-    from headish.pointers import NamedPointer
+    from headish.providers.pointers import NamedPointer
 
 
 @click.group("ptr")

@@ -39,7 +39,7 @@ def get_command(settings: Settings, headish: str, payload: bool, as_json: bool) 
         turn = store.get(headish)
         content = store.blocks(turn.id)
     if as_json:
-        from headish.blocks import to_mapping
+        from headish.values.blocks import to_mapping
 
         print_json({**turn.to_dict(), "content": [to_mapping(block) for block in content]})
         return
@@ -105,7 +105,7 @@ def _describe(turn: Turn) -> str:
 
 
 def _whole_text(block: object) -> str:
-    from headish.blocks import Text, to_mapping
+    from headish.values.blocks import Text, to_mapping
 
     if isinstance(block, Text):
         return block.text

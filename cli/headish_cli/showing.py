@@ -10,8 +10,8 @@ import click
 from headish_cli.output import one_line, readable
 
 if TYPE_CHECKING:
-    from headish.blocks import ToolUse
     from headish.providers import Delta
+    from headish.values.blocks import ToolUse
 
 ARGUMENTS_SHOWN = 2_000
 

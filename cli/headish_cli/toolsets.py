@@ -25,7 +25,7 @@ def set_command(settings: Settings, server: str, file: str) -> None:
 
     The tools go out as SERVER___TOOL. What was stored before stays in the history.
     """
-    from headish import strictjson
+    from headish.content import strictjson
     from headish.errors import InvalidArgument
 
     try:
@@ -44,7 +44,7 @@ def set_command(settings: Settings, server: str, file: str) -> None:
 @pass_settings
 def list_command(settings: Settings, server: str | None, as_json: bool) -> None:
     """List the tools of SERVER, or of all servers, under the names that go out."""
-    from headish.providers.tools import served_tools
+    from headish.providers.shared.tools import served_tools
 
     with settings.open() as store:
         servers = store.servers() if server is None else {server: store.tools(server)}

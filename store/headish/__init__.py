@@ -19,17 +19,17 @@ from headish.version import __version__
 if TYPE_CHECKING:
     from headish import errors as errors
     from headish.emission import emit as emit
-    from headish.model import ContextWindow as ContextWindow
-    from headish.model import Message as Message
-    from headish.model import Turn as Turn
-    from headish.store import Store as Store
+    from headish.store.store import Store as Store
+    from headish.values.messages import ContextWindow as ContextWindow
+    from headish.values.messages import Message as Message
+    from headish.values.turns import Turn as Turn
 
 _HOMES = {
-    "Store": "headish.store",
+    "Store": "headish.store.store",
     "emit": "headish.emission",
-    "Turn": "headish.model",
-    "Message": "headish.model",
-    "ContextWindow": "headish.model",
+    "Turn": "headish.values.turns",
+    "Message": "headish.values.messages",
+    "ContextWindow": "headish.values.messages",
 }
 __all__ = ["ContextWindow", "Message", "Store", "Turn", "__version__", "emit"]
 

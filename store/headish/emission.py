@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from headish.errors import UnknownFormat
-from headish.model import ContextWindow, Kept
 from headish.providers import PROVIDERS, prepare_request
 from headish.transcripts.formats import FORMATS, is_format
 from headish.transcripts.threads import write_thread
+from headish.values.messages import ContextWindow, Kept
 
 
 def emit(window: ContextWindow, target: str, **settings: Any) -> str | dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.blocks import Text, ToolUse
 from headish.errors import (
     CallRefused,
     InvalidArgument,
@@ -20,6 +19,7 @@ from headish.errors import (
     Unreachable,
 )
 from headish.providers import Delta
+from headish.values.blocks import Text, ToolUse
 from support.answers import anthropic_call, anthropic_message, anthropic_text, held_back
 from support.growing import grow, texts
 from support.insides import unchanged

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from headish import Store, Turn
-from headish.blocks import Text, ToolUse
 from headish.calls import Timeouts
 from headish.errors import (
     CallRefused,
@@ -26,6 +25,7 @@ from headish.errors import (
     UnreadableAnswer,
 )
 from headish.limits import EVENT_LIMIT_BYTES
+from headish.values.blocks import Text, ToolUse
 from support.answers import anthropic_call, anthropic_text
 from support.growing import texts
 from support.loopback import EVENT_STREAM, JSON, Loopback, event_stream

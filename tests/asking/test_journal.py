@@ -17,11 +17,12 @@ from typing import Any, TypeVar
 import pytest
 from msgspec.structs import replace
 
-from headish import Store, Turn, journals
-from headish.blocks import Text
-from headish.capturing import Capture
-from headish.dialects import Connection
+from headish import Store, Turn
+from headish.answers.capture import Capture
+from headish.database.query import Connection
 from headish.errors import CorruptTurn, DatabaseError, DatabaseLocked, DatabaseReadOnly
+from headish.rows import streams as journals
+from headish.values.blocks import Text
 from support.capturers import BEGUN, EVENTS, PIECES, begin, capturing, expiry, journalled, wait_until
 from support.growing import texts
 from support.insides import database_of, dump, run_sql, unchanged
@@ -37,7 +38,7 @@ posix = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The journals of this process are written without waiting for half a second."""
-    monkeypatch.setattr("headish.journaling.FLUSH_SECONDS", 0.01)
+    monkeypatch.setattr("headish.answers.journal.FLUSH_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -231,7 +232,7 @@ class TestTheEnd:
 
     def test_streams_that_ended_long_ago_are_forgotten(self, asked: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         begin(asked).finish()
-        monkeypatch.setattr("headish.journaling.KEPT_SECONDS", -3600)
+        monkeypatch.setattr("headish.answers.journal.KEPT_SECONDS", -3600)
         open_now = begin(asked)
         assert [row[1] for row in dump(asked)["stream"]] == [open_now._journal.id]
 

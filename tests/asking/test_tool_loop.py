@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from headish import Store, Turn
-from headish.blocks import Text, ToolResult, ToolUse
 from headish.errors import InvalidArgument
-from headish.looping import REFUSED
+from headish.store.tools import REFUSED
+from headish.values.blocks import Text, ToolResult, ToolUse
 from support import mcp_server
 from support.answers import anthropic_calls, anthropic_text
 from support.command import Command

@@ -23,9 +23,9 @@ from functools import partial
 from typing import Any
 
 from headish import ContextWindow, Message, Store
-from headish.blocks import ContentBlock, Text, ToolResult, ToolUse
 from headish.providers import PROVIDERS, Stream, prepare_request
-from headish.providers.events import EventReader
+from headish.providers.events.decoder import EventReader
+from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
 
 SENTENCE = "Lima is the capital of Peru; it lies on the coast, between the Rímac and the sea. "
 CHUNK = 1024

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from headish import strictjson
+from headish.content import strictjson
 from headish.errors import InvalidReply
 from headish.limits import NESTING_LIMIT
-from headish.providers.events import EventReader, read_events
+from headish.providers.events.decoder import EventReader, read_events
 from support.shared import SHARED, needs_shared
 
 Outcome = tuple[list[dict[str, Any]], str | None]

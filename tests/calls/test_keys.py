@@ -11,9 +11,9 @@ from keyring.backend import KeyringBackend
 from keyring.backends import fail
 from keyring.errors import KeyringLocked
 
-from headish.addresses import parse_address
 from headish.calls import ENDPOINTS, find_key
 from headish.errors import InvalidAddress, InvalidArgument, InvalidKey, MissingKey, UnknownFormat
+from headish.values.addresses import parse_address
 
 LOCAL = "http://127.0.0.1:11434/v1"
 Put = Callable[[str, str], None]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from headish import Store
-from headish.looping import REFUSED
+from headish.store.tools import REFUSED
 from support import mcp_server
 from support.answers import anthropic_call, anthropic_calls, anthropic_message, anthropic_text
 from support.capturers import wait_until

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from headish import Store
-from headish.schema import REVISION
+from headish.database.schema import REVISION
 from headish.version import __version__
 from headish_cli.main import COMMANDS, main
 from support.command import HEADISH, Command, start

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headish.ids import is_id_shaped
+from headish.values.ids import is_id_shaped
 from support.command import Command
 
 TREE = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from headish import Store
-from headish.dialects import postgresql
+from headish.database import postgresql
 from headish.errors import DatabaseError
 from support.insides import database_of, unchanged
 

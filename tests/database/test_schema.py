@@ -13,10 +13,11 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from headish import Store
-from headish.dialects import Database, connect
+from headish.database.backend import Backend
+from headish.database.dialects import connect
+from headish.database.schema import REVISION, REVISIONS, metadata
+from headish.database.upgrade import current_revision, upgrade_schema
 from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, UnknownDatabase
-from headish.schema import REVISION, REVISIONS, metadata
-from headish.upgrade import current_revision, upgrade_schema
 from support.growing import grow
 from support.insides import dump
 from support.places import FilePlace, Place
@@ -74,7 +75,7 @@ def migrate(target: str, revision: str) -> None:
     database.close()
 
 
-def opened(target: str) -> Database:
+def opened(target: str) -> Backend:
     return connect(target, create=False)
 
 

@@ -14,11 +14,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headish import ContextWindow, Message, Store, emit
-from headish.blocks import Text, ToolResult, ToolUse
 from headish.errors import InvalidArgument, InvalidContent, UnknownFormat, Unrepresentable
-from headish.providers import ledger, prepare_request
-from headish.providers.ledger import INTERRUPTED
-from headish.providers.tools import ToolNames
+from headish.providers import prepare_request
+from headish.providers.shared import ledger
+from headish.providers.shared.ledger import INTERRUPTED
+from headish.providers.shared.tools import ToolNames
+from headish.values.blocks import Text, ToolResult, ToolUse
 from support.emitted import check_anthropic, windows
 
 ALLOWED = ("text of a tool", "a tool call of role", "without a message", "a document", "not base64", "not UTF-8")

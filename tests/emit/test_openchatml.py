@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headish import ContextWindow, Message, emit
-from headish.blocks import Text, ToolResult, ToolUse
 from headish.errors import InvalidArgument, Unrepresentable
-from headish.model import Attributes
 from headish.transcripts import parse
-from headish.transcripts.flatten import DROPPABLE, flatten
-from headish.transcripts.forms import is_header_value
-from headish.transcripts.transcript import stop_of, usual_stop
+from headish.transcripts.openchatml.flatten import DROPPABLE, flatten
+from headish.transcripts.shared.header import is_header_value
+from headish.transcripts.shared.transcript import stop_of, usual_stop
+from headish.values.blocks import Text, ToolResult, ToolUse
+from headish.values.messages import Attributes
 from support.emitted import windows
 from support.openchatml import read_openchatml
 

@@ -18,10 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headish import ContextWindow, Message
-from headish.blocks import Base64Source, ContentBlock, Document, Text, Thinking, ToolResult, ToolUse
 from headish.errors import InvalidArgument, UnknownFormat, Unsupported
 from headish.providers import PROVIDERS, Reply, Stream, lint, parse_response, prepare_request
 from headish.providers.registry import find_provider
+from headish.values.blocks import Base64Source, ContentBlock, Document, Text, Thinking, ToolResult, ToolUse
 from support.emitted import windows
 from support.shared import SHARED, needs_shared
 

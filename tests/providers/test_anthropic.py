@@ -21,10 +21,10 @@ from hypothesis import given
 from pydantic import TypeAdapter
 
 from headish import ContextWindow
-from headish.blocks import ProviderBlock, Text, Thinking, ToolUse
 from headish.errors import Unsupported
 from headish.providers import Emission, Reply, Stream, parse_response, prepare_request
 from headish.providers.anthropic.reply import STOPS
+from headish.values.blocks import ProviderBlock, Text, Thinking, ToolUse
 from support.emitted import check_anthropic, windows
 from support.loopback import Loopback
 from support.replies import CASES, USER, Replies, read, read_lines, record, show

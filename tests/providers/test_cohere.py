@@ -12,9 +12,9 @@ from cohere.types import ChatMessages, CitationOptions, ResponseFormatV2, Thinki
 from cohere.v2.client import V2Client
 from pydantic import TypeAdapter
 
-from headish.blocks import ToolUse
 from headish.errors import Unsupported
 from headish.providers import Stream
+from headish.values.blocks import ToolUse
 from support.chat_replies import ChatReplies, arguments_of
 from support.chat_requests import ChatRequests, request, sent
 from support.chat_windows import IMAGE, WEATHER, call, document, exchange, result, say, text, thought

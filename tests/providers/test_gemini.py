@@ -14,13 +14,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import ContextWindow, Message
-from headish.blocks import Base64Source, ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.errors import Unsupported
 from headish.providers import Emission, lint, prepare_request
 from headish.providers.gemini.names import GeminiNames
 from headish.providers.gemini.request import OPENING, GeminiWriter
 from headish.providers.gemini.signatures import SKIP
-from headish.providers.ledger import INTERRUPTED
+from headish.providers.shared.ledger import INTERRUPTED
+from headish.values.blocks import (
+    Base64Source,
+    ContentBlock,
+    Document,
+    ProviderBlock,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+)
 from support.emitted import calls, ids, names, texts, windows
 from support.rules_gemini import check_gemini
 

@@ -15,10 +15,10 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headish.blocks import ProviderBlock, Text, Thinking, ToolUse, to_mapping
-from headish.content import decode_payload, encode_payload
+from headish.content.encoding import decode_payload, encode_payload
 from headish.providers import Delta, Reply, Stream, parse_response, prepare_request
 from headish.providers.gemini.reply import STOPS
+from headish.values.blocks import ProviderBlock, Text, Thinking, ToolUse, to_mapping
 from support.rules_gemini import check_gemini
 
 CASES = sorted(path for path in (Path(__file__).parent / "cases" / "gemini").iterdir() if path.is_dir())

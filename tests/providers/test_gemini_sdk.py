@@ -17,8 +17,8 @@ from google import genai
 from google.genai import types
 from pydantic.alias_generators import to_camel
 
-from headish.blocks import Text, ToolUse
 from headish.providers import Stream, parse_response, prepare_request
+from headish.values.blocks import Text, ToolUse
 from support.loopback import Loopback, event_stream
 from support.rules_gemini import check_gemini
 from support.shared import SHARED, needs_shared, read_request

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from openai import OpenAI
 
 from headish import ContextWindow, Message
-from headish.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse
 from headish.errors import Unsupported
 from headish.providers import Emission, lint, prepare_request
-from headish.providers.ledger import INTERRUPTED
 from headish.providers.openai_responses.files import FILES
+from headish.providers.shared.ledger import INTERRUPTED
+from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse
 from support.emitted import calls, documents, results, texts, windows
 from support.loopback import Loopback
 from support.rules_openai_responses import check_openai_responses, fits_the_sdk

@@ -11,9 +11,9 @@ from openai import OpenAI
 from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from headish.blocks import ProviderBlock, Text, Thinking, ToolUse
 from headish.providers import Reply, parse_response
 from headish.providers.openai_responses.reply import STATUSES, STOPS
+from headish.values.blocks import ProviderBlock, Text, Thinking, ToolUse
 from support.replies import CASES, Replies, read, read_lines, record, show
 from support.rules_openai_responses import check_openai_responses
 

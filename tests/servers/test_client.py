@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import pytest
 
-from headish.blocks import Base64Source, Document, Text, ToolResult, ToolUse
 from headish.errors import InvalidArgument, InvalidName, ServerFailed
-from headish.servers import RESULT_LIMIT_BYTES, HttpServer, ServerConfig, StdioServer, ToolServers
+from headish.tools.servers import RESULT_LIMIT_BYTES, HttpServer, ServerConfig, StdioServer, ToolServers
+from headish.values.blocks import Base64Source, Document, Text, ToolResult, ToolUse
 from support import mcp_server
 from support.mcp_server import LARGE_BYTES, PIXEL, RUDE_TOOLS, TOOLS
 
@@ -151,7 +151,7 @@ class TestAnswers:
     def test_an_answer_over_http_is_read_up_to_a_limit(
         self, servers: ToolServers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from headish.servers import transports
+        from headish.tools.servers import transports
 
         monkeypatch.setattr(transports, "ANSWER_LIMIT_BYTES", 100_000)
         assert "exceeded the 100000 byte limit" in reason(servers.call("far", "large", {}))

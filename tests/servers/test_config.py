@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headish.errors import InvalidConfig
-from headish.servers import HttpServer, ServerConfig, StdioServer, read_config
+from headish.tools.servers import HttpServer, ServerConfig, StdioServer, read_config
 
 
 def write(folder: Path, servers: Any) -> Path:

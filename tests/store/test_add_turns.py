@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.drafts import NewTurn
+from headish.content.drafts import NewTurn
 from headish.errors import HeadishError, InvalidArgument, InvalidContent, InvalidRole, UnknownTurn
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from support.growing import texts

@@ -10,10 +10,10 @@ import pytest
 from blake3 import blake3
 
 from headish import Store
-from headish.blocks import Document, Other, Text, ToolUse
 from headish.errors import InvalidRole, TooLarge, UnknownTurn
 from headish.limits import RECORD_LIMIT_BYTES
-from headish.model import Attributes
+from headish.values.blocks import Document, Other, Text, ToolUse
+from headish.values.messages import Attributes
 from support.growing import grow, texts
 from support.insides import counted_statements, dump, unchanged
 from support.places import FilePlace, Place

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store, Turn
-from headish.canonical import Said, Sealed, digest_turn, seal_turn
+from headish.content.hashes import Said, Sealed, digest_turn, seal_turn
 from support.dags import dags
 from support.places import Place
 from support.shared import OASST, needs_shared

@@ -10,8 +10,8 @@ import pytest
 from blake3 import blake3
 
 from headish import Store
-from headish.blocks import Document
 from headish.errors import InvalidArgument, InvalidContent, TooLarge
+from headish.values.blocks import Document
 from support.insides import unchanged
 from support.places import Place
 

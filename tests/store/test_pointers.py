@@ -18,7 +18,7 @@ from headish.errors import (
     UnknownPointer,
     UnknownServer,
 )
-from headish.pointers import Pointer
+from headish.providers.pointers import Pointer
 from support.insides import dump, run_sql, unchanged
 from support.places import FilePlace, MemoryPlace, Place
 

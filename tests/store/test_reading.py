@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.blocks import Text
 from headish.errors import UnknownTurn
-from headish.space import PAGE_TURNS
+from headish.store.space import PAGE_TURNS
+from headish.values.blocks import Text
 from support.dags import dags
 from support.growing import grow, names_of
 from support.places import FilePlace, Place

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.blocks import Text, ToolUse
 from headish.errors import (
     InvalidArgument,
     InvalidContent,
@@ -19,6 +18,7 @@ from headish.errors import (
     UnknownTurn,
     Unrepresentable,
 )
+from headish.values.blocks import Text, ToolUse
 from support.insides import unchanged
 from support.places import Place
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.drafts import make_message_draft
+from headish.content.drafts import make_message_draft
 from headish.errors import InvalidArgument, UnknownTurn
-from headish.ids import time_of
-from headish.model import Message
-from headish.providers.values import Usage
+from headish.providers.shared.values import Usage
+from headish.values.ids import time_of
+from headish.values.messages import Message
 from support.growing import grow
 from support.insides import counted_statements
 from support.places import Place
@@ -160,5 +160,5 @@ class TestOddities:
 
     @pytest.mark.parametrize("page", [1, 2, 3, 4])
     def test_a_space_is_read_to_its_end(self, branched: Store, monkeypatch: pytest.MonkeyPatch, page: int) -> None:
-        monkeypatch.setattr("headish.usages.PAGE_TURNS", page)
+        monkeypatch.setattr("headish.history.usage.PAGE_TURNS", page)
         assert outputs(branched, None) == {None: (3, 7)}

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sqlalchemy import Column, LargeBinary, String
 
 from headish import Store, Turn
+from headish.database.schema import metadata
 from headish.errors import CorruptTurn, HeadishError
-from headish.schema import metadata
-from headish.verify import PAGE_TURNS
+from headish.verify.turns import PAGE_TURNS
 from support.dags import dags
 from support.growing import grow
 from support.places import FilePlace, Place

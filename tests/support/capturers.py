@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from headish import Store, journals
-from headish.capturing import Capture
-from headish.dialects import Connection
-from headish.journaling import LEASE_SECONDS
+from headish import Store
+from headish.answers.capture import Capture
+from headish.answers.journal import LEASE_SECONDS
+from headish.database.query import Connection
+from headish.rows import streams as journals
 from support.answers import anthropic_text
 from support.insides import read
 from support.places import Place

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headish.blocks import ToolUse, to_mapping
-from headish.content import encode_payload
+from headish.content.encoding import encode_payload
 from headish.providers import Reply, Stream, parse_response
+from headish.values.blocks import ToolUse, to_mapping
 from support.chat_requests import CASES, DONE, TOOLS, request
 from support.chat_windows import say
 from support.loopback import Loopback, event_stream

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from headish import ContextWindow
 from headish.errors import Unsupported
 from headish.providers import Emission, prepare_request
-from headish.providers.ledger import INTERRUPTED
+from headish.providers.shared.ledger import INTERRUPTED
 from support.chat_windows import CLOCK, MODES, SHARED_WINDOWS, WEATHER, own_reasoning, own_windows
 from support.emitted import windows
 from support.loopback import Loopback

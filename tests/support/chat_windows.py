@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from headish import ContextWindow, Message
-from headish.blocks import Text, Thinking
+from headish.values.blocks import Text, Thinking
 from support.emitted import calls, documents, foreign, messages, results, texts
 
 PNG = "iVBORw0KGgo="

@@ -10,7 +10,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from headish import ContextWindow, Message
-from headish.blocks import (
+from headish.content.encoding import read_block
+from headish.values.blocks import (
     Base64Source,
     ContentBlock,
     Document,
@@ -23,8 +24,7 @@ from headish.blocks import (
     Tools,
     ToolUse,
 )
-from headish.content import read_block
-from headish.model import ROLES, Attributes
+from headish.values.messages import ROLES, Attributes
 
 texts = st.text(max_size=12) | st.sampled_from(["", " ", "<", "<<", "<|end|>", "a<|start|>system<|message|>", "<|lit"])
 ids = st.sampled_from(["c1", "c2", "c3", "a b", ""]) | st.none()

@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 from sqlalchemy import select
 
 from headish import Store
-from headish.dialects import Connection, Database, Query
-from headish.schema import metadata
+from headish.database.backend import Backend
+from headish.database.query import Connection, Query
+from headish.database.schema import metadata
 
 T = TypeVar("T")
 
 
-def database_of(store: Store) -> Database:
+def database_of(store: Store) -> Backend:
     return store._database
 
 

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headish.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse, to_mapping
-from headish.content import decode_payload, encode_payload
+from headish.content.encoding import decode_payload, encode_payload
 from headish.providers import Reply, Stream, parse_response, prepare_request
-from headish.providers.values import Delta
+from headish.providers.shared.values import Delta
+from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse, to_mapping
 from support.loopback import Loopback, event_stream
 from support.spoiling import spoil
 

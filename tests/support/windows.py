@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from headish import ContextWindow, Message, emit
-from headish.content import read_content
+from headish.content.encoding import read_content
 from headish.errors import HeadishError
-from headish.model import NO_ATTRIBUTES, Attributes
 from headish.providers import PROVIDERS, prepare_request
+from headish.values.messages import NO_ATTRIBUTES, Attributes
 
 
 def read_message(message: Mapping[str, Any]) -> Message:

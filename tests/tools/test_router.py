@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from headish import Message, Store
-from headish.blocks import Text, ToolResult, ToolUse
 from headish.errors import InvalidArgument, InvalidCall
-from headish.model import Attributes
 from headish.tools import Router, open_calls
 from headish.transcripts import lint, parse
+from headish.values.blocks import Text, ToolResult, ToolUse
+from headish.values.messages import Attributes
 
 PEAK = {
     "type": "object", "required": ["peak"], "additionalProperties": False,

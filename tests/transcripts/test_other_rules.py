@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headish.errors import HeaderValue, Unrepresentable
-from headish.importers.transcripts import outline, read_messages
+from headish.imports.readers.transcripts import outline, read_messages
 from headish.transcripts import emit, for_completion, from_json, lint, parse, to_json, visible
 from support.rules import messages, refusal
 

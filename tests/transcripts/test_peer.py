@@ -17,10 +17,10 @@ import pytest
 from msgspec.structs import replace
 
 from headish.errors import HeadishError, InvalidTranscript
-from headish.model import Message
 from headish.transcripts import emit, parse
-from headish.transcripts.forms import FORMS
-from headish.transcripts.frames import write_message
+from headish.transcripts.openchatml.forms import FORMS
+from headish.transcripts.openchatml.frames import write_message
+from headish.values.messages import Message
 from support.shared import TRANSCRIPTS, needs_shared
 
 VOCABULARY = Path(os.environ.get("TIKTOKEN_ENCODINGS_BASE", "")) / "o200k_base.tiktoken"

@@ -45,8 +45,8 @@ def ask_every_provider(target: str) -> None:
 
 def downgrade_and_upgrade(target: str) -> None:
     """Alembic finds its versions in the installed wheel."""
-    from headish.dialects import connect
-    from headish.upgrade import current_revision, upgrade_schema
+    from headish.database.dialects import connect
+    from headish.database.upgrade import current_revision, upgrade_schema
 
     database = connect(target)
     upgrade_schema(database, "headish_0001")

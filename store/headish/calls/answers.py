@@ -17,7 +17,7 @@ from headish.calls.deadline import Deadline, Timeouts
 from headish.calls.refusals import Redactor
 from headish.errors import Interrupted, TimedOut, UnreadableAnswer
 from headish.limits import EVENT_LIMIT_BYTES, REPLY_LIMIT_BYTES
-from headish.providers.events import read_events
+from headish.providers.events.decoder import read_events
 
 if TYPE_CHECKING:
     import httpx2

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from headish.addresses import Address, parse_address
 from headish.calls.answers import Call, Exchange, Limits
 from headish.calls.deadline import Deadline, Timeouts
 from headish.calls.endpoints import find_endpoint, write_url
@@ -30,6 +29,7 @@ from headish.errors import (
     Unreachable,
 )
 from headish.limits import RETRY_AFTER_LIMIT_SECONDS
+from headish.values.addresses import Address, parse_address
 
 if TYPE_CHECKING:
     import httpx2

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from headish.addresses import Address, parse_address
 from headish.errors import InvalidArgument, UnknownFormat
+from headish.values.addresses import Address, parse_address
 
 _MODEL_FOLDERS = ("models/", "tunedModels/")
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import re
 
-from headish.addresses import Address, parse_address
 from headish.calls.endpoints import Endpoint, find_endpoint
 from headish.errors import InvalidAddress, InvalidArgument, InvalidKey, MissingKey
+from headish.values.addresses import Address, parse_address
 
 KEYRING_SERVICE = "headish"
 KEYRING_PREFIX = "keyring:"

@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from headish.providers.preparing import lint as lint
     from headish.providers.preparing import prepare_request as prepare_request
     from headish.providers.registry import PROVIDERS as PROVIDERS
+    from headish.providers.shared.values import Delta as Delta
+    from headish.providers.shared.values import Emission as Emission
+    from headish.providers.shared.values import Finding as Finding
+    from headish.providers.shared.values import Note as Note
+    from headish.providers.shared.values import Origin as Origin
+    from headish.providers.shared.values import Reply as Reply
+    from headish.providers.shared.values import Settings as Settings
+    from headish.providers.shared.values import Usage as Usage
     from headish.providers.stream import Stream as Stream
     from headish.providers.stream import parse_response as parse_response
-    from headish.providers.values import Delta as Delta
-    from headish.providers.values import Emission as Emission
-    from headish.providers.values import Finding as Finding
-    from headish.providers.values import Note as Note
-    from headish.providers.values import Origin as Origin
-    from headish.providers.values import Reply as Reply
-    from headish.providers.values import Settings as Settings
-    from headish.providers.values import Usage as Usage
 
 _HOMES = {
     "preparing": ("lint", "prepare_request"),
     "registry": ("PROVIDERS",),
     "stream": ("Stream", "parse_response"),
-    "values": ("Delta", "Emission", "Finding", "Note", "Origin", "Reply", "Settings", "Usage"),
+    "shared.values": ("Delta", "Emission", "Finding", "Note", "Origin", "Reply", "Settings", "Usage"),
 }
 __all__ = [
     "PROVIDERS", "Delta", "Emission", "Finding", "Note", "Origin", "Reply", "Settings", "Stream", "Usage", "lint",

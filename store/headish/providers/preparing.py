@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headish import strictjson
-from headish.content import read_content
+from headish.content import strictjson
+from headish.content.encoding import read_content
 from headish.errors import InvalidArgument, InvalidContent
-from headish.model import ContextWindow, Message
 from headish.providers.registry import find_provider
-from headish.providers.request import RequestWriter
-from headish.providers.values import Emission, Finding, Settings
+from headish.providers.shared.request import RequestWriter
+from headish.providers.shared.values import Emission, Finding, Settings
+from headish.values.messages import ContextWindow, Message
 
 Window = ContextWindow | Mapping[str, Any]
 """A context window, or its JSON as the schema reference has it: ``{messages: [{role, content, cache?}], options}``."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headish.errors import UnknownFormat
 
 if TYPE_CHECKING:
-    from headish.providers.provider import Provider
+    from headish.providers.shared.provider import Provider
 
 PROVIDERS = ("anthropic", "openai", "openai_responses", "gemini", "cohere", "cerebras")
 """The ids. The package of each has its ``PROVIDER``."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from headish.errors import InvalidArgument
 from headish.providers.registry import find_provider
-from headish.providers.reply import ReplyReader
-from headish.providers.values import Delta, Reply
+from headish.providers.shared.reply import ReplyReader
+from headish.providers.shared.values import Delta, Reply
 
 
 class Stream:

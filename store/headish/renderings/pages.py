@@ -12,7 +12,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from headish.blocks import (
+from headish.transcripts.shared.transcript import arguments_of, plain_text
+from headish.transcripts.views import visible_text
+from headish.values.blocks import (
     ContentBlock,
     Document,
     Mark,
@@ -24,10 +26,8 @@ from headish.blocks import (
     Tools,
     ToolUse,
 )
-from headish.ids import TurnId, time_of
-from headish.model import NO_ATTRIBUTES, Attributes, Message
-from headish.transcripts.transcript import arguments_of, plain_text
-from headish.transcripts.views import visible_text
+from headish.values.ids import TurnId, time_of
+from headish.values.messages import NO_ATTRIBUTES, Attributes, Message
 
 
 class Seen(Struct, frozen=True):

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from headish.blocks import Text, ToolResult, ToolUse
-from headish.model import NO_ATTRIBUTES, Attributes, Message
-from headish.transcripts.pairs import pair_blocks
+from headish.transcripts.shared.pairs import pair_blocks
+from headish.values.blocks import Text, ToolResult, ToolUse
+from headish.values.messages import NO_ATTRIBUTES, Attributes, Message
 
 Function = Callable[..., Any]
 

@@ -18,14 +18,14 @@ from collections.abc import Awaitable, Iterable, Mapping
 from threading import Thread
 from typing import Any
 
-from headish.blocks import ToolUse
 from headish.errors import InvalidArgument, InvalidCall
-from headish.model import Message
 from headish.tools.replies import Call, Function, Tool, make_reply, open_calls
 from headish.tools.schemas import check_arguments, check_schema
-from headish.transcripts.forms import FUNCTIONS, is_builtin
-from headish.transcripts.jsontext import read_json
-from headish.transcripts.transcript import arguments_of
+from headish.transcripts.openchatml.forms import FUNCTIONS, is_builtin
+from headish.transcripts.shared.jsontext import read_json
+from headish.transcripts.shared.transcript import arguments_of
+from headish.values.blocks import ToolUse
+from headish.values.messages import Message
 
 DEADLINE = "deadline_ms"
 

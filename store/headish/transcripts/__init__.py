@@ -12,20 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from headish.transcripts.anthropic_messages import from_anthropic, to_anthropic
-from headish.transcripts.chat import from_chat, to_chat
+from headish.transcripts.apis.anthropic import from_anthropic, to_anthropic
+from headish.transcripts.apis.chat import from_chat, to_chat
+from headish.transcripts.apis.responses import from_responses, to_responses
 from headish.transcripts.conversion import convert, convert_to_api
 from headish.transcripts.detection import detect
 from headish.transcripts.drops import give_up
 from headish.transcripts.events import from_events
 from headish.transcripts.formats import FORMATS, open_parser, write
-from headish.transcripts.interchange import from_interchange, to_interchange
-from headish.transcripts.interchange20 import from_interchange20, to_interchange20
-from headish.transcripts.jsonform import from_json, to_json
+from headish.transcripts.interchange.neutral import from_json, to_json
+from headish.transcripts.interchange.version20 import from_interchange20, to_interchange20
+from headish.transcripts.interchange.version22 import from_interchange, to_interchange
 from headish.transcripts.lints import lint
-from headish.transcripts.responses import from_responses, to_responses
+from headish.transcripts.shared.transcript import Transcript
 from headish.transcripts.stream import Event, Stream
-from headish.transcripts.transcript import Transcript
 from headish.transcripts.views import for_completion, resample, show, visible
 
 __all__ = [

@@ -12,15 +12,15 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from headish.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
 from headish.errors import ConversionLoss, Unrepresentable
-from headish.model import Attributes, Message
 from headish.transcripts.drops import give_up, merge_texts
 from headish.transcripts.formats import known_format, write
-from headish.transcripts.forms import FORMS, FUNCTIONS, is_builtin, qualified
-from headish.transcripts.frames import says_error
-from headish.transcripts.jsontext import is_object, says_more
-from headish.transcripts.transcript import UNREAD, Transcript, arguments_of, make_call, plain_text, usual_stop
+from headish.transcripts.openchatml.forms import FORMS, FUNCTIONS, is_builtin, qualified
+from headish.transcripts.openchatml.frames import says_error
+from headish.transcripts.shared.jsontext import is_object, says_more
+from headish.transcripts.shared.transcript import UNREAD, Transcript, arguments_of, make_call, plain_text, usual_stop
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.messages import Attributes, Message
 
 T = TypeVar("T")
 

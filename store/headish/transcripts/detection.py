@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from headish.errors import InvalidTranscript
-from headish.transcripts.source import BLANKS
-from headish.transcripts.tokens import BODY_TOKEN
+from headish.transcripts.chatml01.tokens import BODY_TOKEN
+from headish.transcripts.shared.source import BLANKS
 
 _RWKV = ("<<SYS>>", "<<USER>>", "<<ASSISTANT>>", "<<TOOL_CALL", "<<TOOL_RESULT")
 _FRAME_LINE = re.compile(r"^<\|start\|>", re.MULTILINE)

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headish.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
 from headish.errors import InvalidArgument
-from headish.model import Message
-from headish.transcripts.transcript import Transcript, usual_stop
+from headish.transcripts.shared.transcript import Transcript, usual_stop
+from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.messages import Message
 
 _ATTRIBUTES = {
     "name": "speaker", "channel": "channel", "to": "recipient", "intent": "intent", "content_type": "content_type",

@@ -12,11 +12,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from headish.blocks import Text, Thinking
 from headish.errors import InvalidInterchange
-from headish.model import Message
+from headish.transcripts.shared.transcript import make_message
 from headish.transcripts.stream import Event
-from headish.transcripts.transcript import make_message
+from headish.values.blocks import Text, Thinking
+from headish.values.messages import Message
 
 TARGET = "stream of events"
 DELTA, REASONING = "response.delta", "response.reasoning_text.delta"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from headish.errors import InvalidArgument, UnknownFormat
-from headish.transcripts.chatml_parser import ChatMLParser
-from headish.transcripts.chatml_writer import write_chatml
-from headish.transcripts.frame_parser import FrameParser
-from headish.transcripts.frame_writer import write_transcript
-from headish.transcripts.parser import Parser
-from headish.transcripts.rwkv_parser import RWKVParser
-from headish.transcripts.rwkv_writer import write_rwkv
-from headish.transcripts.transcript import Transcript
+from headish.transcripts.chatml01.parser import ChatMLParser
+from headish.transcripts.chatml01.writer import write_chatml
+from headish.transcripts.openchatml.parser import FrameParser
+from headish.transcripts.openchatml.writer import write_transcript
+from headish.transcripts.rwkv.parser import RWKVParser
+from headish.transcripts.rwkv.writer import write_rwkv
+from headish.transcripts.shared.parser import Parser
+from headish.transcripts.shared.transcript import Transcript
 
 FORMATS = ("v0.1", "2.0", "2.2", "harmony", "rwkv")
 _ALIASES = {"openchatml": "2.2"}

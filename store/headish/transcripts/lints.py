@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from headish.blocks import Mark, Text, ToolResult, ToolUse
-from headish.model import Message
-from headish.transcripts.forms import FORMS, is_builtin
-from headish.transcripts.jsontext import is_object
-from headish.transcripts.pairs import only_block, pair_replies
-from headish.transcripts.transcript import KINDS, Transcript, arguments_of, plain_text, stop_of
+from headish.transcripts.openchatml.forms import FORMS, is_builtin
+from headish.transcripts.shared.jsontext import is_object
+from headish.transcripts.shared.pairs import only_block, pair_replies
+from headish.transcripts.shared.transcript import KINDS, Transcript, arguments_of, plain_text, stop_of
 from headish.transcripts.views import may_be_seen
+from headish.values.blocks import Mark, Text, ToolResult, ToolUse
+from headish.values.messages import Message
 
 _CONSTRAINTS = ("json", "text", "markdown")
 

@@ -15,9 +15,9 @@ from typing import Any
 from msgspec import Struct
 
 from headish.transcripts.formats import open_parser
-from headish.transcripts.frames import is_call
-from headish.transcripts.parser import Closed, Opened, ParserEvent, Piece
-from headish.transcripts.transcript import KINDS, Transcript, stop_of
+from headish.transcripts.openchatml.frames import is_call
+from headish.transcripts.shared.parser import Closed, Opened, ParserEvent, Piece
+from headish.transcripts.shared.transcript import KINDS, Transcript, stop_of
 from headish.transcripts.views import may_be_seen, visible_text
 
 _STARTS = {f"<|start_{kind}|>": f"<|end_{kind}|>" for kind in KINDS}

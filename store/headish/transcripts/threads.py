@@ -12,19 +12,19 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
-from headish.blocks import Text
 from headish.errors import InvalidArgument, Unrepresentable
-from headish.model import ContextWindow, Kept, Message
 from headish.transcripts.conversion import convert, into_frames
 from headish.transcripts.drops import DROPPABLE as GIVEN_UP
 from headish.transcripts.drops import give_up
-from headish.transcripts.flatten import DROPPABLE as LEFT_OUT
-from headish.transcripts.flatten import flatten
 from headish.transcripts.formats import known_format, write
-from headish.transcripts.forms import FORMS
-from headish.transcripts.jsonform import from_json
-from headish.transcripts.transcript import UNREAD, Transcript
+from headish.transcripts.interchange.neutral import from_json
+from headish.transcripts.openchatml.flatten import DROPPABLE as LEFT_OUT
+from headish.transcripts.openchatml.flatten import flatten
+from headish.transcripts.openchatml.forms import FORMS
+from headish.transcripts.shared.transcript import UNREAD, Transcript
 from headish.transcripts.views import for_completion, visible_text
+from headish.values.blocks import Text
+from headish.values.messages import ContextWindow, Kept, Message
 
 DROPPABLE = tuple(sorted({*GIVEN_UP, *LEFT_OUT}))
 

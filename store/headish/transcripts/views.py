@@ -12,11 +12,11 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from headish.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
 from headish.errors import HiddenMessage, InvalidArgument
-from headish.model import Message
-from headish.transcripts.pairs import only_block, pair_replies
-from headish.transcripts.transcript import KINDS, Transcript, arguments_of, is_open, make_message, plain_text
+from headish.transcripts.shared.pairs import only_block, pair_replies
+from headish.transcripts.shared.transcript import KINDS, Transcript, arguments_of, is_open, make_message, plain_text
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.messages import Message
 
 _SPAN = re.compile(r"<\|start_(reflect|introspect|reason)\|>(?:(?!<\|end_\1\|>).)*+(?:<\|end_\1\|>)?", re.DOTALL)
 POLICIES = ("ocm", "harmony")

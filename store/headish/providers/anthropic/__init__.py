@@ -6,6 +6,6 @@ Source: https://docs.claude.com/en/api/messages, as the types of the official SD
 
 from headish.providers.anthropic.reply import AnthropicReader
 from headish.providers.anthropic.request import AnthropicWriter
-from headish.providers.provider import Provider
+from headish.providers.shared.provider import Provider
 
 PROVIDER = Provider("anthropic", AnthropicWriter, AnthropicReader)

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from headish.providers.reply import OpenBlock, ReplyReader
-from headish.providers.shapes import json_text, listed, name, number, present, record, text
-from headish.providers.values import Delta, Reply
+from headish.providers.shared.reply import OpenBlock, ReplyReader
+from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
+from headish.providers.shared.values import Delta, Reply
 
 STOPS = {
     word: word

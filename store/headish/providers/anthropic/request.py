@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headish.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
-from headish.media import PDF, media_type_of
-from headish.model import ContextWindow, Message
-from headish.providers.ledger import Settled
-from headish.providers.mapping import Part
-from headish.providers.request import SYSTEM, RequestWriter
-from headish.providers.schemas import join_top
-from headish.providers.shapes import listed, name, number, present, record
-from headish.providers.tools import Choice, Tool
-from headish.providers.values import Origin, Settings
+from headish.content.media import PDF, media_type_of
+from headish.providers.shared.ledger import Settled
+from headish.providers.shared.mapping import Part
+from headish.providers.shared.request import SYSTEM, RequestWriter
+from headish.providers.shared.schemas import join_top
+from headish.providers.shared.shapes import listed, name, number, present, record
+from headish.providers.shared.tools import Choice, Tool
+from headish.providers.shared.values import Origin, Settings
+from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.messages import ContextWindow, Message
 
 MAX_TOKENS = 8192
 """Sent where nothing says how many: the API wants a number."""

@@ -6,6 +6,6 @@ cerebras-cloud-sdk 1.91.0, read on 2026-11-21.
 
 from headish.providers.cerebras.reply import CerebrasReader
 from headish.providers.cerebras.request import CerebrasWriter
-from headish.providers.provider import Provider
+from headish.providers.shared.provider import Provider
 
 PROVIDER = Provider("cerebras", CerebrasWriter, CerebrasReader)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from headish.blocks import Thinking
-from headish.model import Message
-from headish.providers.chat import OpenAIShapedWriter
-from headish.providers.mapping import Part
+from headish.providers.chat.request import OpenAIShapedWriter
+from headish.providers.shared.mapping import Part
+from headish.values.blocks import Thinking
+from headish.values.messages import Message
 
 
 class CerebrasWriter(OpenAIShapedWriter):

@@ -6,6 +6,6 @@ Source: https://docs.cohere.com/reference/chat, as the types of the official SDK
 
 from headish.providers.cohere.reply import CohereReader
 from headish.providers.cohere.request import CohereWriter
-from headish.providers.provider import Provider
+from headish.providers.shared.provider import Provider
 
 PROVIDER = Provider("cohere", CohereWriter, CohereReader)

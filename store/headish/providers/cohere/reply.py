@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from headish.providers.reply import OpenBlock, ReplyReader
-from headish.providers.shapes import json_text, listed, name, number, present, record, text
-from headish.providers.values import Delta
+from headish.providers.shared.reply import OpenBlock, ReplyReader
+from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
+from headish.providers.shared.values import Delta
 
 STOPS = {
     "COMPLETE": "end_turn",

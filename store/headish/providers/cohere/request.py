@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headish.blocks import Document, Text, Thinking
-from headish.model import ContextWindow, Message
-from headish.providers.chat import ChatWriter
-from headish.providers.mapping import Part
-from headish.providers.shapes import listed, record
-from headish.providers.tools import Choice, Tool
-from headish.providers.values import Settings
+from headish.providers.chat.request import ChatWriter
+from headish.providers.shared.mapping import Part
+from headish.providers.shared.shapes import listed, record
+from headish.providers.shared.tools import Choice, Tool
+from headish.providers.shared.values import Settings
+from headish.values.blocks import Document, Text, Thinking
+from headish.values.messages import ContextWindow, Message
 
 IMAGE_LIMIT = 20
 """So many images fit into one request."""

@@ -6,6 +6,6 @@ on 2026-11-21.
 
 from headish.providers.gemini.reply import GeminiReader
 from headish.providers.gemini.request import GeminiWriter
-from headish.providers.provider import Provider
+from headish.providers.shared.provider import Provider
 
 PROVIDER = Provider("gemini", GeminiWriter, GeminiReader)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headish.providers.tools import ToolNames
+from headish.providers.shared.tools import ToolNames
 
 
 class GeminiNames(ToolNames):

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from headish.model import Note
-from headish.providers.reply import ReplyReader
-from headish.providers.shapes import json_text, listed, name, number, present, record, text
-from headish.providers.values import Delta, Reply
+from headish.providers.shared.reply import ReplyReader
+from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
+from headish.providers.shared.values import Delta, Reply
+from headish.values.messages import Note
 
 _REFUSALS = (
     "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",

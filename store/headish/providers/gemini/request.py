@@ -9,18 +9,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headish.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
-from headish.media import media_type_of
-from headish.merge import merge
-from headish.model import ContextWindow, Message
+from headish.content.media import media_type_of
+from headish.content.merge import merge
 from headish.providers.gemini.names import GeminiNames
 from headish.providers.gemini.signatures import is_signature, sign_calls
-from headish.providers.ledger import Settled
-from headish.providers.mapping import Part
-from headish.providers.request import SYSTEM, RequestWriter
-from headish.providers.shapes import name, record
-from headish.providers.tools import Choice, Tool
-from headish.providers.values import Origin, Settings
+from headish.providers.shared.ledger import Settled
+from headish.providers.shared.mapping import Part
+from headish.providers.shared.request import SYSTEM, RequestWriter
+from headish.providers.shared.shapes import name, record
+from headish.providers.shared.tools import Choice, Tool
+from headish.providers.shared.values import Origin, Settings
+from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.messages import ContextWindow, Message
 
 IMAGES = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif")
 """The API answers any other, a gif too, with "Unsupported MIME type"."""

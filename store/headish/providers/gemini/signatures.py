@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from headish.providers.mapping import Part
-from headish.providers.request import counted
-from headish.providers.tools import Reporter
+from headish.providers.shared.mapping import Part
+from headish.providers.shared.request import counted
+from headish.providers.shared.tools import Reporter
 
 SKIP = "skip_thought_signature_validator"
 """The documented stand-in for calls that no Gemini made.

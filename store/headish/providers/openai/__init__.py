@@ -6,6 +6,6 @@ Source: https://developers.openai.com/api/reference/resources/chat, as the types
 
 from headish.providers.openai.reply import OpenAIReader
 from headish.providers.openai.request import OpenAIWriter
-from headish.providers.provider import Provider
+from headish.providers.shared.provider import Provider
 
 PROVIDER = Provider("openai", OpenAIWriter, OpenAIReader)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headish.providers.chat_reply import ChatReader
+from headish.providers.chat.reply import ChatReader
 
 
 class OpenAIReader(ChatReader):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headish.blocks import Document
-from headish.media import PDF
-from headish.model import ContextWindow
-from headish.providers.chat import OpenAIShapedWriter, data_url
-from headish.providers.ledger import Settled
-from headish.providers.mapping import Part
-from headish.providers.request import SYSTEM
-from headish.providers.schemas import fill_arrays, join_top
-from headish.providers.values import Settings
+from headish.content.media import PDF
+from headish.providers.chat.request import OpenAIShapedWriter, data_url
+from headish.providers.shared.ledger import Settled
+from headish.providers.shared.mapping import Part
+from headish.providers.shared.request import SYSTEM
+from headish.providers.shared.schemas import fill_arrays, join_top
+from headish.providers.shared.values import Settings
+from headish.values.blocks import Document
+from headish.values.messages import ContextWindow
 
 AT_TOP = ("enum", "not")
 """Keywords that the API refuses at the top of a function's schema, beside those that can be joined."""

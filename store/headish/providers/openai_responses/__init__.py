@@ -6,6 +6,6 @@ openai 3.54.0, read on 2026-11-21.
 
 from headish.providers.openai_responses.reply import OpenAIResponsesReader
 from headish.providers.openai_responses.request import OpenAIResponsesWriter
-from headish.providers.provider import Provider
+from headish.providers.shared.provider import Provider
 
 PROVIDER = Provider("openai_responses", OpenAIResponsesWriter, OpenAIResponsesReader)

@@ -7,7 +7,7 @@ Source: https://developers.openai.com/api/docs/guides/file-inputs, "Accepted fil
 
 from __future__ import annotations
 
-from headish.media import PDF
+from headish.content.media import PDF
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headish.providers.reply import OpenBlock, ReplyReader
-from headish.providers.shapes import listed, name, number, present, record, text
-from headish.providers.values import Delta, Reply
+from headish.providers.shared.reply import OpenBlock, ReplyReader
+from headish.providers.shared.shapes import listed, name, number, present, record, text
+from headish.providers.shared.values import Delta, Reply
 
 Section = tuple[str, int]
 PARAGRAPH = "\n\n"

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headish.blocks import ProviderBlock
-from headish.model import Message
-from headish.providers.shapes import record, text
+from headish.providers.shared.shapes import record, text
+from headish.values.blocks import ProviderBlock
+from headish.values.messages import Message
 
 Pair = tuple[str, str]
 """The type of an output, and the id that it shares with its call."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headish.providers.openai_responses.items import ItemReader
-from headish.providers.shapes import listed, name, number, present, record, text
-from headish.providers.values import Delta
+from headish.providers.shared.shapes import listed, name, number, present, record, text
+from headish.providers.shared.values import Delta
 
 STOPS = {
     "completed": "end_turn",

@@ -12,20 +12,20 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headish.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
-from headish.media import media_type_of
-from headish.model import ContextWindow, Message
-from headish.providers.arguments import arguments_text
-from headish.providers.chat import data_url
-from headish.providers.ledger import Settled
-from headish.providers.mapping import Part
+from headish.content.media import media_type_of
+from headish.providers.chat.request import data_url
 from headish.providers.openai_responses.files import FILES, file_name
 from headish.providers.openai_responses.pairs import OUTPUTS, Pairs
-from headish.providers.request import RequestWriter
-from headish.providers.schemas import fill_arrays, join_top
-from headish.providers.shapes import listed, name, present, record
-from headish.providers.tools import Choice, Tool
-from headish.providers.values import Settings
+from headish.providers.shared.arguments import arguments_text
+from headish.providers.shared.ledger import Settled
+from headish.providers.shared.mapping import Part
+from headish.providers.shared.request import RequestWriter
+from headish.providers.shared.schemas import fill_arrays, join_top
+from headish.providers.shared.shapes import listed, name, present, record
+from headish.providers.shared.tools import Choice, Tool
+from headish.providers.shared.values import Settings
+from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.messages import ContextWindow, Message
 
 INCLUDE = ("reasoning.encrypted_content",)
 INPUTS = ("input_text", "input_image", "input_file")

@@ -1,0 +1,52 @@
+"""One question and its answer: events come over HTTP, go into the journal, and come out as deltas.
+
+However the answer ends (a lost connection, a provider's error, an answer that is none, Ctrl-C), what arrived becomes a
+turn: ``finish`` stores it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+
+from headish.answers.capture import Capture
+from headish.calls import Call
+from headish.errors import CallError, HeadishError, InvalidReply, TooLarge
+from headish.providers import Delta, Emission
+from headish.values.turns import Turn
+
+
+class Answer:
+    """An answer that has begun: iterate over its deltas, then ``finish``. As a context manager it finishes by itself.
+
+    ``failure`` is what ended it before its end, where it was not the provider who said so.
+    """
+
+    def __init__(self, request: Emission, call: Call, capture: Capture) -> None:
+        self.request = request
+        self.failure: HeadishError | None = None
+        self._call, self._capture = call, capture
+
+    def __iter__(self) -> Iterator[Delta]:
+        try:
+            for event in self._call:
+                yield from self._capture.feed(event)
+        except (CallError, InvalidReply, TooLarge) as error:
+            self.failure = error
+            self._capture.fail(str(error))
+
+    def finish(self) -> Turn:
+        """Store what arrived as one turn, and say which. ``turn.meta.reply`` says how it ended."""
+        try:
+            return self._capture.finish()
+        finally:
+            self._call.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.finish()

@@ -1,0 +1,84 @@
+"""An answer while it arrives: shown piece by piece, journalled, and in the end one turn.
+
+Whatever happens in between (an error, a cancelled stream, a lost connection), what arrived is stored: as an incomplete
+turn, if the end never came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from headish.answers.journal import About, Journal
+from headish.errors import TooLarge
+from headish.providers.shared.shapes import healed
+from headish.providers.shared.values import Delta, Reply
+from headish.providers.stream import Stream, as_record
+from headish.values.ids import TurnId
+from headish.values.turns import Turn
+
+
+def open_stream(about: About) -> Stream:
+    """A reader of an answer."""
+    return Stream(about.provider, model=about.model, tool_names=about.tool_names, seed=about.turns[0])
+
+
+class Capture:
+    """An answer while it arrives. As a context manager it stores what arrived also where an exception ends it."""
+
+    def __init__(
+        self, about: About, journal: Journal, store: Callable[[About, Reply, TurnId], Turn], limit_bytes: int
+    ) -> None:
+        self._about, self._journal, self._store, self._limit_bytes = about, journal, store, limit_bytes
+        self._stream = open_stream(about)
+        self._size_bytes = 0
+        self._turn: Turn | None = None
+        self.reply: Reply | None = None
+        """What the turn was made from, once it is stored."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the provider has said that the answer is at its end."""
+        return self._stream.ended
+
+    def feed(self, event: Mapping[str, Any] | Any) -> list[Delta]:
+        """Take an event (a mapping, or an object of the provider's SDK); what to show of it.
+
+        Raises: InvalidArgument for what is no event; TooLarge where the answer grows past what a turn can hold.
+        ``finish`` stores what came before.
+        """
+        event = as_record(event)
+        try:
+            encoded = msgspec.json.encode(event)
+        except (UnicodeEncodeError, TypeError):
+            encoded = msgspec.json.encode(healed(event))
+        self._size_bytes += len(encoded)
+        if self._size_bytes > self._limit_bytes:
+            raise TooLarge("an answer", self._size_bytes, self._limit_bytes)
+        self._journal.add(encoded)
+        return self._stream.feed(event)
+
+    def fail(self, message: str) -> None:
+        """Say why the answer ends before its end, where it is not the provider who says so."""
+        if not self._stream.ended:
+            self._stream.fail(message)
+
+    def finish(self) -> Turn:
+        """Store the answer as one turn, and say which; asked again, the same. The bookmark that was asked by moves
+        along if it still points where it did, else the turn's ``meta.head`` is None: a branch without a name."""
+        if self._turn is None:
+            self._journal.close()
+            self.reply = self._stream.finish()
+            self._turn = self._store(self._about, self.reply, self._journal.id)
+        return self._turn
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.finish()

@@ -1,0 +1,133 @@
+"""The journal of one answer while it arrives: events are written in batches, and the lease is kept alive.
+
+What was fed half a second ago survives ``kill -9``. A small thread writes what waits while the provider is silent, and
+renews the lease; it dies with the journal, so that a writer that is gone loses its lease, and somebody else may recover
+what it had.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+
+from msgspec import Struct
+
+from headish.database.backend import Backend
+from headish.database.query import Connection
+from headish.errors import DatabaseError
+from headish.rows import streams as journals
+from headish.values.ids import TurnId
+
+LEASE_SECONDS = 30.0
+"""How long a stream belongs to a writer that is not heard of."""
+FLUSH_SECONDS = 0.5
+FLUSH_BYTES = 64 * 1024
+KEPT_SECONDS = 24 * 60 * 60
+"""How long it is remembered what became of a stream that has ended."""
+
+
+class About(Struct, frozen=True, omit_defaults=True):
+    """What an answer belongs to: the turns it continues, the bookmark it was asked by, and who was asked for what.
+
+    ``base_url`` is the server that was named for this call, and not by the pointer, and ``key_env`` names its key: who
+    asks again asks there. ``replaces`` is the turn whose place it takes, where it was asked for again: the bookmark
+    moves over from there.
+    """
+
+    provider: str
+    turns: tuple[TurnId, ...]
+    bookmark: str | None = None
+    model: str | None = None
+    ptr: str | None = None
+    tool_names: dict[str, str] = {}
+    replaces: TurnId | None = None
+    base_url: str | None = None
+    key_env: str | None = None
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """Who was asked, as the turn keeps it beside what was answered."""
+        said = {"ptr": self.ptr, "base_url": self.base_url, "key_env": self.key_env}
+        return {key: value for key, value in said.items() if value is not None}
+
+
+class Journal:
+    """Keeps the events of a stream: ``add`` takes them at once, a thread of the journal's own writes them.
+
+    So a database that is in the way does not stop the answer: what arrives is in memory still, and is written with the
+    next batch.
+    """
+
+    def __init__(self, database: Backend, space: int, id: TurnId, about: bytes, lease_seconds: float) -> None:
+        self.id = id
+        self._database, self._space, self._lease_seconds = database, space, lease_seconds
+        self._lock = threading.Lock()
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = self._number = 0
+        self._open = True
+        self._renewed = time.monotonic()
+        now = _milliseconds()
+        forget_before = now - int(KEPT_SECONDS * 1000)
+        expires = now + int(lease_seconds * 1000)
+        database.write(lambda connection: journals.open_stream(connection, space, id, about, expires, forget_before))
+        self._wake = threading.Event()
+        tick = min(FLUSH_SECONDS, lease_seconds / 4)
+        threading.Thread(target=_keep, args=(weakref.ref(self), self._wake, tick), daemon=True).start()
+
+    def add(self, event: bytes) -> None:
+        """Keep an event; it is written at the thread's next turn, or at once where much waits."""
+        with self._lock:
+            self._waiting.append(event)
+            self._waiting_bytes += len(event)
+            if self._waiting_bytes >= FLUSH_BYTES:
+                self._wake.set()
+
+    def keep(self) -> bool:
+        """Write what waits, and renew the lease where it is due; for the thread alone. Whether there is more to do."""
+        with self._lock:
+            events, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        due = time.monotonic() - self._renewed >= self._lease_seconds / 3
+        if self._open and (events or due) and not self._write(b"\n".join(events)):
+            with self._lock:
+                self._waiting[:0] = events
+                self._waiting_bytes = sum(map(len, self._waiting))
+        return self._open
+
+    def close(self) -> None:
+        """Write nothing more. What is stored of the stream is closed by whoever stores its turn."""
+        self._open = False
+        self._wake.set()
+
+    def _write(self, data: bytes) -> bool:
+        """Write a chunk, if there is one, and renew the lease. False where the database is in the way now."""
+        number, expires = self._number, _milliseconds() + int(self._lease_seconds * 1000)
+
+        def work(connection: Connection) -> bool:
+            if not data:
+                return journals.renew_stream(connection, self._space, self.id, expires)
+            return journals.add_chunk(connection, self._space, self.id, number, data, expires)
+
+        try:
+            if not self._database.write(work):
+                self._open = False
+        except DatabaseError:
+            return False
+        self._renewed = time.monotonic()
+        self._number += bool(data)
+        return True
+
+
+def _keep(journal: weakref.ref[Journal], wake: threading.Event, tick: float) -> None:
+    """Look after a journal until it is closed, or nobody has it any more."""
+    while True:
+        wake.wait(tick)
+        wake.clear()
+        kept = journal()
+        if kept is None or not kept.keep():
+            return
+        del kept
+
+
+def _milliseconds() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,227 @@
+"""A turn before it is stored: everything checked and encoded, so that the transaction only has to place it.
+
+``make_draft`` is pure; whatever it refuses, nothing was stored. What a draft does not have yet is what only the
+transaction knows: its id, its parents and its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from headish.content import encoding as content
+from headish.content import strictjson
+from headish.content.encoding import Content
+from headish.content.hashes import Said, hash_payload
+from headish.content.merge import combine
+from headish.content.secrecy import find_secret
+from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarge
+from headish.limits import CONTINUES_LIMIT, RECORD_LIMIT_BYTES
+from headish.values.grammar import Headish, parse_headish
+from headish.values.ids import TurnId, as_turn_id
+from headish.values.messages import NO_ATTRIBUTES, ROLES, Attributes, Message
+from headish.values.names import check_name
+from headish.values.places import Place
+from headish.values.turns import DOCUMENT
+
+Continues = str | int | Sequence[str | int] | None
+"""What a turn continues: one headish or several; inside ``add_turns`` also the index of an earlier item."""
+Reference = Headish | int | Place
+
+
+class NewTurn(Struct, frozen=True):
+    """One item of ``add_turns``: the arguments of ``Store.add_turn``, by the same names."""
+
+    content: Content
+    role: str = "user"
+    continues: Continues = None
+    respond: bool = False
+    bookmark: str | None = None
+    expect: str | None = None
+    provider_ptr: str | None = None
+    servers: Sequence[str] | None = None
+    search: bool | None = None
+    tool_mode: str | None = None
+    inherited: Mapping[str, Any] | None = None
+    json: bool = False
+    cache: bool = False
+    attributes: Attributes | Mapping[str, Any] | None = None
+    meta: Mapping[str, Any] | None = None
+
+
+class Draft(Struct, frozen=True):
+    """A turn to be stored. JSON fields are the bytes that will be stored, None where there is nothing to say."""
+
+    payload: bytes
+    said: Said
+    continues: tuple[Reference, ...] = ()
+    respond: bool = False
+    bookmark: bytes | None = None
+    expect: TurnId | None = None
+    cache: bool = False
+    inherited: bytes | None = None
+    system: bytes | None = None
+    app: bytes | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.payload) + sum(len(part or b"") for part in (self.inherited, self.system, self.app))
+
+
+def make_draft(new: NewTurn, payload_limit_bytes: int) -> Draft:
+    """Check and encode the arguments of ``add_turn``.
+
+    Raises: InvalidRole, InvalidContent (TooDeep, TooLarge), InvalidHeadish, InvalidName, InvalidArgument.
+    """
+    if new.role not in ROLES:
+        raise InvalidRole(new.role)
+    payload = encode_content(new.content, json=new.json)
+    if len(payload) > payload_limit_bytes:
+        raise TooLarge("content", len(payload), payload_limit_bytes)
+    said = Said(role=new.role, hash=hash_payload(payload), attributes=encode_attributes(new.attributes))
+    return Draft(
+        payload=payload,
+        said=said,
+        continues=read_continues(new.continues),
+        respond=bool(new.respond),
+        bookmark=None if new.bookmark is None else check_name(new.bookmark),
+        expect=read_expect(new),
+        cache=bool(new.cache),
+        inherited=_encode_inherited(new),
+        app=_encode_mapping(new.meta, "meta"),
+    )
+
+
+def make_message_draft(
+    message: Message, payload_limit_bytes: int, *, system: Mapping[str, Any], inherited: Mapping[str, Any] | None = None
+) -> Draft:
+    """The draft of a message that a transcript was read into; ``system`` holds what stood around it.
+
+    Raises: InvalidContent (TooDeep, TooLarge).
+    """
+    payload = content.encode_payload(message.content)
+    if len(payload) > payload_limit_bytes:
+        raise TooLarge("content", len(payload), payload_limit_bytes)
+    # A bare sequence has no role: the empty one, which no other turn can have.
+    said = Said(role=message.role or "", hash=hash_payload(payload), attributes=encode_attributes(message.attributes))
+    return Draft(
+        payload=payload,
+        said=said,
+        inherited=_encode_mapping(inherited, "inherited"),
+        system=_encode_mapping(system, "transcript"),
+    )
+
+
+def make_document_draft(
+    data: bytes,
+    *,
+    content_type: str,
+    system: Mapping[str, Any],
+    continues: Continues = None,
+    bookmark: str | None = None,
+    cache: bool = False,
+) -> Draft:
+    """The draft of a document: its payload is the raw bytes, ``system`` holds its name, path and size."""
+    _check_media_type(content_type)
+    name = system.get("document_name")
+    said = Said(role="user", hash=hash_payload(data), type=DOCUMENT, content_type=content_type, document_name=name)
+    return Draft(
+        payload=data,
+        said=said,
+        continues=read_continues(continues),
+        bookmark=None if bookmark is None else check_name(bookmark),
+        cache=cache,
+        system=_encode_mapping(system, "document"),
+    )
+
+
+def encode_content(given: Content, *, json: bool = False) -> bytes:
+    """Content as payload bytes."""
+    if type(given) is str and not json:
+        return content.encode_text(given)
+    return content.encode_payload(content.read_content(given, json=json))
+
+
+def encode_attributes(given: Attributes | Mapping[str, Any] | None) -> bytes | None:
+    """The attributes of a message as they are stored and digested; None where none are set."""
+    if given is None or given == NO_ATTRIBUTES:
+        return None
+    plain = msgspec.to_builtins(given) if isinstance(given, Attributes) else given
+    if not isinstance(plain, Mapping):
+        raise InvalidContent("attributes", f"they must be a mapping, not {type(given).__name__}")
+    strictjson.check(plain, "attributes")
+    try:
+        attributes = msgspec.convert({key: value for key, value in plain.items() if value is not None}, Attributes)
+    except msgspec.ValidationError as error:
+        reason, _, where = str(error).partition(" - at `$")
+        known = ", ".join(Attributes.__struct_fields__)
+        raise InvalidContent("attributes", f"{reason}; known are {known}", "$" + where.rstrip("`")) from None
+    encoded = strictjson.encode(attributes)
+    return _within(encoded, "attributes") if encoded != b"{}" else None
+
+
+def read_continues(given: Continues) -> tuple[Reference, ...]:
+    """What a turn continues, parsed; nothing is looked up."""
+    if given is None:
+        return ()
+    if not isinstance(given, str | int | Iterable):
+        raise InvalidArgument(f"continues takes a headish or a list of them, not {type(given).__name__}")
+    listed = [given] if isinstance(given, str | int) else list(given)
+    if len(listed) > CONTINUES_LIMIT:
+        raise InvalidArgument(f"a turn can continue at most {CONTINUES_LIMIT} turns, not {len(listed)}")
+    return tuple(item if type(item) is int or isinstance(item, Place) else parse_headish(item) for item in listed)
+
+
+def read_expect(new: NewTurn) -> TurnId | None:
+    """The id that the moved bookmark must name, where one is expected."""
+    if new.expect is None:
+        return None
+    expected = as_turn_id(new.expect) if isinstance(new.expect, str) else None
+    if expected is None:
+        raise InvalidArgument(f"expect takes the 25 digits of a turn id, not {new.expect!r}")
+    return expected
+
+
+def _encode_inherited(new: NewTurn) -> bytes | None:
+    """The options of a turn: ``inherited``, with the named shortcuts on top."""
+    given: Mapping[str, Any] = {} if new.inherited is None else new.inherited
+    shortcuts = {
+        "provider_ptr": new.provider_ptr,
+        "servers": None if new.servers is None else _listed(new.servers),
+        "search": new.search,
+        "tool_mode": new.tool_mode,
+    }
+    named = {key: value for key, value in shortcuts.items() if value is not None}
+    if not isinstance(given, Mapping):
+        raise InvalidContent("inherited", f"it must be a mapping, not {type(given).__name__}")
+    secret = find_secret(given["params"], "$.params") if "params" in given else None
+    if secret is not None:
+        raise InvalidContent("inherited", "it looks like a key: keys stay in the environment or a keyring", secret)
+    return _encode_mapping(combine(given, named), "inherited")
+
+
+def _check_media_type(given: str) -> None:
+    if not isinstance(given, str) or not given.isascii() or not given.isprintable():
+        raise InvalidArgument(f"content_type is a media type in printable ASCII, not {given!r}")
+
+
+def _listed(servers: Sequence[str]) -> list[str]:
+    is_list = isinstance(servers, Iterable) and not isinstance(servers, str)
+    if not is_list or not all(isinstance(name, str) for name in servers):
+        raise InvalidContent("inherited", "servers must be a list of names", "$.servers")
+    return list(servers)
+
+
+def _encode_mapping(given: Mapping[str, Any] | None, what: str) -> bytes | None:
+    if given is None or given == {}:
+        return None
+    return strictjson.encode_record(given, what, RECORD_LIMIT_BYTES)
+
+
+def _within(encoded: bytes, what: str) -> bytes:
+    if len(encoded) > RECORD_LIMIT_BYTES:
+        raise TooLarge(what, len(encoded), RECORD_LIMIT_BYTES)
+    return encoded

@@ -1,0 +1,195 @@
+"""Content to blocks, blocks to payload bytes, and back.
+
+The payload encoding (R9): a JSON array of blocks, ``type`` first, then the known keys in declared order, defaults
+left out, then unknown keys as they came. So a string and one text block are the same payload, and equal content has
+one hash. ``decode_payload(encode_payload(blocks)) == blocks``, always.
+
+Two readers, one result: a typed decoder for what is well known, a careful one for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from headish.content import strictjson
+from headish.errors import InvalidContent
+from headish.values.blocks import (
+    KINDS,
+    Base64Source,
+    Block,
+    ContentBlock,
+    Document,
+    KnownBlock,
+    Other,
+    Text,
+    ToolResult,
+)
+from headish.values.blocks import to_mapping as to_mapping
+
+Content = str | ContentBlock | Mapping[str, Any] | Iterable[str | ContentBlock | Mapping[str, Any]]
+"""What ``add_turn`` takes: a string, or a list of strings and blocks."""
+
+WHAT = "content"
+_decode_known = msgspec.json.Decoder(tuple[KnownBlock, ...]).decode
+_encode = msgspec.json.Encoder().encode
+_SPELLINGS: dict[str, dict[str, str]] = {"thinking": {"thinking": "text"}, "tool_use": {"invalid_json": "raw"}}
+"""Older spellings that are read and never written (R8)."""
+
+
+def read_content(content: Content, *, json: bool = False) -> tuple[ContentBlock, ...]:
+    """The blocks of any content that ``add_turn`` takes; ``json`` reads it as JSON text of blocks.
+
+    Raises: InvalidContent with the path of the bad value; TooDeep.
+    """
+    if json:
+        if not isinstance(content, str | bytes):
+            raise InvalidContent(WHAT, "with json=True it must be JSON text")
+        content = strictjson.decode(content, WHAT)
+    if isinstance(content, str):
+        strictjson.check_text(content, WHAT)
+        return (Text(content),)
+    if isinstance(content, Mapping | Block | Other):
+        return (read_block(content, "$"),)
+    if isinstance(content, bytes) or not isinstance(content, Iterable):
+        raise InvalidContent(WHAT, f"it must be a string or a list of blocks, not {type(content).__name__}")
+    return tuple(read_block(item, f"$[{index}]") for index, item in enumerate(content))
+
+
+def read_block(value: object, path: str = "$") -> ContentBlock:
+    """One block from a string, a mapping or a struct, every value checked.
+
+    Raises: InvalidContent with the path; TooDeep.
+    """
+    if isinstance(value, str):
+        strictjson.check_text(value, WHAT, path)
+        return Text(value)
+    if isinstance(value, Block | Other):
+        value = to_mapping(value)
+    if not isinstance(value, Mapping):
+        raise InvalidContent(WHAT, f"a block must be an object, not {type(value).__name__}", path)
+    strictjson.check(value, WHAT, path)
+    return _read_mapping(strictjson.plain(value), path)
+
+
+def encode_payload(blocks: tuple[ContentBlock, ...]) -> bytes:
+    """The payload bytes of checked blocks."""
+    if all(_is_plain(block) for block in blocks):
+        return _encode(blocks)
+    return _encode([to_mapping(block) for block in blocks])
+
+
+def encode_text(text: str) -> bytes:
+    """The payload of one text block, for the hot path: the same bytes as ``encode_payload``.
+
+    Raises: InvalidContent for a lone surrogate.
+    """
+    strictjson.check_text(text, WHAT)
+    return b'[{"type":"text","text":' + _encode(text) + b"}]"
+
+
+def decode_payload(payload: bytes) -> tuple[ContentBlock, ...]:
+    """The blocks of stored payload bytes.
+
+    Raises: InvalidContent where the bytes are no payload; the caller names the turn.
+    """
+    try:
+        return _decode_known(payload)
+    except msgspec.ValidationError:
+        pass  # a kind or key that the typed decoder does not know
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidContent("a payload", f"it does not decode ({error})") from None
+    values = msgspec.json.decode(payload)
+    if not isinstance(values, list):
+        raise InvalidContent("a payload", "it is no list of blocks")
+    return tuple(_read_mapping(value, f"$[{index}]") for index, value in enumerate(values))
+
+
+def _is_plain(block: ContentBlock) -> bool:
+    if isinstance(block, Other) or block.extra:
+        return False
+    if isinstance(block, ToolResult):
+        return all(_is_plain(item) for item in block.content)
+    source = getattr(block, "source", None)
+    return not (isinstance(source, Base64Source) and source.extra)
+
+
+def _read_mapping(value: Any, path: str) -> ContentBlock:
+    if not isinstance(value, Mapping):
+        raise InvalidContent(WHAT, f"a block must be an object, not {type(value).__name__}", path)
+    kind = value.get("type")
+    if not isinstance(kind, str):
+        raise InvalidContent(WHAT, "a block needs a `type` that is a string", path)
+    known = KINDS.get(kind)
+    if known is None or (kind == "document" and not _is_base64(value.get("source"))):
+        return Other(kind, dict(value))
+    spelled = _SPELLINGS.get(kind, {})
+    mapping: dict[str, Any] = {str(spelled.get(key, key)): item for key, item in value.items() if key != "type"}
+    if kind == "tool_use":
+        mapping = _with_arguments(mapping, path)
+    return _build(known, mapping, path)
+
+
+def _with_arguments(mapping: dict[str, Any], path: str) -> dict[str, Any]:
+    """The arguments of a call: ``raw`` is the truth and stays only where ``input`` would not give it back (R8)."""
+    raw = mapping.get("raw")
+    if raw is None and "input" not in mapping:
+        raise InvalidContent(WHAT, "a tool_use block needs its `input`", path)
+    if not isinstance(raw, str):
+        return mapping
+    rest = {key: item for key, item in mapping.items() if key not in ("raw", "input")}
+    try:
+        value = strictjson.decode(raw, WHAT)
+    except InvalidContent:
+        return {**rest, "raw": raw}
+    return {**rest, "input": value} | ({} if strictjson.encode(value) == raw.encode() else {"raw": raw})
+
+
+def _build(known: type[KnownBlock], mapping: dict[str, Any], path: str) -> KnownBlock:
+    fields = [name for name in known.__struct_fields__ if name != "extra"]
+    given = {name: mapping[name] for name in fields if name in mapping}
+    extra = {key: item for key, item in mapping.items() if key not in given}
+    nested: dict[str, Any] = {"extra": extra}
+    if known is ToolResult:
+        nested["content"] = _read_inner(given.pop("content", ()), f"{path}.content")
+    source_extra: dict[str, Any] = {}
+    if known is Document and isinstance(given.get("source"), Mapping):
+        given["source"], source_extra = _split_source(given["source"])
+    block = _convert(given, known, path)
+    if source_extra and isinstance(block, Document):
+        nested["source"] = msgspec.structs.replace(block.source, extra=source_extra)
+    return msgspec.structs.replace(block, **nested)
+
+
+def _split_source(source: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    known = ("type", "media_type", "data")
+    return (
+        {key: source[key] for key in known if key in source},
+        {key: item for key, item in source.items() if key not in known},
+    )
+
+
+def _read_inner(content: Any, path: str) -> tuple[ContentBlock, ...]:
+    if isinstance(content, str):
+        return (Text(content),)
+    if not isinstance(content, list | tuple):
+        raise InvalidContent(WHAT, "the content of a tool_result must be a string or a list of blocks", path)
+    return tuple(
+        Text(item) if isinstance(item, str) else _read_mapping(item, f"{path}[{index}]")
+        for index, item in enumerate(content)
+    )
+
+
+def _convert(given: dict[str, Any], known: type[KnownBlock], path: str) -> KnownBlock:
+    tagged = {**given, "type": known.__struct_config__.tag}
+    try:
+        return msgspec.convert(tagged, known)
+    except msgspec.ValidationError as error:
+        reason, _, where = str(error).partition(" - at `$")
+        raise InvalidContent(WHAT, reason, path + where.rstrip("`")) from None
+
+
+def _is_base64(source: object) -> bool:
+    return isinstance(source, Mapping) and source.get("type", "base64") == "base64"

@@ -1,0 +1,56 @@
+"""What the rest of headish may know of a database, whichever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
+
+import sqlalchemy
+
+from headish.database.query import Connection
+
+T = TypeVar("T")
+
+DURABILITIES = ("full", "normal")
+"""``full``: an acknowledged turn survives a power cut. ``normal``: it survives ``kill -9``, not a power cut."""
+
+
+class Backend(Protocol):
+    """A place that holds spaces. ``target`` names it for people, without a password.
+
+    ``read`` and ``write`` run a piece of work in one transaction and return what it returns. Work may be run again
+    where the database asks for it (a lock, a serialization failure, a lost connection), so it must have no effect
+    outside its transaction.
+    """
+
+    target: str
+    upgrades_itself: bool
+
+    def read(self, work: Callable[[Connection], T]) -> T: ...
+
+    def write(self, work: Callable[[Connection], T]) -> T: ...
+
+    def schema_connection(self) -> AbstractContextManager[sqlalchemy.Connection]:
+        """A SQLAlchemy connection in one real transaction, DDL included, that commits on leaving."""
+        ...
+
+    def is_headish(self, connection: sqlalchemy.Connection) -> bool:
+        """Whether what lies there is empty or ours. Raises NotADatabase where it is somebody else's."""
+        ...
+
+    def mark(self, connection: sqlalchemy.Connection) -> None:
+        """Sign a new database as ours, in the transaction that makes its tables."""
+        ...
+
+    def prepare(self) -> None:
+        """Set what a database needs once, after its revision was found to be ours."""
+        ...
+
+    def backup(self, label: str) -> str | None:
+        """A copy beside the database, named by ``label``; its path, or None where the server has its own."""
+        ...
+
+    def size_bytes(self) -> int: ...
+
+    def close(self) -> None: ...

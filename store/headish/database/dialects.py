@@ -1,0 +1,97 @@
+"""The one place that asks which database this is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, bindparam, make_url
+from sqlalchemy.exc import ArgumentError, CompileError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql import ClauseElement, Executable, expression
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.types import BigInteger
+
+from headish.database.backend import DURABILITIES, Backend
+from headish.database.postgresql import PostgreSQLBackend
+from headish.database.sqlite import SQLiteBackend
+from headish.errors import InvalidArgument
+
+DATABASES: dict[str, type[SQLiteBackend] | type[PostgreSQLBackend]] = {
+    "sqlite": SQLiteBackend,
+    "sqlite+pysqlite": SQLiteBackend,
+    "postgresql": PostgreSQLBackend,
+    "postgresql+psycopg": PostgreSQLBackend,
+}
+
+
+def connect(target: str | os.PathLike[str], *, durability: str = "full", create: bool = True) -> Backend:
+    """The database at a path, ``:memory:`` or a SQLAlchemy URL (``sqlite``, ``postgresql+psycopg``).
+
+    Nothing but the file's first bytes is read: the schema is checked by upgrade.py.
+    Raises: InvalidArgument for another URL or durability; NotADatabase, UnknownDatabase.
+    """
+    if durability not in DURABILITIES:
+        raise InvalidArgument(f"unknown durability {durability!r}: use {' or '.join(DURABILITIES)}")
+    url = _url(target)
+    database = DATABASES.get(url.drivername)
+    if database is None:
+        raise InvalidArgument(f"unknown database {url.drivername!r}: use {', '.join(sorted(DATABASES))}")
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    return database(url, durability=durability, create=create)
+
+
+def _url(target: str | os.PathLike[str]) -> URL:
+    if "\0" in str(target):
+        raise InvalidArgument("a path holds no NUL")
+    if (isinstance(target, str) and target.startswith(("sqlite:", "postgresql:", "postgresql+"))) or "://" in str(
+        target
+    ):
+        try:
+            return make_url(str(target))
+        except ArgumentError:
+            raise InvalidArgument("the database URL cannot be read") from None
+    path = str(target) if str(target) == ":memory:" else str(Path(target).expanduser())
+    return URL.create("sqlite", database=path)
+
+
+class next_payload_number(expression.ColumnElement[int]):
+    """The number of the next payload row of ``:space``."""
+
+    type = BigInteger()
+    inherit_cache = True
+
+
+@compiles(next_payload_number, "sqlite")
+def _count_on(_: object, compiler: SQLCompiler, **options: Any) -> str:
+    # There is one writer at a time, so the largest number is ours to count on from.
+    space = compiler.process(bindparam("space", type_=BigInteger()), **options)
+    return f"(SELECT coalesce(max(number), 0) + 1 FROM payload WHERE space = {space})"  # noqa: S608 - a placeholder
+
+
+@compiles(next_payload_number, "postgresql")
+def _draw(*_: object, **__: object) -> str:
+    return "nextval('payload_number')"
+
+
+@compiles(next_payload_number)
+def _unknown(*_: object, **__: object) -> str:
+    raise CompileError("payload numbers are known for SQLite and PostgreSQL")
+
+
+class refresh_statistics(Executable, ClauseElement):
+    """Have the planner look at the tables again. SQLite plans without statistics, so there is nothing to do."""
+
+    inherit_cache = True
+
+
+@compiles(refresh_statistics, "sqlite")
+def _do_nothing(*_: object, **__: object) -> str:
+    return "SELECT NULL"
+
+
+@compiles(refresh_statistics, "postgresql")
+def _analyze(*_: object, **__: object) -> str:
+    return "ANALYZE turn, payload, link, bookmark, bookmark_log"

@@ -1,0 +1,137 @@
+"""The schema of a database: made, recognised, upgraded, refused.
+
+A fresh database gets its tables from schema.py, an old one from the migrations; a test keeps both the same. Alembic is
+imported only where a database really needs another revision.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sqlalchemy
+
+from headish.database.backend import Backend
+from headish.database.query import Connection, Query
+from headish.database.schema import REVISION, REVISIONS, metadata
+from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, UnknownDatabase
+
+_version = sqlalchemy.table("alembic_version", sqlalchemy.column("version_num", sqlalchemy.String))
+FIND_REVISION = Query("find revision", sqlalchemy.select(_version.c.version_num))
+_VERSION_TABLE = (
+    "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
+    "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+)
+
+
+def ensure_schema(database: Backend, *, create: bool) -> None:
+    """Leave the database at this library's revision, or refuse it.
+
+    A missing schema is made, in one transaction. An older one is upgraded where the database upgrades itself (SQLite:
+    after a backup beside the file).
+    Cost: one statement where the revision is right.
+    Raises: NotADatabase, UnknownDatabase, DatabaseTooNew, DatabaseTooOld.
+    """
+    if _quick_revision(database) != REVISION:
+        _settle(database, create)
+    database.prepare()
+
+
+def current_revision(database: Backend) -> str | None:
+    """The stored revision; None for a database without tables."""
+    with database.schema_connection() as connection:
+        return _revision(database, connection)
+
+
+def upgrade_schema(database: Backend, revision: str = REVISION) -> str | None:
+    """Upgrade (or, given an older revision, downgrade) in one transaction; the backup's path where one was made.
+
+    The lock is taken before the backup, so that the copy is what the upgrade starts from.
+    """
+    with database.schema_connection() as connection:
+        current = _revision(database, connection)
+        if current is None:
+            raise UnknownDatabase(database.target, "it holds no headish tables yet")
+        _check_known(database, current)
+        if current == revision:
+            return None
+        backup = database.backup(f"backup-{current}")
+        try:
+            _run_migrations(connection, current, revision)
+        except BaseException:
+            if backup is not None:
+                Path(backup).unlink()  # the database is as it was, so there is nothing to go back to
+            raise
+        return backup
+
+
+def _quick_revision(database: Backend) -> str | None:
+    def read(connection: Connection) -> str | None:
+        row = connection.row(FIND_REVISION)
+        return row[0] if row else None
+
+    try:
+        return database.read(read)
+    except DatabaseError as error:
+        if type(error) is not DatabaseError:
+            raise
+        return None  # no such table: _settle finds out what is there
+
+
+def _settle(database: Backend, create: bool) -> None:
+    try:
+        with database.schema_connection() as connection:
+            current = _revision(database, connection)
+            if current is None:
+                _create(database, connection, create)
+                return
+            _check_known(database, current)
+    except DatabaseError as error:
+        # Another process may have made the tables between our look and our CREATE.
+        if type(error) is not DatabaseError or _quick_revision(database) != REVISION:
+            raise
+        return
+    if current != REVISION:
+        _upgrade_or_refuse(database, current)
+
+
+def _upgrade_or_refuse(database: Backend, current: str) -> None:
+    if not database.upgrades_itself:
+        raise DatabaseTooOld(
+            database.target, f"its schema is {current}, this headish writes {REVISION}; run 'headish db upgrade'"
+        )
+    upgrade_schema(database)
+
+
+def _create(database: Backend, connection: sqlalchemy.Connection, create: bool) -> None:
+    if not create:
+        raise UnknownDatabase(database.target, "it holds no headish tables, and none were to be created")
+    metadata.create_all(connection, checkfirst=False)
+    connection.exec_driver_sql(_VERSION_TABLE)
+    connection.execute(_version.insert().values(version_num=REVISION))
+    database.mark(connection)
+
+
+def _revision(database: Backend, connection: sqlalchemy.Connection) -> str | None:
+    if not database.is_headish(connection):
+        return None
+    row = connection.execute(FIND_REVISION.statement).fetchone()
+    return row[0] if row else None
+
+
+def _check_known(database: Backend, current: str) -> None:
+    if current not in REVISIONS:
+        raise DatabaseTooNew(
+            database.target,
+            f"its schema {current} is newer than this headish knows; it was left untouched, upgrade headish",
+        )
+
+
+def _run_migrations(connection: sqlalchemy.Connection, current: str, revision: str) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", "headish_migrations:")
+    config.attributes["connection"] = connection
+    older = REVISIONS.index(revision) < REVISIONS.index(current)
+    (command.downgrade if older else command.upgrade)(config, revision)

@@ -1,0 +1,115 @@
+"""Append: drafts become turns, in one transaction.
+
+The order of the statements is the order of the locks: bookmarks first, in the order of their names, then payloads, in
+the order of their hashes, then the space's commit number, which is held until the commit (R1), then the rows. Two
+writers that continue one name therefore follow one another. Of two that extend one chain the second sees what the
+first added, and starts a chain: where a chain ends is read behind the commit number, when nobody else adds to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from headish.content.drafts import Draft
+from headish.content.hashes import Sealed, digest_turn, seal_turn
+from headish.database.query import Connection
+from headish.history.planning import Earlier, Known, Plan, Planner, chains_of
+from headish.rows.bookmarks import move_bookmark
+from headish.rows.payloads import add_payloads
+from headish.rows.spaces import refresh_after, take_seq
+from headish.rows.turns import StoredTurn, add_links, add_turns, longest
+from headish.values.ids import TurnId
+from headish.values.places import Place
+
+
+class Appended(NamedTuple):
+    """A stored turn and the ids that it continues."""
+
+    turn: StoredTurn
+    continues: tuple[TurnId, ...]
+
+
+def append(
+    connection: Connection,
+    space: int,
+    drafts: Sequence[Draft],
+    mint: Callable[[], TurnId],
+    *,
+    first_index: int = 0,
+    earlier: Sequence[Earlier] = (),
+    carries_names: bool = True,
+) -> list[Appended]:
+    """Store the drafts in order; all of them, or none.
+
+    A draft may continue earlier drafts by index; ``first_index`` is the index of the first one here, ``earlier``
+    finds those that former batches stored. Without ``carries_names`` no bookmark moves but the given ones.
+    Cost: eight statements for one turn that continues a bookmark; a batch adds no more than two for each turn that
+    says what it continues, two for each name that moves and one for each 64 names to lock.
+    Raises: UnknownTurn, Ambiguous, BookmarkMoved, InvalidArgument.
+    """
+    planner = Planner(connection, space, drafts, first_index, earlier, carries_names)
+    plans = [planner.plan(index, draft) for index, draft in enumerate(drafts)]
+    payloads = add_payloads(connection, space, {draft.said.hash: draft.payload for draft in drafts})
+    seq = take_seq(connection, space, len(drafts))
+    # Behind the commit number, whose lock every writer of the space holds until its commit: nobody adds to a chain now.
+    tips = {chain: longest(connection, space, chain) for chain in chains_of(plans)}
+    builder = _Builder(seq, tips, mint)
+    built = [builder.build(draft, plan, payloads[draft.said.hash]) for draft, plan in zip(drafts, plans, strict=True)]
+    add_turns(connection, space, [appended.turn for appended in built])
+    add_links(connection, space, builder.links)
+    _move_bookmarks(connection, space, built, plans)
+    refresh_after(connection, seq, len(drafts))
+    return built
+
+
+class _Builder:
+    """Gives each draft its place, id, digest and seal, parents before children."""
+
+    def __init__(self, seq: int, tips: dict[int, int], mint: Callable[[], TurnId]) -> None:
+        self._seq, self._tips, self._mint = seq, tips, mint
+        self._built: list[StoredTurn] = []
+        self.links: list[tuple[int, list[Place]]] = []
+
+    def build(self, draft: Draft, plan: Plan, payload: int) -> Appended:
+        parents = [self._parent(parent) for parent in plan.parents]
+        seq = self._seq + len(self._built)
+        place = self._place(seq, [place for place, _, _ in parents])
+        said, turn_id = draft.said, self._mint()
+        digest = digest_turn(said, [digest for _, _, digest in parents])
+        continues = tuple(parent_id for _, parent_id, _ in parents)
+        sealed = Sealed(turn_id, digest, plan.head, draft.cache, draft.inherited, draft.system, draft.app)
+        blocks = said.content_type == "application/json" and said.type is None
+        stored = StoredTurn(
+            *place, seq, turn_id, payload, digest, seal_turn(sealed, continues), said.role, said.type,
+            None if blocks else said.content_type, plan.head, 1 if draft.cache else None, said.attributes,
+            draft.inherited, draft.system, draft.app, said.hash,
+        )  # fmt: skip
+        self._built.append(stored)
+        return Appended(stored, continues)
+
+    def _parent(self, parent: Known | int) -> tuple[Place, TurnId, bytes]:
+        if isinstance(parent, int):
+            stored = self._built[parent]
+            return stored.place, stored.id, stored.digest
+        return parent.place, parent.id, parent.digest
+
+    def _place(self, seq: int, parents: list[Place]) -> Place:
+        """Behind the only parent where that is the last of its chain; else a chain begins, named by its ``seq``."""
+        if len(parents) == 1 and self._tips[parents[0].chain] == parents[0].pos:
+            place = Place(parents[0].chain, parents[0].pos + 1)
+        else:
+            place = Place(seq, 0)
+            if parents:
+                self.links.append((seq, parents))
+        self._tips[place.chain] = place.pos
+        return place
+
+
+def _move_bookmarks(connection: Connection, space: int, built: Sequence[Appended], plans: Sequence[Plan]) -> None:
+    moves: dict[bytes, list[Place]] = {}
+    for appended, plan in zip(built, plans, strict=True):
+        if plan.head is not None:
+            moves.setdefault(plan.head, []).append(appended.turn.place)
+    for name in sorted(moves):
+        move_bookmark(connection, space, name, moves[name])

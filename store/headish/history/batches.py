@@ -1,0 +1,91 @@
+"""Batches: an iterable of any length, drained in bounded portions before each transaction opens (R3).
+
+No transaction is held while the caller's iterable runs, and memory holds one batch at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import overload
+
+from headish.content.drafts import Draft, NewTurn
+from headish.errors import InvalidArgument
+from headish.history.planning import Earlier
+from headish.limits import BATCH_BYTES, BATCH_TURNS
+from headish.values.grammar import Headish
+from headish.values.turns import Turn
+
+
+def as_new_turn(item: object) -> NewTurn:
+    """An item of ``add_turns``: a NewTurn, a mapping of ``add_turn``'s arguments, or content alone.
+
+    Raises: InvalidArgument for an argument that ``add_turn`` does not have.
+    """
+    if isinstance(item, NewTurn):
+        return item
+    if isinstance(item, Mapping) and "type" not in item:
+        unknown = sorted(item.keys() - set(NewTurn.__struct_fields__))
+        if unknown or "content" not in item:
+            problem = f"unknown argument {unknown[0]!r}" if unknown else "content is missing"
+            raise InvalidArgument(f"{problem}; a turn has {', '.join(NewTurn.__struct_fields__)}")
+        return NewTurn(**item)
+    return NewTurn(item)  # type: ignore[arg-type]  # make_draft checks it
+
+
+def in_batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
+    """The drafts in batches of at most ``BATCH_TURNS`` turns, and of about ``BATCH_BYTES`` bytes.
+
+    A draft that names what it continues by a suffix begins a batch: what the suffix counts from must be stored.
+    """
+    batch: list[Draft] = []
+    size_bytes = 0
+    for draft in drafts:
+        if batch and (_needs_stored(draft) or len(batch) == BATCH_TURNS or size_bytes >= BATCH_BYTES):
+            yield batch
+            batch, size_bytes = [], 0
+        batch.append(draft)
+        size_bytes += draft.size_bytes
+    if batch:
+        yield batch
+
+
+def _needs_stored(draft: Draft) -> bool:
+    return any(
+        isinstance(reference, Headish) and (reference.steps or reference.past is not None)
+        for reference in draft.continues
+    )
+
+
+class StoredTurns(Sequence[Turn]):
+    """The turns that ``add_turns`` stored, in order: a sequence that reads from the store when it is asked.
+
+    It holds a pair of numbers a batch, so its size does not grow with the turns.
+    """
+
+    def __init__(self, read: Callable[[int, int], list[Turn]], batches: Sequence[Earlier], count: int) -> None:
+        self._read, self._batches, self._count = read, batches, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Turn: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Turn]: ...
+    def __getitem__(self, index: int | slice) -> Turn | list[Turn]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(self._count))]
+        position = index + self._count if index < 0 else index
+        if not 0 <= position < self._count:
+            raise IndexError(index)
+        batch = next(each for each in reversed(self._batches) if each.first_index <= position)
+        [turn] = self._read(batch.first_seq + position - batch.first_index, 1)
+        return turn
+
+    def __iter__(self) -> Iterator[Turn]:
+        ends = [*(each.first_index for each in self._batches[1:]), self._count] if self._batches else []
+        for batch, end in zip(self._batches, ends, strict=True):
+            yield from self._read(batch.first_seq, end - batch.first_index)
+
+    def __repr__(self) -> str:
+        return f"<{self._count} stored turns>"

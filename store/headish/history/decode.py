@@ -1,0 +1,119 @@
+"""Stored rows to the values that callers get."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from headish.content.encoding import decode_payload
+from headish.content.hashes import hash_payload
+from headish.database.query import Connection
+from headish.errors import CorruptTurn, InvalidContent
+from headish.history.find import parents_of
+from headish.rows.payloads import READ_PAYLOAD
+from headish.rows.turns import StoredTurn, turn_at
+from headish.rows.walks import Walked
+from headish.values.blocks import Base64Source, ContentBlock, Document
+from headish.values.ids import TurnId
+from headish.values.messages import NO_ATTRIBUTES, Attributes
+from headish.values.names import stored_name
+from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Meta, Turn
+
+_decode_attributes = msgspec.json.Decoder(Attributes).decode
+_decode_record = msgspec.json.Decoder(dict[str, Any]).decode
+Resolver = Callable[[TurnId], dict[str, Any]]
+
+
+def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: Resolver) -> Turn:
+    """The turn of a row, given what it continues.
+
+    Raises: CorruptTurn where the row does not decode.
+    """
+    meta = Meta(
+        role=stored.role or None,
+        type=stored.type,
+        content_type=stored.content_type or BLOCKS_TYPE,
+        head=stored_name(stored.head) if stored.head else None,
+        continues=tuple(continues),
+        cache=bool(stored.cache),
+        attributes=read_attributes(stored),
+        inherited=read_record(stored, "inherited"),
+        system=read_record(stored, "system"),
+        app=read_record(stored, "app"),
+    )
+    if stored.hash is None:
+        raise CorruptTurn(stored.id, "its payload is missing")
+    hashes = (stored.hash.hex(), stored.digest.hex(), stored.seal.hex())
+    return Turn(stored.id, *hashes, meta, resolve_options)
+
+
+def continues_of(connection: Connection, space: int, stored: StoredTurn) -> tuple[TurnId, ...]:
+    """The ids that a turn continues, in order. Cost: a statement, and one for each of several parents."""
+    parents = (turn_at(connection, space, place) for place in parents_of(connection, space, stored))
+    found = tuple(parent.id if parent else None for parent in parents)
+    if None in found:
+        raise CorruptTurn(stored.id, "a turn that it continues is missing")
+    return tuple(parent for parent in found if parent is not None)
+
+
+def read_payload(connection: Connection, space: int, stored: StoredTurn) -> bytes:
+    """The payload bytes of a turn, checked against its hash.
+
+    Raises: CorruptTurn.
+    """
+    row = connection.row(READ_PAYLOAD, space=space, number=stored.payload)
+    if row is None or row[1] is None:
+        raise CorruptTurn(stored.id, "its payload is missing")
+    payload = bytes(row[1])
+    if hash_payload(payload) != stored.hash:
+        raise CorruptTurn(stored.id, "its payload disagrees with its hash")
+    return payload
+
+
+def read_blocks(stored: StoredTurn | Walked, payload: bytes) -> tuple[ContentBlock, ...]:
+    """The content blocks of a turn: what its JSON says, or one document block for the raw bytes of a document.
+
+    Raises: CorruptTurn where the payload does not decode.
+    """
+    if stored.type == DOCUMENT:
+        return (_document(stored, payload),)
+    try:
+        return decode_payload(payload)
+    except InvalidContent as error:
+        raise CorruptTurn(stored.id, str(error)) from None
+
+
+def read_attributes(stored: StoredTurn | Walked) -> Attributes:
+    """The transcript attributes of a turn."""
+    if stored.attributes is None:
+        return NO_ATTRIBUTES
+    try:
+        return _decode_attributes(stored.attributes)
+    except msgspec.MsgspecError as error:
+        raise CorruptTurn(stored.id, f"its attributes do not decode ({error})") from None
+
+
+def read_record(stored: StoredTurn | Walked, column: str) -> Mapping[str, Any]:
+    """One of the JSON columns, empty where nothing was stored."""
+    encoded: bytes | None = getattr(stored, column)
+    return {} if encoded is None else decode_record(encoded, stored.id, column)
+
+
+def decode_record(encoded: bytes, turn_id: str, column: str) -> dict[str, Any]:
+    """A stored JSON object.
+
+    Raises: CorruptTurn.
+    """
+    try:
+        return _decode_record(encoded)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptTurn(turn_id, f"its {column} does not decode ({error})") from None
+
+
+def _document(stored: StoredTurn | Walked, payload: bytes) -> Document:
+    source = Base64Source(stored.content_type or BLOCKS_TYPE, b64encode(payload).decode())
+    name = read_record(stored, "system").get("document_name")
+    return Document(source, name if isinstance(name, str) else None)

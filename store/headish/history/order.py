@@ -1,0 +1,36 @@
+"""The order of a walk (rule I7), computed from links alone.
+
+Turns lie in chains: the turns of a chain continue one another, and only a chain's first turn has links. So a walk is
+a list of ranges of chains, and its order needs one step per fork, not one per turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from headish.values.places import Place, Segment
+
+
+def arrange(heads: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> list[Segment]:
+    """The ranges that lead to the heads, in walk order.
+
+    Order: depth first along the links as listed, each turn once, parents before children; several heads count as if
+    one turn continued them all. ``links`` maps a chain to what its first turn continues.
+    Cost: linear in the links. Terminates also where damaged links form a circle.
+    """
+    stack = list(heads)[::-1]
+    walked: dict[int, int] = {}
+    expanded: set[int] = set()
+    segments: list[Segment] = []
+    while stack:
+        chain, pos = stack[-1]
+        low = walked.get(chain, 0)
+        if low == 0 and chain not in expanded:
+            expanded.add(chain)
+            stack.extend(reversed(links.get(chain, ())))
+            continue
+        stack.pop()
+        if low <= pos:
+            segments.append(Segment(chain, low, pos))
+            walked[chain] = pos + 1
+    return segments

@@ -1,0 +1,169 @@
+"""Planning: what each draft continues, and which name moves with it, before a row is written.
+
+Every name that a batch mentions is locked first, all of them in one order, so that writers who mention the same names
+in different orders queue instead of waiting for each other in a circle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from headish.content.drafts import Draft, Reference
+from headish.database.query import Connection
+from headish.errors import BookmarkMoved, InvalidArgument, UnknownTurn
+from headish.history.find import find_head
+from headish.rows.bookmarks import bookmarks_at, lock_bookmarks
+from headish.rows.turns import StoredTurn, newest_turn, parent_at, turn_at, turn_by_seq
+from headish.values.grammar import Headish
+from headish.values.ids import TurnId
+from headish.values.names import stored_name
+from headish.values.places import Place
+
+
+class Earlier(NamedTuple):
+    """How the items of earlier batches of one stream are found: their first index, and its commit number."""
+
+    first_index: int
+    first_seq: int
+
+
+class Known(NamedTuple):
+    """What a child needs to know of a stored parent. One of this batch is known by its index alone."""
+
+    place: Place
+    id: TurnId
+    digest: bytes
+
+
+class Plan(NamedTuple):
+    """What a draft continues, and the name that moves with it."""
+
+    parents: tuple[Known | int, ...]
+    head: bytes | None
+
+
+class Planner:
+    """Finds what each draft continues and which name moves with it, as if the drafts came one by one."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        space: int,
+        drafts: Sequence[Draft],
+        first_index: int,
+        earlier: Sequence[Earlier],
+        carries_names: bool,
+    ) -> None:
+        self._connection, self._space, self._carries_names = connection, space, carries_names
+        self._first_index, self._earlier = first_index, earlier
+        self._locked = lock_bookmarks(connection, space, _mentioned(drafts))
+        self._names: dict[bytes, Known | int | None] = {}
+
+    def plan(self, index: int, draft: Draft) -> Plan:
+        found = [self._find(reference, index) for reference in draft.continues]
+        if draft.respond:
+            found.append(self._newest(index))
+        parents = tuple(dict.fromkeys(found))
+        head = self._moving_name(draft, parents)
+        self._check_expected(draft, head)
+        if head is not None:
+            self._names[head] = index
+        return Plan(parents, head)
+
+    def _find(self, reference: Reference, index: int) -> Known | int:
+        if isinstance(reference, Place):
+            return self._known(turn_at(self._connection, self._space, reference), str(reference))
+        if isinstance(reference, int):
+            return self._find_item(reference, index)
+        if reference.bookmark is not None:
+            moved = self._position(reference.bookmark.encode())
+            if moved is not None:
+                return moved
+        elif reference.name == "@" and index and not reference.steps:
+            return index - 1
+        stored = find_head(self._connection, self._space, reference)
+        return self._known(stored, reference.text)
+
+    def _find_item(self, item: int, index: int) -> Known | int:
+        """An earlier item: of this batch by its own index, of a former one by its commit number."""
+        if not 0 <= item < self._first_index + index:
+            raise UnknownTurn(str(item), "an item can continue only the items before it")
+        if item >= self._first_index:
+            return item - self._first_index
+        batch = max((each for each in self._earlier if each.first_index <= item), key=lambda each: each.first_index)
+        seq = batch.first_seq + item - batch.first_index
+        return self._known(turn_by_seq(self._connection, self._space, seq), str(item))
+
+    def _newest(self, index: int) -> Known | int:
+        return index - 1 if index else self._known(newest_turn(self._connection, self._space), "@")
+
+    def _known(self, stored: StoredTurn | None, text: str) -> Known:
+        if stored is None:
+            raise UnknownTurn(text)
+        return Known(stored.place, stored.id, stored.digest)
+
+    def _position(self, name: bytes) -> Known | int | None:
+        """Where a name points at this moment of the batch: one that it mentions."""
+        if name not in self._names:
+            place = self._locked.get(name)
+            self._names[name] = place and self._stored(place)
+        return self._names[name]
+
+    def _stored(self, place: Place) -> Known | None:
+        parent = parent_at(self._connection, self._space, place)
+        return parent and Known(place, *parent)
+
+    def _moving_name(self, draft: Draft, parents: tuple[Known | int, ...]) -> bytes | None:
+        """The one name that moves with a turn (R2): the given one, else that of the first turn it continues."""
+        if draft.bookmark is not None or not parents or not self._carries_names:
+            return draft.bookmark
+        first = draft.continues[0] if draft.continues else None
+        if isinstance(first, Headish) and first.bookmark is not None:
+            name = first.bookmark.encode()
+            if self._position(name) is not None:
+                return name
+        names = self._names_at(parents[0])
+        return names[0] if len(names) == 1 else None
+
+    def _names_at(self, parent: Known | int) -> list[bytes]:
+        here = [name for name, where in self._names.items() if where == parent]
+        if isinstance(parent, Known):
+            # Two more than the batch may have moved away: whether one is left, or several, is all that matters.
+            stored = bookmarks_at(self._connection, self._space, parent.place, len(self._names) + 2)
+            here += [name for name in stored if name not in self._names]
+        return here
+
+    def _check_expected(self, draft: Draft, head: bytes | None) -> None:
+        if draft.expect is None:
+            return
+        first = draft.continues[0] if draft.continues else None
+        named = draft.bookmark or (first.bookmark.encode() if isinstance(first, Headish) and first.bookmark else None)
+        if named is None or head != named:
+            raise InvalidArgument("expect says where a bookmark is: give bookmark=, or continue a bookmark by its name")
+        actual = self._position(named)
+        actual_id = actual.id if isinstance(actual, Known) else None
+        if actual_id != draft.expect:
+            raise BookmarkMoved(stored_name(named), draft.expect, actual_id)
+
+
+def chains_of(plans: Iterable[Plan]) -> set[int]:
+    """The stored chains that one of the drafts may extend."""
+    return {
+        parent.place.chain
+        for plan in plans
+        if len(plan.parents) == 1
+        for parent in plan.parents
+        if isinstance(parent, Known)
+    }
+
+
+def _mentioned(drafts: Sequence[Draft]) -> set[bytes]:
+    """The names that drafts continue or set. One that is carried along unasked is locked when it is found."""
+    continued = {
+        reference.bookmark.encode()
+        for draft in drafts
+        for reference in draft.continues
+        if isinstance(reference, Headish) and reference.bookmark is not None
+    }
+    return continued | {draft.bookmark for draft in drafts if draft.bookmark is not None}

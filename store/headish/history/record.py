@@ -1,0 +1,91 @@
+"""Record: a client sends its whole message list again, and only the new tail is stored (I4, R4).
+
+The list is recognised by digests: the digest of a message covers all that came before it, so the longest prefix that
+is stored is found by looking the digests up, without reading a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from headish.content.drafts import Draft
+from headish.content.hashes import digest_turn
+from headish.database.query import Connection
+from headish.history.find import parents_of
+from headish.history.order import arrange
+from headish.rows.payloads import LOOKED_UP
+from headish.rows.turns import StoredTurn, turns_by_digest
+from headish.rows.walks import read_links
+from headish.values.places import Place
+
+
+def match_stored(
+    connection: Connection,
+    space: int,
+    digests: Sequence[bytes],
+    base: StoredTurn | None,
+    fits: Callable[[int, StoredTurn], bool],
+) -> tuple[int, StoredTurn | None]:
+    """How many of a list's digests, from the first on, are stored below ``base``; and the last turn that matches.
+
+    Without a base the list begins with turns that continue nothing. ``fits`` says of each index which of the turns with
+    its digest may stand for it; among equals the one with the lowest commit number does.
+    Cost: one statement for every 64 digests, and one for each match that begins a chain.
+    """
+    parents = None if base is None else {base.place}
+    matched, tip = 0, base
+    for start in range(0, len(digests), LOOKED_UP):
+        portion = digests[start : start + LOOKED_UP]
+        candidates: dict[bytes, list[StoredTurn]] = {}
+        for stored in turns_by_digest(connection, space, dict.fromkeys(portion)):
+            candidates.setdefault(stored.digest, []).append(stored)
+        for digest in portion:
+            level = [
+                stored
+                for stored in candidates.get(digest, [])
+                if fits(matched, stored) and _continues_one(connection, space, stored, parents)
+            ]
+            if not level:
+                return matched, tip
+            matched, tip, parents = matched + 1, level[0], {stored.place for stored in level}
+    return matched, tip
+
+
+def fits_recorded(base: StoredTurn | None, roots: set[Place] | None) -> Callable[[int, StoredTurn], bool]:
+    """What a re-sent list may match: below a ``base`` anything; else what begins with one of the ``roots``.
+
+    Where none are given, only turns whose whole thread sets no options, since the list sets none either (R4).
+    """
+
+    def fits(index: int, stored: StoredTurn) -> bool:
+        if base is not None:
+            return True
+        if roots is None:
+            return stored.inherited is None
+        return index > 0 or stored.place in roots
+
+    return fits
+
+
+def thread_roots(connection: Connection, space: int, place: Place | None) -> set[Place] | None:
+    """The turns without parents that the thread of a place begins with; None where there is no such place."""
+    if place is None:
+        return None
+    links = read_links(connection, space, place)
+    return {Place(chain, 0) for chain, _, _ in arrange([place], links) if chain not in links}
+
+
+def digests_of_list(drafts: Sequence[Draft], base: StoredTurn | None) -> list[bytes]:
+    """The digest of each draft, if each continues the one before, the first one ``base``."""
+    digests: list[bytes] = []
+    parents = [] if base is None else [base.digest]
+    for draft in drafts:
+        digests.append(digest_turn(draft.said, parents))
+        parents = digests[-1:]
+    return digests
+
+
+def _continues_one(connection: Connection, space: int, stored: StoredTurn, parents: set[Place] | None) -> bool:
+    """Whether a turn continues exactly one of the matched ones; where none is matched yet, whether it is a root."""
+    own = parents_of(connection, space, stored)
+    return not own if parents is None else len(own) == 1 and own[0] in parents

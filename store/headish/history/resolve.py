@@ -1,0 +1,81 @@
+"""Resolve: from walked turns to a context window. Pure but for the rows that it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from headish.content.merge import fold
+from headish.content.unfinished import without_partial
+from headish.history.decode import decode_record, read_attributes, read_blocks, read_record
+from headish.rows.walks import Walked
+from headish.values.ids import TurnId
+from headish.values.messages import NO_ATTRIBUTES, ContextWindow, Kept, Message, ThreadRecord
+
+
+def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
+    """The context window of a walk: one message a turn, and the options of all, merged in walk order (I8).
+
+    What of an answer was cut off in the middle is left out, and noted (R21).
+    Raises: CorruptTurn where a row does not decode.
+    """
+    messages = [_read_message(turn) for turn in walked]
+    options = fold_options((turn.id, turn.inherited) for turn in walked if turn.inherited)
+    return without_partial(ContextWindow(tuple(messages), options))
+
+
+def kept_thread(walked: Sequence[Walked]) -> list[Kept]:
+    """The messages of a walk with headish's own keys beside them: what a transcript is written from."""
+    return [Kept(_read_message(turn), read_record(turn, "system")) for turn in walked]
+
+
+def _read_message(turn: Walked) -> Message:
+    return Message(
+        role=turn.role or None,
+        content=read_blocks(turn, turn.payload),
+        cache=bool(turn.cache),
+        attributes=NO_ATTRIBUTES if turn.attributes is None else read_attributes(turn),
+        turn=turn.id,
+    )
+
+
+def fold_options(inherited: Iterable[tuple[str, bytes]]) -> dict[str, Any]:
+    """The options that ``(turn id, inherited)`` pairs hand down, merged in order."""
+    return fold(decode_record(encoded, turn_id, "inherited") for turn_id, encoded in inherited)
+
+
+def option_origins(walked: Sequence[Walked]) -> dict[str, TurnId]:
+    """Which turn set each option that a walk hands down: by path (``params.max_tokens``), in walk order."""
+    origins: dict[str, TurnId] = {}
+    for turn in walked:
+        if turn.inherited:
+            _note_origins(origins, decode_record(turn.inherited, turn.id, "inherited"), "", turn.id)
+    return origins
+
+
+def _note_origins(origins: dict[str, TurnId], patch: Mapping[str, Any], prefix: str, turn_id: TurnId) -> None:
+    """As a merge patch does it: a record is entered, anything else takes the place of all that was below (RFC 7396)."""
+    for key, value in patch.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            origins.pop(path, None)
+            _note_origins(origins, value, f"{path}.", turn_id)
+            continue
+        for below in [each for each in origins if each == path or each.startswith(f"{path}.")]:
+            del origins[below]
+        if value is not None:
+            origins[path] = turn_id
+
+
+def thread_records(walked: Sequence[Walked]) -> list[ThreadRecord]:
+    """The schema reference's thread records, in walk order."""
+    return [
+        ThreadRecord(
+            id=turn.id,
+            role=turn.role or None,
+            content=read_blocks(turn, turn.payload),
+            inherited=read_record(turn, "inherited"),
+            cache=bool(turn.cache),
+        )
+        for turn in walked
+    ]

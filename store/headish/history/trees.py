@@ -1,0 +1,61 @@
+"""Trees: a thread with all its branches, as values that can be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from headish.errors import CorruptTurn
+from headish.history.decode import read_attributes, read_blocks
+from headish.rows.walks import Walked
+from headish.values.blocks import ContentBlock
+from headish.values.ids import TurnId
+from headish.values.messages import NO_ATTRIBUTES, Attributes
+from headish.values.places import Place
+
+
+class TreeTurn(Struct, frozen=True):
+    """A turn of a tree: what it says, what it continues and what continues it, in commit order."""
+
+    id: TurnId
+    role: str | None
+    content: tuple[ContentBlock, ...]
+    continues: tuple[TurnId, ...]
+    children: tuple[TurnId, ...]
+    bookmarks: tuple[str, ...]
+    attributes: Attributes = NO_ATTRIBUTES
+
+
+def build_tree(
+    walked: Sequence[Walked], links: dict[int, list[Place]], bookmarks: dict[Place, list[str]]
+) -> list[TreeTurn]:
+    """The turns of a tree in commit order, so parents come before children.
+
+    Raises: CorruptTurn where a turn that others continue is missing, or a payload does not decode.
+    """
+    ids = {each.place: each.id for each in walked}
+    continues = {each.id: _continues(each, links, ids) for each in walked}
+    children: dict[TurnId, list[TurnId]] = {each.id: [] for each in walked}
+    for child, parents in continues.items():
+        for parent in parents:
+            children[parent].append(child)
+    return [
+        TreeTurn(
+            id=turn.id,
+            role=turn.role or None,
+            content=read_blocks(turn, turn.payload),
+            continues=continues[turn.id],
+            children=tuple(children[turn.id]),
+            bookmarks=tuple(bookmarks.get(turn.place, ())),
+            attributes=read_attributes(turn),
+        )
+        for turn in walked
+    ]
+
+
+def _continues(turn: Walked, links: dict[int, list[Place]], ids: dict[Place, TurnId]) -> tuple[TurnId, ...]:
+    parents = [Place(turn.chain, turn.pos - 1)] if turn.pos else links.get(turn.chain, [])
+    if not all(parent in ids for parent in parents):
+        raise CorruptTurn(turn.id, "a turn that it continues is missing")
+    return tuple(ids[parent] for parent in parents)

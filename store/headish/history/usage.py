@@ -1,0 +1,131 @@
+"""Usage: the tokens that answers cost, counted once each, however many branches share a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import bindparam, select
+
+from headish.database.query import Connection, Query
+from headish.database.schema import turn
+from headish.errors import InvalidArgument
+from headish.history.decode import decode_record
+from headish.history.walk import walk_backwards
+from headish.providers.shared.values import Usage
+from headish.values.ids import TurnId, time_of
+from headish.values.names import stored_name
+from headish.values.places import Place
+
+PAGE_TURNS = 1000
+KEPT_AFTER = Query(
+    "turns after a commit number that keep something beside what they say",
+    select(turn.c.seq, turn.c.id, turn.c.head, turn.c.system)
+    .where(turn.c.space == bindparam("space"), turn.c.seq > bindparam("seq"), turn.c.system.is_not(None))
+    .order_by(turn.c.seq)
+    .limit(bindparam("limit")),
+)
+
+
+class Answer(NamedTuple):
+    """A turn that is an answer, as far as counting needs it."""
+
+    id: TurnId
+    head: bytes | None
+    reply: Mapping[str, Any]
+
+
+class Count(Struct, frozen=True):
+    """The tokens of some answers. ``key`` is what they share (a model, a day …), None where nothing was said of it.
+
+    ``silent`` are those of the ``replies`` whose provider said nothing of tokens.
+    """
+
+    key: str | None
+    replies: int
+    silent: int
+    usage: Usage
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, every kind of token beside the key."""
+        counts = {name: getattr(self.usage, name) or 0 for name in Usage.__struct_fields__}
+        return {"key": self.key, "replies": self.replies, "silent": self.silent, **counts}
+
+
+def read_answers(connection: Connection, space: int, places: Sequence[Place]) -> list[Answer]:
+    """The answers on the way to the places, each once."""
+    found: dict[Place, Answer] = {}
+    for place in dict.fromkeys(places):
+        for stored in walk_backwards(connection, space, place):
+            if stored.place not in found and stored.system is not None:
+                found[stored.place] = _answer(stored.id, stored.head, stored.system)
+    return [answer for answer in found.values() if answer.reply]
+
+
+def read_page(connection: Connection, space: int, seq: int) -> tuple[list[Answer], int | None]:
+    """A page of the space's answers in commit order, and where the next one begins."""
+    rows = connection.rows(KEPT_AFTER, space=space, seq=seq, limit=PAGE_TURNS)
+    answers = [answer for _, *row in rows if (answer := _answer(*row)).reply]
+    return answers, rows[-1][0] if len(rows) == PAGE_TURNS else None
+
+
+def count_usage(answers: Iterable[Answer], by: str | None) -> list[Count]:
+    """The tokens of answers, those of one key together, in the order of the keys.
+
+    Raises: InvalidArgument for another ``by`` than a key of ``KEYS``, or None for all together.
+    """
+    if by is not None and by not in KEYS:
+        raise InvalidArgument(f"usage is counted by {', '.join(KEYS)}, not by {by!r}")
+    tallies: dict[str | None, _Tally] = {} if by else {None: _Tally()}
+    for answer in answers:
+        tallies.setdefault(KEYS[by](answer) if by else None, _Tally()).add(answer.reply)
+    return [tallies[key].count(key) for key in sorted(tallies, key=lambda key: (key is None, key or ""))]
+
+
+class _Tally:
+    """Tokens while they are counted: memory holds a number for each kind, however many answers there are."""
+
+    def __init__(self) -> None:
+        self._replies = self._silent = 0
+        self._totals: dict[str, int | None] = dict.fromkeys(Usage.__struct_fields__)
+
+    def add(self, reply: Mapping[str, Any]) -> None:
+        """Count an answer."""
+        usage = _usage(reply)
+        self._replies += 1
+        self._silent += usage is None
+        for name, total in self._totals.items():
+            tokens = None if usage is None else getattr(usage, name)
+            self._totals[name] = total if tokens is None else (total or 0) + tokens
+
+    def count(self, key: str | None) -> Count:
+        """What was counted."""
+        return Count(key, self._replies, self._silent, Usage(**self._totals))
+
+
+def _answer(id: TurnId, head: bytes | None, system: bytes) -> Answer:
+    reply = decode_record(bytes(system), id, "system").get("reply")
+    return Answer(id, head, reply if isinstance(reply, Mapping) else {})
+
+
+def _usage(reply: Mapping[str, Any]) -> Usage | None:
+    try:
+        return msgspec.convert(reply.get("usage"), Usage | None)
+    except msgspec.ValidationError:
+        return None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+KEYS: dict[str, Callable[[Answer], str | None]] = {
+    "model": lambda answer: _text(answer.reply.get("model")),
+    "provider": lambda answer: _text(answer.reply.get("provider")),
+    "day": lambda answer: time_of(answer.id).date().isoformat(),
+    "bookmark": lambda answer: stored_name(answer.head) if answer.head else None,
+}
+"""What usage is counted by: the model that answered, its provider, the day (UTC), the bookmark that the answer moved.
+"""

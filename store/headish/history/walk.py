@@ -1,0 +1,116 @@
+"""The turns that lead to a head: each once, parents before children, depth first along ``continues`` (I7)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+
+from headish.content.hashes import hash_payload
+from headish.database.query import Connection
+from headish.errors import CorruptTurn
+from headish.history.order import arrange
+from headish.rows.turns import StoredTurn, turns_of
+from headish.rows.walks import Walked, read_inherited, read_links, read_thread, read_tree, read_tree_links
+from headish.values.places import Place, Segment
+
+
+def walk(connection: Connection, space: int, heads: Sequence[Place]) -> list[Walked]:
+    """The turns that lead to the heads, in walk order; several heads count as if one turn continued them all.
+
+    Cost: two statements a head, three where its thread has forks, however long it is; one step of the database's for
+    each fork.
+    Raises: CorruptTurn where a payload disagrees with its address or a turn of the thread is missing.
+    """
+    links: dict[int, list[Place]] = {}
+    chains: dict[int, list[Walked]] = {}
+    for head in dict.fromkeys(heads):
+        leading = read_links(connection, space, head)
+        links |= leading
+        for chain, members in groupby(read_thread(connection, space, head, linear=not leading), itemgetter(0)):
+            walked = list(members)
+            if len(walked) > len(chains.get(chain, ())):
+                chains[chain] = _checked(walked)
+    return [each for segment in arrange(heads, links) for each in _cut(chains, segment)]
+
+
+def walk_backwards(connection: Connection, space: int, head: Place) -> Iterator[StoredTurn]:
+    """The turns of a walk, last first, without payloads; read in portions that grow, each when it is reached."""
+    size = _FIRST_PORTION
+    for segment in reversed(arrange([head], read_links(connection, space, head))):
+        high = segment.high
+        while high >= segment.low:
+            portion = Segment(segment.chain, max(segment.low, high - size + 1), high)
+            turns = turns_of(connection, space, portion)
+            if [turn.pos for turn in turns] != list(range(portion.low, portion.high + 1)):
+                raise _missing(segment)
+            yield from reversed(turns)
+            high, size = portion.low - 1, min(2 * size, _LARGEST_PORTION)
+
+
+def walk_inherited(connection: Connection, space: int, heads: Sequence[Place]) -> list[tuple[str, bytes]]:
+    """``(turn id, inherited)`` of the turns that set options on the way to the heads, in walk order.
+
+    Cost: two statements a head, over the sparse index alone.
+    """
+    links: dict[int, list[Place]] = {}
+    found: dict[int, dict[int, tuple[str, bytes]]] = {}
+    for head in dict.fromkeys(heads):
+        for chain, pos, turn_id, inherited in read_inherited(connection, space, head):
+            found.setdefault(chain, {})[pos] = (turn_id, inherited)
+        links |= read_links(connection, space, head)
+    positions = {chain: sorted(members) for chain, members in found.items()}
+    return [
+        found[chain][pos]
+        for chain, low, high in arrange(heads, links)
+        for pos in _between(positions.get(chain, []), low, high)
+    ]
+
+
+def walk_tree(connection: Connection, space: int, place: Place) -> tuple[list[Walked], dict[int, list[Place]]]:
+    """All turns of the tree that a place belongs to, in commit order, and the links of its chains.
+
+    Cost: two statements, and two more for each tree of other roots that a turn of this one joins.
+    """
+    links: dict[int, list[Place]] = {}
+    walked: dict[Place, Walked] = {}
+    joined: Place | None = place
+    while joined is not None:
+        links |= read_tree_links(connection, space, joined)
+        read = _checked(read_tree(connection, space, joined))
+        before = len(walked)
+        walked |= {each.place: each for each in read}
+        if len(walked) == before:
+            raise CorruptTurn(f"{joined.chain}/{joined.pos}", "a turn that others continue is missing")
+        joined = next((parent for parents in links.values() for parent in parents if parent not in walked), None)
+    return sorted(walked.values(), key=lambda each: each.seq), links
+
+
+_FIRST_PORTION, _LARGEST_PORTION = 16, 512
+
+
+def _cut(chains: dict[int, list[Walked]], segment: Segment) -> list[Walked]:
+    chain, low, high = segment
+    members = chains.get(chain, [])
+    # Positions count from 0 without gaps, so the last member is at its own index, or one of them is missing.
+    if len(members) <= high or members[high].pos != high:
+        raise _missing(segment)
+    return members[low : high + 1]
+
+
+def _missing(segment: Segment) -> CorruptTurn:
+    return CorruptTurn(f"{segment.chain}/{segment.high}", "it or one before it in its chain is missing")
+
+
+def _checked(turns: list[Walked]) -> list[Walked]:
+    for turn in turns:
+        if turn.payload is None:
+            raise CorruptTurn(turn.id, "its payload is missing")
+        if hash_payload(turn.payload) != turn.hash:
+            raise CorruptTurn(turn.id, "its payload disagrees with its hash")
+    return turns
+
+
+def _between(positions: list[int], low: int, high: int) -> list[int]:
+    return positions[bisect_left(positions, low) : bisect_right(positions, high)]

@@ -1,0 +1,36 @@
+"""What every importer yields: trees of drafts, ready to be stored."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from headish.content.drafts import Draft
+from headish.values.ids import TurnId
+
+
+class ImportedTree(Struct, frozen=True):
+    """A tree of messages. ``parents[i]`` is the index of what ``drafts[i]`` continues, or None for a root.
+
+    Parents come before children. ``bookmark`` is the name that the root gets.
+    """
+
+    drafts: tuple[Draft, ...]
+    parents: tuple[int | None, ...]
+    bookmark: str | None = None
+
+
+class Imported(Struct, frozen=True):
+    """What an import did. ``messages`` is how many were read, ``added`` how many of them were new.
+
+    ``tips`` are the last turns of the threads that were imported from transcripts, in order.
+    """
+
+    trees: int = 0
+    messages: int = 0
+    added: int = 0
+    bookmarks: int = 0
+    tips: tuple[TurnId, ...] = ()
+
+    def plus(self, other: Imported) -> Imported:
+        """Both together."""
+        return Imported(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))

@@ -1,0 +1,79 @@
+"""Open Assistant trees: JSON lines, a tree a line; ``prompt`` is the root message, ``replies`` are its children.
+
+Every message becomes a turn, every list of replies a fork; ``prompter`` is the user. What a message says beside its
+text and role (ids, ranks, model names, labels …) is kept whole in ``meta.app.oasst``; the tree's own keys lie with the
+root's.
+
+Source: the export format of the OpenAssistant Conversations dataset (oasst1, oasst2), its README, ``ready`` trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from headish.content import strictjson
+from headish.content.drafts import Draft, NewTurn, make_draft
+from headish.errors import HeadishError, InvalidImport
+from headish.imports.imported import ImportedTree
+from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.values.names import refusal
+
+ROLES = {"prompter": "user", "assistant": "assistant", "system": "system"}
+_OWN = ("text", "role", "replies", "parent_id")
+"""Keys that the thread itself says."""
+
+
+def read_trees(lines: Iterable[bytes], source: str) -> Iterator[ImportedTree]:
+    """The trees of a file, one at a time; blank lines are skipped. ``source`` names the file in errors.
+
+    Raises: InvalidImport with the line.
+    """
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield _read_tree(strictjson.decode(line, "the line"))
+            except _Malformed as error:
+                raise InvalidImport(source, number, str(error)) from None
+            except HeadishError as error:
+                raise InvalidImport(source, number, str(error)) from error
+
+
+class _Malformed(Exception):
+    pass
+
+
+def _read_tree(record: Any) -> ImportedTree:
+    if not isinstance(record, dict) or not isinstance(record.get("prompt"), dict):
+        raise _Malformed("a tree is an object whose `prompt` is its root message")
+    name = record.get("message_tree_id")
+    reason = "it is missing" if not isinstance(name, str) else refusal(name)
+    if reason is not None:
+        raise _Malformed(f"its message_tree_id cannot be a bookmark: {reason}")
+    tree = {key: value for key, value in record.items() if key != "prompt"}
+    drafts: list[Draft] = []
+    parents: list[int | None] = []
+    stack: list[tuple[Any, int | None]] = [(record["prompt"], None)]
+    while stack:
+        message, parent = stack.pop()
+        stack += [(reply, len(drafts)) for reply in reversed(_replies(message))]
+        drafts.append(make_draft(_as_turn(message, tree if parent is None else None), PAYLOAD_LIMIT_BYTES))
+        parents.append(parent)
+    return ImportedTree(tuple(drafts), tuple(parents), name)
+
+
+def _replies(message: Any) -> list[Any]:
+    replies = message.get("replies") if isinstance(message, dict) else None
+    if not isinstance(replies, list | None):
+        raise _Malformed("`replies` must be a list of messages")
+    return replies or []
+
+
+def _as_turn(message: Any, tree: dict[str, Any] | None) -> NewTurn:
+    if not isinstance(message, dict) or not isinstance(message.get("text"), str):
+        raise _Malformed("a message is an object with a `text`")
+    role = message.get("role")
+    if role not in ROLES:
+        raise _Malformed(f"unknown role {role!r}: expected {', '.join(ROLES)}")
+    kept = {key: value for key, value in message.items() if key not in _OWN}
+    return NewTurn(message["text"], ROLES[role], meta={"oasst": kept if tree is None else {**tree, **kept}})

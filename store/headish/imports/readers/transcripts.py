@@ -1,0 +1,119 @@
+"""Transcripts of any format as drafts, a turn a message, in bounded memory.
+
+A file is read twice: once to see that all of it is a transcript, and for the digests that tell what is stored already;
+once more for the drafts of what is new. What stood around the messages rides on the first and the last turn (R15), so
+that an export gives the same bytes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO
+
+from msgspec import Struct
+
+from headish.content.drafts import Draft, make_message_draft
+from headish.content.hashes import digest_turn
+from headish.errors import InvalidImport
+from headish.transcripts import Transcript, to_json
+from headish.transcripts.formats import open_parser
+from headish.values.messages import Message
+
+CHUNK_BYTES = 64 * 1024
+FIRST, LAST = ("header", "header_raw", "bos", "eos"), ("pending", "tail")
+HEADER_OPTIONS: dict[tuple[str, ...], str] = {
+    ("model",): "model",
+    ("generation_settings", "temperature"): "temperature",
+    ("generation_settings", "top_p"): "top_p",
+    ("generation_settings", "top_k"): "top_k",
+    ("generation_settings", "max_tokens"): "max_tokens",
+    ("generation_settings", "seed"): "seed",
+    ("generation_settings", "stop_sequences"): "stop_sequences",
+    ("generation_settings", "reasoning_effort"): "reasoning_effort",
+}
+"""Keys of a header, and the option under ``params`` that the thread inherits from each (R15)."""
+
+
+class Outline(Struct, frozen=True):
+    """What the first reading tells: the digests of all messages, and what each turn says beside its message."""
+
+    format: str
+    digests: Sequence[bytes]
+    around: Transcript
+
+    def system(self, index: int) -> dict[str, Any]:
+        """headish's own keys of a turn."""
+        around = to_json(self.around)
+        keys = (*(FIRST if index == 0 else ()), *(LAST if index == len(self.digests) - 1 else ()))
+        return {"format": self.format, **{key: around[key] for key in keys if key in around}}
+
+    def draft(self, index: int, message: Message, limit_bytes: int) -> Draft:
+        """The draft of the message at an index."""
+        inherited = header_options(self.around.header) if index == 0 else None
+        ends = index in (0, len(self.digests) - 1)
+        system = self.system(index) if ends else {"format": self.format}
+        return make_message_draft(message, limit_bytes, system=system, inherited=inherited)
+
+
+def outline(file: BinaryIO, name: str, format: str, limit_bytes: int, **settings: Any) -> Outline:
+    """Read a file to its end, keeping a digest of each message.
+
+    Raises: InvalidTranscript; InvalidImport where it holds no message; TooLarge.
+    """
+    digests: list[bytes] = []
+    reading = read_messages(file, format, **settings)
+    while True:
+        try:
+            message = next(reading)
+        except StopIteration as end:
+            found, around = end.value
+            break
+        draft = make_message_draft(message, limit_bytes, system={})
+        digests.append(digest_turn(draft.said, digests[-1:]))
+    if not digests:
+        raise InvalidImport(name, None, "it is a transcript without messages")
+    return Outline(found, digests, around)
+
+
+def drafts_from(file: BinaryIO, outlined: Outline, first: int, limit_bytes: int, **settings: Any) -> Iterator[Draft]:
+    """The drafts from an index on, of a file that was outlined."""
+    for index, message in enumerate(read_messages(file, outlined.format, **settings)):
+        if index >= first:
+            yield outlined.draft(index, message, limit_bytes)
+
+
+def read_messages(
+    file: BinaryIO,
+    format: str,
+    *,
+    partial: bool = False,
+    progress: Callable[[int], None] | None = None,
+    **settings: Any,
+) -> Generator[Message, None, tuple[str, Transcript]]:
+    """The messages of a file, one by one; in the end the format that it really is, and what stood around them."""
+    parser = open_parser(format, **settings)
+    while chunk := file.read(CHUNK_BYTES):
+        parser.feed(chunk)
+        parser.take_events()
+        yield from parser.take_messages()
+        if progress:
+            progress(len(chunk))
+    parser.end_input()
+    transcript = parser.finish(partial=partial)
+    yield from transcript.messages
+    return parser.format, Transcript(
+        header=transcript.header, header_raw=transcript.header_raw, bos=transcript.bos, eos=transcript.eos,
+        pending=transcript.pending, tail=transcript.tail,
+    )  # fmt: skip
+
+
+def header_options(header: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The options that a thread inherits from its header; the header itself is kept verbatim beside them."""
+    params: dict[str, Any] = {}
+    for path, option in HEADER_OPTIONS.items():
+        value: Any = header
+        for key in path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if value is not None:
+            params[option] = value
+    return {"params": params} if params else None

@@ -1,0 +1,136 @@
+"""One transcript file becomes one thread: a part of the door of its own, because it brings every parser with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial as bind
+from pathlib import Path
+from typing import BinaryIO
+
+from headish.content.drafts import make_document_draft
+from headish.database.backend import Backend
+from headish.database.query import Connection
+from headish.errors import InvalidTranscript, TooLarge
+from headish.history.append import append
+from headish.history.batches import in_batches
+from headish.imports.files import Progress
+from headish.imports.imported import Imported
+from headish.imports.portions import Beside, find_thread, store_portion
+from headish.imports.readers.transcripts import Outline, drafts_from, outline
+from headish.rows.bookmarks import bookmark_if_free, find_bookmark, move_bookmark
+from headish.rows.turns import turn_at
+from headish.transcripts import detect
+from headish.transcripts.formats import FORMATS as FORMATS
+from headish.transcripts.formats import is_format as is_format
+from headish.values.ids import TurnId
+from headish.values.messages import Message
+from headish.values.names import check_name, refusal
+from headish.values.places import Place
+
+DETECTED_BYTES = 1024 * 1024
+
+
+class ThreadImport:
+    """Imports transcripts into a space."""
+
+    def __init__(self, database: Backend, space: int, mint: Callable[[], TurnId], limit_bytes: int) -> None:
+        self._database, self._space, self._mint, self._limit_bytes = database, space, mint, limit_bytes
+
+    def run(
+        self,
+        file: BinaryIO,
+        name: str,
+        format: str,
+        bookmark: str | None,
+        keep_raw: bool,
+        progress: Progress | None,
+        settings: dict[str, bool],
+    ) -> Imported:
+        """Import one file, which can be rewound. Raises: InvalidTranscript, InvalidImport, InvalidName."""
+        encoded = check_name(bookmark) if bookmark is not None else _name_of(name)
+        half = None if progress is None else lambda read: progress(read // 2)
+        try:
+            outlined = outline(file, name, format, self._limit_bytes, progress=half, **settings)
+        except InvalidTranscript:
+            if keep_raw:
+                self._keep_raw(file, name)
+            raise
+        matched, tip = self._database.read(
+            lambda connection: find_thread(connection, self._space, outlined.digests, _beside(outlined))
+        )
+        file.seek(0)
+        new = drafts_from(file, outlined, matched, self._limit_bytes, progress=half, **settings)
+        for portion in in_batches(new) if matched < len(outlined.digests) else ():
+            work = bind(store_portion, space=self._space, drafts=portion, before=tip, mint=self._mint)
+            tip = self._database.write(work)
+        assert tip is not None
+        total = len(outlined.digests)
+        return self._database.write(
+            bind(self._name_tip, tip=tip, name=encoded, explicit=bookmark is not None, done=(total, total - matched))
+        )
+
+    def _name_tip(
+        self, connection: Connection, tip: Place, name: bytes | None, explicit: bool, done: tuple[int, int]
+    ) -> Imported:
+        """A name that was asked for is set or moved; that of the file only where it is free (R2)."""
+        if name is not None and explicit:
+            named = find_bookmark(connection, self._space, name) != tip
+            if named:
+                move_bookmark(connection, self._space, name, [tip])
+        else:
+            named = name is not None and bookmark_if_free(connection, self._space, name, tip)
+        stored = turn_at(connection, self._space, tip)
+        assert stored is not None
+        return Imported(1, *done, int(named), (stored.id,))
+
+    def _keep_raw(self, file: BinaryIO, name: str) -> None:
+        """A file that does not parse, as a document."""
+        file.seek(0)
+        data = file.read(self._limit_bytes + 1)
+        if len(data) > self._limit_bytes:
+            raise TooLarge("document", len(data), self._limit_bytes)
+        system = {"document_name": Path(name).name, "file_size": len(data)}
+        is_text = "text/plain" if _is_utf8(data) else "application/octet-stream"
+        draft = make_document_draft(data, content_type=is_text, system=system)
+        self._database.write(lambda connection: append(connection, self._space, [draft], self._mint))
+
+
+def detect_file(file: BinaryIO) -> str:
+    """The format of an open file, told by its beginning: ``oasst`` or a transcript's. The file is left where it was.
+
+    Raises: InvalidTranscript (E-PARSE-DETECT).
+    """
+    place = file.tell()
+    beginning = file.read(DETECTED_BYTES)
+    file.seek(place)
+    if beginning.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] == b"{":
+        return "oasst"
+    if len(beginning) == DETECTED_BYTES:
+        beginning = beginning.decode(errors="ignore").encode()  # a character may be cut in two
+    return detect(beginning)
+
+
+def _beside(outlined: Outline) -> Beside:
+    """What each turn of a thread keeps beside its message, as it would be stored."""
+
+    def encoded(index: int) -> tuple[bytes | None, bytes | None]:
+        draft = outlined.draft(index, Message(role="user", content=()), 1024)
+        return draft.system, draft.inherited
+
+    middle = encoded(1) if len(outlined.digests) > 2 else None
+    return lambda index: middle if middle and 0 < index < len(outlined.digests) - 1 else encoded(index)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _name_of(source: str) -> bytes | None:
+    """The name of a file without its ending, where a bookmark may have it."""
+    name = Path(source).stem
+    is_file = not source.startswith("<")  # a stream has no name that anybody gave it
+    return name.encode() if is_file and refusal(name) is None else None

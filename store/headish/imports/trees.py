@@ -1,0 +1,72 @@
+"""Storing imported trees, so that a second import of the same file stores nothing.
+
+A message is recognised by its digest, which covers all that leads to it. Equal siblings have equal digests, so digests
+are counted: the n-th message with a digest stands for the n-th stored turn that has it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from headish.content.drafts import Draft
+from headish.content.hashes import digest_turn
+from headish.database.query import Connection
+from headish.history.append import append
+from headish.imports.imported import Imported, ImportedTree
+from headish.rows.bookmarks import bookmark_if_free
+from headish.rows.turns import turns_by_digest
+from headish.values.ids import TurnId
+from headish.values.names import check_name
+from headish.values.places import Place
+
+
+def store_trees(
+    connection: Connection, space: int, trees: Sequence[ImportedTree], mint: Callable[[], TurnId]
+) -> Imported:
+    """Store what is new of the trees, then bookmark their roots where the name is still free (R2).
+
+    Cost: one statement for every 64 messages, one append of the new ones, two statements a tree for its bookmark.
+    """
+    known = _stored_places(connection, space, trees)
+    new: list[Draft] = []
+    roots: list[tuple[str | None, Place | int]] = []
+    for tree in trees:
+        where: list[Place | int] = []
+        for draft, parent, digest in zip(tree.drafts, tree.parents, digests_of(tree), strict=True):
+            stored = known[digest].popleft() if known[digest] else None
+            if stored is None:
+                continues = () if parent is None else (where[parent],)
+                where.append(len(new))
+                new.append(replace(draft, continues=continues))
+            else:
+                where.append(stored)
+        roots.append((tree.bookmark, where[0]))
+    built = append(connection, space, new, mint, carries_names=False) if new else []
+    free = {name: root for name, root in reversed(roots) if name is not None}
+    # In the order of the names, as every writer goes about them.
+    named = sum(
+        bookmark_if_free(connection, space, check_name(name), built[root].turn.place if isinstance(root, int) else root)
+        for name, root in sorted(free.items())
+    )
+    return Imported(len(trees), sum(len(tree.drafts) for tree in trees), len(new), named)
+
+
+def digests_of(tree: ImportedTree) -> list[bytes]:
+    """The digest of every message of a tree, in order."""
+    digests: list[bytes] = []
+    for draft, parent in zip(tree.drafts, tree.parents, strict=True):
+        digests.append(digest_turn(draft.said, () if parent is None else (digests[parent],)))
+    return digests
+
+
+def _stored_places(
+    connection: Connection, space: int, trees: Sequence[ImportedTree]
+) -> defaultdict[bytes, deque[Place]]:
+    known: defaultdict[bytes, deque[Place]] = defaultdict(deque)
+    wanted = dict.fromkeys(digest for tree in trees for digest in digests_of(tree))
+    for stored in turns_by_digest(connection, space, wanted):
+        known[stored.digest].append(stored.place)
+    return known

@@ -1,0 +1,226 @@
+"""Requests made of chat messages: what openai, cerebras and cohere share.
+
+Each message of the thread becomes messages at its own place, and nothing is joined with what stood before it, so what
+was sent once is sent the same way again. Results are ``tool`` messages directly behind the calls; what they hold beside
+text has no place in them and follows in a message of the user, behind all of them.
+
+Source: the types of the official SDKs, openai 3.54.0, cerebras-cloud-sdk 1.91.0 and cohere 7.3.1, read on 2026-11-21.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from headish.content.media import media_type_of
+from headish.providers.shared.arguments import arguments_text
+from headish.providers.shared.ledger import Settled
+from headish.providers.shared.mapping import Part
+from headish.providers.shared.request import SYSTEM, RequestWriter
+from headish.providers.shared.shapes import name, record
+from headish.providers.shared.tools import Choice, Tool
+from headish.providers.shared.values import Settings
+from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.messages import ContextWindow, Message
+
+EMPTY_RESULT = "(empty result)"
+"""The text of a result that holds nothing: a tool message needs one."""
+ATTACHED = "(attached below)"
+"""The text of a result that holds no text, but media."""
+_WORDS = {"function": "a call", "reasoning": "reasoning", "thinking": "reasoning", "tool_plan": "a plan"}
+
+
+class ChatWriter(RequestWriter):
+    """Writes a request of chat messages. Class attributes say in what the providers differ; the hooks below, too."""
+
+    roles: ClassVar[Mapping[str, str]] = {}
+    """Roles that go out under another name."""
+    order: ClassVar[Mapping[str, int]] = {"reasoning": 0, "text": 1, "function": 2}
+    """In which order an answer's message holds its kinds of parts; what stands otherwise loses its place."""
+    stop_place: ClassVar[str] = "stop"
+    stop_limit: ClassVar[int] = 4
+    """How many sequences that end an answer the API takes."""
+    efforts: ClassVar[Collection[str]] = ()
+    """The values of ``reasoning_effort``."""
+
+    def __init__(self, window: ContextWindow, settings: Settings) -> None:
+        super().__init__(window, settings)
+        self.flags = 0
+        """How many messages are to be cached."""
+        self._moved: list[Part] = []
+        """What the results of one message hold beside text."""
+
+    # Hooks for the providers' own writers.
+
+    @abstractmethod
+    def write_choice(self, choice: Choice) -> Any:
+        """``tool_choice``, or None where nothing is to be said."""
+
+    def write_schema(self, called: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The schema of a tool's arguments."""
+        return schema
+
+    def write_answer(self, parts: list[Part], message: Message) -> Part:
+        """A message of the assistant; among the parts is a text or a call."""
+        texts = [part["text"] for part in parts if part["type"] == "text"]
+        calls = [part for part in parts if part["type"] == "function"]
+        # Null, not empty: some servers show the model an empty text as one that it wrote.
+        content = {"content": "\n".join(texts) if texts else None}
+        return {"role": "assistant", **content} | ({"tool_calls": calls} if calls else {})
+
+    def write_marks(self) -> None:
+        """Write the cache flags, or say that they are not."""
+        self.note_flags(self.flags)
+
+    def check(self, placed: Part, tools: Sequence[Tool]) -> None:
+        """Refuse parameters that the API refuses."""
+        sequences = placed.get(self.stop_place)
+        if isinstance(sequences, list | tuple) and len(sequences) > self.stop_limit:
+            self.refuse(f"{len(sequences)} stop sequences: {self.stop_limit} fit")
+        effort = placed.get("reasoning_effort")
+        if effort is not None and self.efforts and effort not in self.efforts:
+            self.refuse(f"the reasoning effort {effort!r}: it is {', '.join(self.efforts)}")
+
+    # Blocks.
+
+    def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
+        if block is not None and block.opaque.get(self.provider):
+            self.foreign[self.provider] += 1  # annotations have no place in a request
+        return {"type": "text", "text": text}
+
+    def media_part(self, media_type: str, block: Document) -> Part:
+        return {"type": "image_url", "image_url": {"url": data_url(media_type, block)}}
+
+    def call_part(self, block: ToolUse, message: Message) -> Part:
+        arguments = arguments_text(block, self.arguments(block, message))
+        return {
+            "id": block.id,
+            "type": "function",
+            "function": {"name": self.names.send(block.name), "arguments": arguments},
+        }
+
+    def result_part(self, block: ToolResult, pieces: Sequence[str | Document], message: Message) -> Part:
+        media = [piece for piece in pieces if isinstance(piece, Document)]
+        if media:
+            self.note(f"what the result of {block.name} holds beside text goes into a message of the user", message)
+            self._moved.append({"type": "text", "text": f"From the result of {self.names.send(block.name or '')}:"})
+            self._moved += [self.media_part(media_type_of(piece), piece) for piece in media]
+        texts = [piece for piece in pieces if isinstance(piece, str)]
+        said = "\n".join(texts) or (ATTACHED if media else EMPTY_RESULT)
+        # The API has no flag for an error.
+        content = f"Error: {said}" if block.is_error else said
+        return {"role": "tool", "tool_call_id": block.tool_use_id, "content": content}
+
+    def thinking_part(self, block: Thinking, message: Message) -> Part | None:
+        return self.left_out("reasoning, which has no place in a request,", message)
+
+    def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
+        return self.left_out(f"a block of {self.provider}, whose requests have no place for it,", message)
+
+    # Messages.
+
+    def place(self, settled: Settled, parts: list[Part]) -> None:
+        self.flags += settled.message.cache
+        for entry in self._entries(settled.message, parts):
+            self.add(entry, settled.turns)
+
+    def _entries(self, message: Message, parts: list[Part]) -> list[Part]:
+        role = str(message.role)
+        if not parts:
+            return []
+        if role == "tool":
+            return self._answered(parts, message)
+        if role == "assistant":
+            if len(parts) > 1:
+                self._note_order(parts, message)
+            if any(part["type"] in ("text", "function") for part in parts):
+                return [self.write_answer(parts, message)]
+            self.left_out("an answer that is reasoning alone", message)
+            return []
+        if role in SYSTEM:
+            if role in self.roles:
+                self.note(f"a {role} message is sent as {self.roles[role]}", message)
+            return [{"role": self.roles.get(role, role), "content": "\n".join(part["text"] for part in parts)}]
+        return [{"role": "user", "content": _content(parts)}]
+
+    def _answered(self, parts: list[Part], message: Message) -> list[Part]:
+        """Results, one message each, and behind all of them what only the user may say."""
+        results = [part for part in parts if part.get("role") == "tool"]
+        rest = [part for part in parts if part.get("role") != "tool"]
+        if rest:
+            self.note("a document of a tool that is in no result goes into a message of the user", message)
+        rest, self._moved = [*self._moved, *rest], []
+        return results + ([{"role": "user", "content": _content(rest)}] if rest else [])
+
+    def _note_order(self, parts: list[Part], message: Message) -> None:
+        """Say what goes out in front of what it stood behind."""
+        kinds = [part["type"] for part in parts]
+        turned = {(one, other) for one, other in pairwise(kinds) if self.order[other] < self.order[one]}
+        for before, behind in sorted(turned):
+            self.note(f"{_word(behind)} behind {_word(before)} is sent in front of it", message)
+
+    # The body.
+
+    def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+        self.write_marks()
+        if self.wants_search():
+            self.refuse("the option search: its requests have no web search")
+        if placed.get(self.stop_place) in ([], ()):
+            del placed[self.stop_place]  # none is none, but the API wants at least one
+        self.check(placed, tools)
+        body: Part = {"model": model} if model else {}
+        body |= {"stream": self.settings.stream, "messages": self.messages, **self._write_tools(tools, placed)}
+        return {**body, **placed}
+
+    def _write_tools(self, tools: Sequence[Tool], placed: Part) -> Part:
+        """``tools`` and ``tool_choice``; the provider's own tools, given as a parameter, stand behind the thread's."""
+        own, chosen = self.own_tools(placed), placed.pop("tool_choice", None)
+        defined = [*(self._define(*tool) for tool in tools), *own]
+        choice = self.choose_tool([name(record(tool.get("function")).get("name")) or "(unnamed)" for tool in defined])
+        if chosen is not None and not defined:
+            self.note("the option params.tool_choice is not sent: there are no tools")
+            return {}
+        chosen = chosen if choice is None else self.write_choice(choice)
+        return ({"tools": defined} if defined else {}) | ({"tool_choice": chosen} if chosen is not None else {})
+
+    def _define(self, called: str, description: str | None, schema: Mapping[str, Any]) -> Part:
+        function: Part = {"name": self.names.send(called)} | ({"description": description} if description else {})
+        return {"type": "function", "function": {**function, "parameters": self.write_schema(called, schema)}}
+
+
+class OpenAIShapedWriter(ChatWriter):
+    """What openai and cerebras share beside that: the choice of a tool, and tokens counted in streams."""
+
+    def write_choice(self, choice: Choice) -> Any:
+        if choice.mode == "tool":
+            return {"type": "function", "function": {"name": choice.name}}
+        return {"any": "required"}.get(choice.mode, choice.mode)
+
+    def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+        given = placed.pop("stream_options", None)
+        body = super().body(model, tools, placed)
+        if self.settings.stream:
+            # Without it a stream says nothing of its tokens.
+            body["stream_options"] = {"include_usage": True, **(given if isinstance(given, Mapping) else {})}
+        elif given is not None:
+            self.note("the option params.stream_options is not sent: the answer is no stream")
+        return body
+
+
+def data_url(media_type: str, block: Document) -> str:
+    """A document as a URL that holds its bytes."""
+    return f"data:{media_type};base64,{block.source.data}"
+
+
+def _content(parts: list[Part]) -> str | list[Part]:
+    """One text as a string, anything else as parts."""
+    if len(parts) == 1 and parts[0]["type"] == "text":
+        text: str = parts[0]["text"]
+        return text
+    return parts
+
+
+def _word(kind: str) -> str:
+    return _WORDS.get(kind, kind)

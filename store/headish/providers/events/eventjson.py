@@ -1,0 +1,97 @@
+"""The JSON of one event: decoded, and looked through for what could not be stored again.
+
+Duplicate keys are read as their last, as the providers' own clients read them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from headish.content import strictjson
+from headish.errors import InvalidContent
+from headish.limits import NESTING_LIMIT
+
+_LONG_INTEGER_BITS = 4096
+
+
+class Refusal(Exception):
+    """Why an event cannot be read; the reader adds where."""
+
+
+def decode_event(document: bytes) -> dict[str, Any]:
+    """The object of an event's text. Raises: Refusal where it is none, or holds what cannot be stored again."""
+    try:
+        event = msgspec.json.decode(document)
+    except UnicodeDecodeError:
+        raise Refusal("it is not UTF-8") from None
+    except RecursionError:
+        raise too_deep() from None
+    except msgspec.DecodeError as error:
+        halves = _decode_halves(document)
+        if halves is not None:
+            return halves
+        raise Refusal(f"it is not JSON: {str(error).removeprefix('JSON is malformed: ')}") from None
+    if not isinstance(event, dict):
+        raise Refusal("it is JSON, but no object")
+    # A short event cannot hold what msgspec takes and the store does not, so most of them need no second look.
+    if len(document) > strictjson.INTEGER_DIGITS or document.count(b"{") + document.count(b"[") > NESTING_LIMIT:
+        _check(event)
+    return event
+
+
+def _decode_halves(document: bytes) -> dict[str, Any] | None:
+    """An event with half a character, as a gateway sends it that cuts text between UTF-16 units.
+
+    The other half comes with the next event, and who reads the answer joins them.
+    """
+    if b"\\ud" not in document and b"\\uD" not in document:
+        return None
+    try:
+        event = json.loads(document, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(event, dict):
+        _check(event)
+        return event
+    return None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _check(event: dict[str, Any]) -> None:
+    """Refuse what cannot be stored again. Memory: one iterator for each level, however wide the event is."""
+    levels: list[Iterator[Any]] = [iter(event.values())]
+    while levels:
+        for item in levels[-1]:
+            if isinstance(item, dict | list):
+                levels.append(iter(item.values() if isinstance(item, dict) else item))
+                break
+            if isinstance(item, int) and item.bit_length() > _LONG_INTEGER_BITS:
+                _check_integer(item)
+        else:
+            levels.pop()
+        if len(levels) > NESTING_LIMIT:
+            raise too_deep()
+
+
+def _check_integer(value: int) -> None:
+    try:
+        strictjson.check(value, "an event")
+    except InvalidContent as error:
+        raise Refusal(f"it holds {error.reason}") from None
+
+
+def too_deep() -> Refusal:
+    """For an event that nests further than a turn can."""
+    return Refusal(f"more than {NESTING_LIMIT} arrays and objects lie inside each other")
+
+
+def too_large(limit_bytes: int) -> Refusal:
+    """For an event past the limit."""
+    return Refusal(f"it has more than {limit_bytes:,} bytes")

@@ -1,0 +1,96 @@
+"""Provider pointers: a short name for a provider, a model and what goes with them (``milli`` for a small model, say).
+
+A pointer is kept as JSON and holds no key: the place of a key is the environment or a keyring. What looks like one is
+refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from headish.content import strictjson
+from headish.content.secrecy import find_secret
+from headish.errors import InvalidArgument
+from headish.limits import RECORD_LIMIT_BYTES
+from headish.providers import PROVIDERS
+from headish.values.addresses import parse_address
+
+MODEL_LIMIT = 512
+"""The longest name of a model, in characters."""
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Pointer(Struct, frozen=True, omit_defaults=True):
+    """What a provider pointer says. ``params`` are defaults below the thread's own option ``params``.
+
+    ``base_url`` is a compatible server's (Ollama, vLLM, a gateway), None for the provider's own. ``key_env`` names the
+    environment variable that holds the key for it.
+    """
+
+    provider: str
+    model: str
+    params: dict[str, Any] = {}
+    base_url: str | None = None
+    key_env: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, without what is not set."""
+        record: dict[str, Any] = msgspec.to_builtins(self)
+        return record
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.model}"
+
+
+class NamedPointer(Struct, frozen=True):
+    """A pointer under its name, since when it holds (UTC); ``pointer`` is None where the name was removed."""
+
+    name: str
+    pointer: Pointer | None
+    time: datetime
+
+
+def make_pointer(
+    target: str,
+    *,
+    params: Mapping[str, Any] | None = None,
+    base_url: str | None = None,
+    key_env: str | None = None,
+) -> Pointer:
+    """The pointer to ``PROVIDER/MODEL``; a model's name may hold slashes of its own.
+
+    Raises: InvalidArgument for another form, an unknown provider, or anything that looks like a key; InvalidAddress.
+    """
+    provider, slash, model = target.partition("/") if isinstance(target, str) else ("", "", "")
+    if not slash or not model or provider not in PROVIDERS:
+        raise InvalidArgument(f"{target!r} is not PROVIDER/MODEL with one of {', '.join(PROVIDERS)}")
+    if len(model) > MODEL_LIMIT or not model.isprintable() or any(each.isspace() for each in model):
+        raise InvalidArgument(f"{model[:80]!r} is no name of a model: printable, without spaces, {MODEL_LIMIT} at most")
+    if key_env is not None and not _VARIABLE.fullmatch(key_env.removeprefix("keyring:")):
+        # What was given is not repeated: it may be the key itself.
+        raise InvalidArgument("key_env is the name of an environment variable, or keyring:NAME; this is neither")
+    if base_url is not None:
+        parse_address(base_url)
+        base_url = base_url.rstrip("/")
+    pointer = Pointer(provider, model, dict(params or {}), base_url, key_env)
+    strictjson.encode_record(pointer.params, "the parameters of a pointer", RECORD_LIMIT_BYTES)
+    secret = find_secret(pointer.to_dict(), "pointer")
+    if secret is not None:
+        raise InvalidArgument(f"{secret} looks like a key: keys stay in the environment or a keyring")
+    return pointer
+
+
+def encode_pointer(pointer: Pointer) -> bytes:
+    """The stored JSON of a pointer."""
+    return strictjson.encode(pointer.to_dict())
+
+
+def decode_pointer(data: bytes) -> Pointer:
+    """The pointer of stored JSON. Raises: msgspec.ValidationError, msgspec.DecodeError."""
+    return msgspec.json.decode(data, type=Pointer)

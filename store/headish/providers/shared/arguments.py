@@ -1,0 +1,32 @@
+"""The arguments of calls, between a thread that keeps what was written and providers that want an object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from msgspec import UNSET
+
+from headish.content import strictjson
+from headish.values.blocks import ToolUse
+
+
+class Arguments(NamedTuple):
+    """Arguments as an object, and whether they were one."""
+
+    object: Mapping[str, Any]
+    fits: bool
+
+
+def arguments_object(call: ToolUse) -> Arguments:
+    """The arguments of a call; what is no JSON object is wrapped in one."""
+    if isinstance(call.input, Mapping):
+        return Arguments(call.input, True)
+    return Arguments({"invalid_json": call.raw} if call.input is UNSET else {"value": call.input}, False)
+
+
+def arguments_text(call: ToolUse, arguments: Mapping[str, Any]) -> str:
+    """Arguments as JSON text: the very text that the provider wrote, where it was kept and is an object."""
+    if call.raw is not None and arguments is call.input:
+        return call.raw
+    return strictjson.encode(arguments).decode()

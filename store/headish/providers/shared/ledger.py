@@ -1,0 +1,223 @@
+"""The tool ledger: every call is followed by its result, whatever the thread holds.
+
+Providers refuse a request in which a call has no result, a result no call, or something stands between them. A store
+must keep such threads all the same: answers are cut off, results come late, branches are merged. So the request is
+repaired, each repair is noted, and the store is left as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
+from headish.values.ids import TurnId
+from headish.values.messages import Message, Note
+
+LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+INTERRUPTED = "The call was interrupted: no result was stored."
+"""The result of a call that has none. Fixed, so that the same thread always gives the same request."""
+
+
+@dataclass
+class _Call:
+    """A call of the thread: the id it goes out with, the result that answers it, and where that stood."""
+
+    block: ToolUse
+    id: str
+    result: ToolResult | None = None
+    answered_in: int | None = None
+
+
+class _OpenCalls:
+    """Calls without a result, found in the order of the thread. Each call is passed over once, so it is linear."""
+
+    def __init__(self) -> None:
+        self._by_id: defaultdict[tuple[str, str | None], list[_Call]] = defaultdict(list)
+        """By id alone, and by id and name; the last is the one that the next result answers."""
+        self._by_name: defaultdict[str, deque[_Call]] = defaultdict(deque)
+        self._all: deque[_Call] = deque()
+
+    def enter(self, calls: Sequence[_Call]) -> None:
+        """The calls of a message. Of those with one id the newest message's are answered first, in their order."""
+        for call in calls:
+            self._by_name[call.block.name].append(call)
+            self._all.append(call)
+        for call in reversed(calls):
+            if call.block.id is not None:
+                self._by_id[call.block.id, None].append(call)
+                self._by_id[call.block.id, call.block.name].append(call)
+
+    def find(self, result: ToolResult) -> _Call | None:
+        """The call that a result answers: by id, else by name and order; a second answer answers nothing."""
+        if result.tool_use_id is not None:
+            same_id = self._by_id.get((result.tool_use_id, result.name), [])
+            while same_id and same_id[-1].result is not None:
+                same_id.pop()
+            return same_id[-1] if same_id else None
+        waiting = self._all if result.name is None else self._by_name[result.name]
+        while waiting and waiting[0].result is not None:
+            waiting.popleft()
+        return waiting[0] if waiting else None
+
+
+class Settled(NamedTuple):
+    """A message of a request, and the turns that it was made of: that of the call, and those of its results."""
+
+    message: Message
+    turns: tuple[TurnId, ...]
+
+
+class Settlement(NamedTuple):
+    """``orphans`` are the repairs that a strict caller refuses, ``ids`` tell of made ids, ``notes`` of all else."""
+
+    messages: list[Settled]
+    notes: list[Note]
+    orphans: list[Note]
+    ids: list[Note]
+
+
+@dataclass
+class _Ledger:
+    messages: Sequence[Message]
+    contents: dict[int, tuple[ContentBlock, ...]] = field(default_factory=dict)
+    """What is left of the messages that call or answer."""
+    open: _OpenCalls = field(default_factory=_OpenCalls)
+    calls: defaultdict[int, dict[int, _Call]] = field(default_factory=lambda: defaultdict(dict))
+    matched: set[tuple[int, int]] = field(default_factory=set)
+    orphans: defaultdict[int, list[ContentBlock]] = field(default_factory=lambda: defaultdict(list))
+    taken: set[str] = field(default_factory=set)
+    notes: list[Note] = field(default_factory=list)
+    orphan_notes: list[Note] = field(default_factory=list)
+    id_notes: list[Note] = field(default_factory=list)
+
+    @cached_property
+    def standing(self) -> list[int]:
+        """How many messages before each one keep a content: what stands between a call and its result."""
+        kept = (bool(self.contents.get(index, message.content)) for index, message in enumerate(self.messages))
+        return list(accumulate(kept, initial=0))
+
+
+def settle(messages: Sequence[Message]) -> Settlement:
+    """The messages with each call's result directly behind the message that calls, and what was repaired.
+
+    Results of one message stand in one ``tool`` message, in the order of the calls. Ids that are missing, illegal or
+    used twice are made from the turn's id and the call's position, the same every time. A message that held results
+    alone is gone, and its cache flag goes with them.
+    """
+    ledger = _Ledger(messages)
+    calling = [index for index, message in enumerate(messages) if _calls_or_answers(message)]
+    for index in calling:
+        _enter_results(ledger, index, messages[index])
+        _enter_calls(ledger, index, messages[index])
+    ledger.contents = {index: tuple(_rewritten(ledger, index, messages[index])) for index in calling}
+    settled: list[Settled] = []
+    for index, message in enumerate(messages):
+        content = ledger.contents.get(index)
+        if content is None:
+            settled.append(_from(message))
+            continue
+        if content:
+            settled.append(_from(replace(message, content=content)))
+        if index in ledger.orphans:
+            settled.append(_from(Message(role="user", content=tuple(ledger.orphans[index]), turn=message.turn)))
+        if index in ledger.calls:
+            settled.append(_settle_calls(ledger, index))
+    return Settlement(settled, ledger.notes, ledger.orphan_notes, ledger.id_notes)
+
+
+def _calls_or_answers(message: Message) -> bool:
+    for block in message.content:  # noqa: SIM110 - a plain loop: every message of every request passes here
+        if type(block) is ToolUse or type(block) is ToolResult:
+            return True
+    return False
+
+
+def _settle_calls(ledger: _Ledger, index: int) -> Settled:
+    """The results of a message's calls, as the message that follows it."""
+    messages, message = ledger.messages, ledger.messages[index]
+    calls = list(ledger.calls[index].values())
+    moved = [call.answered_in for call in calls if call.answered_in is not None]
+    cache = any(messages[each].cache and not ledger.contents[each] for each in moved)
+    if any(each > index + 1 and ledger.standing[each] > ledger.standing[index + 1] for each in moved):
+        ledger.notes.append(Note("results that came later are moved to their calls", message.turn))
+    turns = dict.fromkeys(messages[each].turn or message.turn for each in sorted(moved)) or {message.turn: None}
+    answers = _answers(ledger, message, calls, cache)
+    return Settled(answers, tuple(turn for turn in turns if turn is not None))
+
+
+def _from(message: Message) -> Settled:
+    return Settled(message, () if message.turn is None else (message.turn,))
+
+
+def _enter_calls(ledger: _Ledger, index: int, message: Message) -> None:
+    if message.role != "assistant":
+        return
+    for position, block in enumerate(message.content):
+        if isinstance(block, ToolUse):
+            call = _Call(block, _legal_id(ledger, block, message, index, position))
+            ledger.taken.add(call.id)
+            ledger.calls[index][position] = call
+    ledger.open.enter(list(ledger.calls[index].values()) if index in ledger.calls else [])
+
+
+def _legal_id(ledger: _Ledger, block: ToolUse, message: Message, index: int, position: int) -> str:
+    if block.id is not None and LEGAL_ID.fullmatch(block.id) and block.id not in ledger.taken:
+        return block.id
+    made = f"call_{message.turn or index}_{position}"
+    while made in ledger.taken:
+        made += "_"
+    problem = "has no id" if block.id is None else f"has the id {block.id[:80]!r}, illegal or used before"
+    ledger.id_notes.append(Note(f"the call of {block.name} {problem}: sent as {made}", message.turn))
+    return made
+
+
+def _enter_results(ledger: _Ledger, index: int, message: Message) -> None:
+    if message.role not in ("user", "tool"):
+        return
+    for position, block in enumerate(message.content):
+        call = ledger.open.find(block) if isinstance(block, ToolResult) else None
+        if call is not None and isinstance(block, ToolResult):
+            call.result, call.answered_in = block, index
+            ledger.matched.add((index, position))
+
+
+def _rewritten(ledger: _Ledger, index: int, message: Message) -> Iterator[ContentBlock]:
+    """The blocks of a message without the results that move to their calls."""
+    calls = ledger.calls.get(index, {})
+    for position, block in enumerate(message.content):
+        if position in calls:
+            call = calls[position]
+            yield call.block if call.block.id == call.id else replace(call.block, id=call.id)
+        elif not isinstance(block, ToolResult):
+            yield block
+        elif (index, position) not in ledger.matched and message.role == "tool":
+            ledger.orphans[index] += _as_text(ledger, block, message)  # only a user may say text
+        elif (index, position) not in ledger.matched:
+            yield from _as_text(ledger, block, message)
+
+
+def _as_text(ledger: _Ledger, result: ToolResult, message: Message) -> Iterator[ContentBlock]:
+    named = result.name or result.tool_use_id or "a tool"
+    ledger.orphan_notes.append(Note(f"the result of {named} answers no open call: sent as text", message.turn))
+    yield Text(f"Result of {named}, without its call:")
+    yield from result.content
+
+
+def _answers(ledger: _Ledger, message: Message, calls: Sequence[_Call], cache: bool) -> Message:
+    results = []
+    for call in calls:
+        if call.result is None:
+            what = f"the call of {call.block.name} has no result: settled as interrupted"
+            ledger.notes.append(Note(what, message.turn))
+        found = call.result or ToolResult(content=(Text(INTERRUPTED),), is_error=True)
+        named = found.tool_use_id == call.id and found.name == call.block.name
+        results.append(found if named else replace(found, tool_use_id=call.id, name=call.block.name))
+    return Message(role="tool", content=tuple(results), turn=message.turn, cache=cache)

@@ -1,0 +1,234 @@
+"""Content blocks as parts of a request: what all providers agree on.
+
+A block becomes a part of the provider's, or is left out with a note. What can neither be sent nor be left out is
+collected in ``refusals``: a request raises the first, ``lint`` lists them all. A provider's own writer is a subclass
+that makes the parts; this module decides which block may stand where.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, ClassVar
+
+from headish.content.media import IMAGES, PDF, NotDecodable, decode_bytes, decode_text, is_text, media_type_of
+from headish.errors import Unsupported
+from headish.providers.shared.arguments import arguments_object
+from headish.providers.shared.tools import ToolNames
+from headish.values.blocks import (
+    ContentBlock,
+    Document,
+    Mark,
+    Other,
+    ProviderBlock,
+    Text,
+    Thinking,
+    ToolResult,
+    Tools,
+    ToolUse,
+)
+from headish.values.messages import Message, Note
+
+Part = dict[str, Any]
+
+
+class BlockMapper(ABC):
+    """Maps the blocks of one request. Class attributes say what the provider takes; the hooks below make its parts."""
+
+    provider: ClassVar[str]
+    tool_name: ClassVar[re.Pattern[str]] = re.compile(r"[a-zA-Z0-9_-]+")
+    tool_name_limit: ClassVar[int] = 64
+    images: ClassVar[Collection[str]] = IMAGES
+    takes_pdf: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self.names = ToolNames(self.tool_name, self.tool_name_limit)
+        self.notes: list[Note] = []
+        self.refusals: list[Unsupported] = []
+        self.foreign: Counter[str] = Counter()
+        """How many blocks have something beside them that another provider keeps there."""
+
+    def parts(self, message: Message) -> list[Part]:
+        """The parts of a message, in order, without those that are left out."""
+        if len(message.content) == 1:  # as most messages are
+            [block] = message.content
+            part = _MAPPERS[type(block)](self, block, message)
+            return [] if part is None else [part]
+        made = [_MAPPERS[type(block)](self, block, message) for block in message.content]
+        return [part for part in made if part is not None]
+
+    def note(self, what: str, message: Message | None = None) -> None:
+        """Say that something is not sent as it is stored."""
+        self.notes.append(Note(what, message.turn if message else None))
+
+    def refuse(self, what: str, message: Message | None = None) -> Part | None:
+        """Say that something can neither be sent nor be left out. Gives None, so that a mapper can end with it."""
+        self.refusals.append(Unsupported(self.provider, what, turn=message.turn if message else None))
+        return None
+
+    def left_out(self, what: str, message: Message) -> Part | None:
+        """Say that something is left out. Gives None as well."""
+        self.note(f"{what} is left out", message)
+        return None
+
+    # What a provider's writer makes: plain JSON data, or None with a note.
+
+    @abstractmethod
+    def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
+        """A text that is not blank; ``block`` is None where it was a document."""
+
+    @abstractmethod
+    def media_part(self, media_type: str, block: Document) -> Part:
+        """A document of a type that the provider takes; its data is proper base64."""
+
+    @abstractmethod
+    def call_part(self, block: ToolUse, message: Message) -> Part:
+        """A call of the assistant; its id is set."""
+
+    @abstractmethod
+    def result_part(self, block: ToolResult, pieces: Sequence[str | Document], message: Message) -> Part:
+        """A result with its call's id and name. Pieces are texts that are not blank, and documents it takes."""
+
+    @abstractmethod
+    def thinking_part(self, block: Thinking, message: Message) -> Part | None:
+        """The provider's own reasoning."""
+
+    @abstractmethod
+    def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
+        """What only the provider understands, made by itself."""
+
+    def blank_part(self, block: Text | None, message: Message) -> Part | None:
+        """A blank text, which providers refuse."""
+        return self.left_out("a blank text", message)
+
+    def takes(self, media_type: str) -> bool:
+        """Whether a document of this type can be sent as it is."""
+        return media_type in self.images or (media_type == PDF and self.takes_pdf)
+
+    def keeps_name(self, media_type: str) -> bool:
+        """Whether the name of such a document is sent, too."""
+        return False
+
+    # Which block may stand where.
+
+    def text(self, block: Text, message: Message) -> Part | None:
+        if message.role is None:
+            return self.refuse("a bare sequence, which has no role", message)
+        if message.role == "tool":
+            return self.refuse("text of a tool that is no tool result", message)
+        if message.role == "assistant" and message.attributes.channel == "analysis":
+            return self.left_out("reasoning without a signature", message)
+        if block.opaque:
+            self._count_foreign(block.opaque)
+        return self._said(block.text, block, message)
+
+    def thinking(self, block: Thinking, message: Message) -> Part | None:
+        if message.role != "assistant":
+            return self.refuse(f"reasoning of role {message.role}", message)
+        if block.provider != self.provider:
+            return self.left_out("another provider's reasoning" if block.provider else "unsigned reasoning", message)
+        return self.thinking_part(block, message)
+
+    def own(self, block: ProviderBlock, message: Message) -> Part | None:
+        if block.provider != self.provider:
+            kind = block.data.get("type") if isinstance(block.data, Mapping) else None
+            named = f" ({kind[:80]})" if isinstance(kind, str) else ""
+            return self.left_out(f"a block of {block.provider}{named}", message)
+        if not isinstance(block.data, Mapping) or message.role not in ("user", "assistant"):
+            return self.refuse("a block of its own that is no object, or stands outside the conversation", message)
+        return self.own_part(block, block.data, message)
+
+    def call(self, block: ToolUse, message: Message) -> Part | None:
+        if message.role != "assistant":
+            return self.refuse(f"a tool call of role {message.role}", message)
+        if block.opaque:
+            self._count_foreign(block.opaque)
+        return self.call_part(block, message)
+
+    def arguments(self, block: ToolUse, message: Message) -> Mapping[str, Any]:
+        """The arguments of a call as an object; what is none is wrapped, noted."""
+        arguments, fits = arguments_object(block)
+        if not fits:
+            self.note(f"the arguments of {block.name} are no JSON object: wrapped in one", message)
+        return arguments
+
+    def result(self, block: ToolResult, message: Message) -> Part | None:
+        if block.status is not None:
+            self.note(f"the status {block.status[:80]!r} of a result is not sent", message)
+        pieces: list[str | Document] = []
+        for inner in block.content:
+            piece = self._piece(inner, message)
+            if isinstance(piece, str) and not piece.strip():
+                self.left_out("a blank text", message)
+            elif piece is not None:
+                pieces.append(piece)
+        return self.result_part(block, pieces, message)
+
+    def document(self, block: Document, message: Message) -> Part | None:
+        if message.role not in ("user", "tool") and not is_text(block):
+            return self.refuse(f"a document of type {media_type_of(block)} of role {message.role}", message)
+        piece = self._read_document(block, message)
+        if isinstance(piece, str):
+            return self._said(piece, None, message)
+        return None if piece is None else self.media_part(media_type_of(piece), piece)
+
+    def unknown(self, block: ContentBlock, message: Message) -> Part | None:
+        return self.refuse(f"a block of type {type_of(block)!r}", message)
+
+    def _said(self, text: str, block: Text | None, message: Message) -> Part | None:
+        blank = not text or text.isspace()
+        return self.blank_part(block, message) if blank else self.text_part(text, block, message)
+
+    def _piece(self, block: ContentBlock, message: Message) -> str | Document | None:
+        if isinstance(block, Text):
+            return block.text
+        if isinstance(block, Document):
+            return self._read_document(block, message)
+        self.refuse(f"a block of type {type_of(block)!r} inside a tool result", message)
+        return None
+
+    def _read_document(self, block: Document, message: Message) -> str | Document | None:
+        """A text document as its text, another one as it is, if the provider takes it."""
+        media_type = media_type_of(block)
+        try:
+            if is_text(block):
+                text = decode_text(block)
+                self._note_name(block, "text document", message)
+                return text
+            if self.takes(media_type) and decode_bytes(block):
+                if not self.keeps_name(media_type):
+                    self._note_name(block, "document", message)
+                return block
+        except NotDecodable as error:
+            self.refuse(str(error), message)
+            return None
+        empty = "an empty" if self.takes(media_type) else "a"
+        self.refuse(f"{empty} document of type {media_type or 'unknown'}", message)
+        return None
+
+    def _note_name(self, block: Document, kind: str, message: Message) -> None:
+        if block.name is not None:
+            self.note(f"the name of the {kind} {block.name[:80]!r} has no place", message)
+
+    def _count_foreign(self, opaque: Mapping[str, Any]) -> None:
+        self.foreign.update(each for each in opaque if each != self.provider)
+
+
+def type_of(block: ContentBlock) -> str:
+    """The block's type, as it is stored."""
+    return block.type if isinstance(block, Other) else str(block.__struct_config__.tag)
+
+
+_MAPPERS: dict[type, Callable[[BlockMapper, Any, Message], Part | None]] = {
+    Text: BlockMapper.text,
+    Thinking: BlockMapper.thinking,
+    ProviderBlock: BlockMapper.own,
+    ToolUse: BlockMapper.call,
+    ToolResult: BlockMapper.result,
+    Document: BlockMapper.document,
+    Mark: BlockMapper.unknown,
+    Tools: BlockMapper.unknown,
+    Other: BlockMapper.unknown,
+}

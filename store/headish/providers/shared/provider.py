@@ -1,0 +1,16 @@
+"""What a provider is to headish: who writes its requests, and who reads its answers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from headish.providers.shared.reply import ReplyReader
+from headish.providers.shared.request import RequestWriter
+
+
+class Provider(NamedTuple):
+    """A provider by its id."""
+
+    id: str
+    writer: type[RequestWriter]
+    reader: type[ReplyReader]

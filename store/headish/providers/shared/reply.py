@@ -1,0 +1,247 @@
+"""An answer being read: blocks grow piece by piece, and at the end they are a reply. The same for all providers.
+
+A provider's own reader is a subclass that says what each event means. There is one parser: a whole response is read as
+the short stream of ``events_of``. Nothing that a provider sends raises; what nobody knows is kept, and noted.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import msgspec
+
+from headish.content import strictjson
+from headish.content.encoding import read_block, read_content
+from headish.errors import InvalidContent
+from headish.providers.shared.shapes import healed, name, present, record, text
+from headish.providers.shared.values import Delta, Reply, Usage
+from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse, to_mapping
+from headish.values.messages import Note
+
+UNKNOWN_LIMIT_BYTES = 64 * 1024
+"""So much of events that nobody knows is kept with an answer; behind that they are counted."""
+ID_LIMIT = 64
+ERROR_LIMIT = 10_000
+"""So many characters of a provider's error message are kept."""
+
+
+@dataclass
+class OpenBlock:
+    """A block while it grows. ``kind`` is text, thinking, tool_use or provider; ``data`` a provider's own block."""
+
+    kind: str
+    index: int
+    pieces: list[str] = field(default_factory=list)
+    name: str = ""
+    id: str | None = None
+    input: Any = msgspec.UNSET
+    signature: str | None = None
+    opaque: dict[str, Any] = field(default_factory=dict)
+    data: Any = None
+    finished: bool = False
+
+    def delta(self, piece: str) -> list[Delta]:
+        """Add a piece of text or arguments; what to show of it."""
+        if not piece:
+            return []
+        self.pieces.append(piece)
+        return [Delta(self.kind, piece, index=self.index)]
+
+
+class ReplyReader(ABC):
+    """Reads one answer. ``stops`` maps the provider's words for why it ended to stop reasons (PROVIDERS, §7)."""
+
+    provider: ClassVar[str]
+    stops: ClassVar[Mapping[str, str]]
+    odd_stop: ClassVar[str] = "error"
+    """The stop reason of a word that nobody knows."""
+
+    def __init__(
+        self, *, model: str | None = None, tool_names: Mapping[str, str] | None = None, seed: str = ""
+    ) -> None:
+        self.blocks: list[OpenBlock] = []
+        self.id: str | None = None
+        self.model: str | None = None
+        self.stop: str | None = None
+        self.usage: dict[str, int] = {}
+        self.error: dict[str, Any] | None = None
+        self.details: dict[str, Any] = {}
+        self.notes: list[Note] = []
+        self.done = False
+        """Whether the provider has said that the answer is at its end."""
+        self.refused = False
+        self._broken = False
+        self._asked_model, self._tool_names, self._seed = model, tool_names or {}, seed
+        self._unknown: list[Mapping[str, Any]] = []
+        self._unknown_bytes = self._unknown_count = 0
+
+    @abstractmethod
+    def feed(self, event: Mapping[str, Any]) -> list[Delta]:
+        """Take an event; what to show of it."""
+
+    @classmethod
+    @abstractmethod
+    def events_of(cls, response: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+        """A whole response as the events of a stream."""
+
+    @classmethod
+    def is_response(cls, record: Mapping[str, Any]) -> bool:
+        """Whether a record is a whole response, not an event of a stream."""
+        return not isinstance(record.get("type"), str)
+
+    def finish(self) -> Reply:
+        """The reply, as far as it came."""
+        content = tuple(block for each in self.blocks if (block := self._close(each)) is not None)
+        notes, more = list(self.notes), self._unknown_count - len(self._unknown)
+        if more:
+            notes.append(Note(f"{more} more unknown events are not kept"))
+        reply = Reply(
+            provider=self.provider,
+            content=content,
+            model=self.model or self._asked_model,
+            stop_reason=self._stop_reason(content),
+            stop=self.stop,
+            usage=Usage(**self.usage) if self.usage else None,
+            id=self.id,
+            incomplete=not self.done,
+            error=self.error,
+            details=self.details | ({"unknown_events": list(self._unknown)} if self._unknown else {}),
+            notes=tuple(notes),
+        )
+        return _storable(reply)
+
+    # For the providers' readers.
+
+    def open(self, kind: str, **said: Any) -> OpenBlock:
+        """Begin a block at the end."""
+        block = OpenBlock(kind, len(self.blocks), **said)
+        self.blocks.append(block)
+        return block
+
+    def current(self, kind: str, **said: Any) -> OpenBlock:
+        """The last block, if it is of this kind and still grows; else a new one."""
+        last = self.blocks[-1] if self.blocks else None
+        return last if last is not None and last.kind == kind and not last.finished else self.open(kind, **said)
+
+    def open_call(self, called: object, id: object) -> tuple[OpenBlock, list[Delta]]:
+        """Begin a call, under the name that the thread knows; and what to show of it."""
+        sent = text(called)
+        block = self.open("tool_use", name=self._tool_names.get(sent, sent), id=name(id))
+        block.id = block.id or self._made_id(block.index)
+        return block, [Delta("tool_use", name=block.name, id=block.id, index=block.index)]
+
+    def keep_unknown(self, event: Mapping[str, Any], what: str) -> list[Delta]:
+        """An event that nobody knows yet: kept with the answer, nothing to show."""
+        self._unknown_count += 1
+        self._unknown_bytes += _size(event) if self._unknown_bytes < UNKNOWN_LIMIT_BYTES else 0
+        if self._unknown_bytes < UNKNOWN_LIMIT_BYTES:
+            self._unknown.append(event)
+            self.notes.append(Note(f"{what[:200]} is kept beside the answer: nobody knows it"))
+        return []
+
+    def fail(self, error: object) -> list[Delta]:
+        """The provider's error, which ends the answer before its end."""
+        said = record(error)
+        message = name(said.get("message")) or name(error) or "the provider gave no reason"
+        kind = said.get("type") or said.get("code") or said.get("status")
+        self.error = present(type=None if kind is None else str(kind)[:200], message=message[:ERROR_LIMIT])
+        return []
+
+    def break_off(self, reason: str) -> None:
+        """Say why the answer ends before its end, where it is not the provider who failed."""
+        self._broken = self.error is None
+        if self._broken:
+            self.fail({"message": reason})
+
+    def count(self, **counts: int | None) -> None:
+        """Set token counts; what is not said leaves an earlier count as it was."""
+        self.usage |= {key: max(value, 0) for key, value in counts.items() if value is not None}
+
+    # At the end.
+
+    def _made_id(self, index: int) -> str:
+        """An id for a call without one: from the answer's own id and the call's position (R20)."""
+        source = re.sub(r"[^a-zA-Z0-9_-]+", "_", self.id or self._seed)
+        return "_".join(part for part in ("call", source[: ID_LIMIT - 16], str(index)) if part)
+
+    def _close(self, block: OpenBlock) -> ContentBlock | None:
+        opaque = {self.provider: block.opaque} if block.opaque else {}
+        said = "".join(block.pieces)
+        if block.kind == "text":
+            return Text(said, opaque=opaque) if said or opaque else None
+        if block.kind == "thinking":
+            thought = Thinking(said, signature=block.signature, provider=self.provider, opaque=opaque)
+            return thought if said or block.signature is not None or opaque else None
+        if block.kind == "provider":
+            return ProviderBlock(self.provider, block.data, partial=not (block.finished or self.done))
+        return self._close_call(block, said, opaque)
+
+    def _close_call(self, block: OpenBlock, said: str, opaque: dict[str, Any]) -> ToolUse:
+        call: dict[str, Any] = {"type": "tool_use", "name": block.name, "id": block.id}
+        if block.input is not msgspec.UNSET:
+            call["input"] = block.input
+        elif said.strip() or not (block.finished or self.done):
+            call["raw"] = said
+        else:
+            call["input"] = {}
+        try:
+            made = read_block(call)
+        except InvalidContent:
+            made = read_block(_as_written(call))
+        assert isinstance(made, ToolUse)
+        # A JSON object is no beginning of a longer one: where the arguments are one, the call had all of them.
+        partial = not (self.done or block.finished or isinstance(made.input, Mapping))
+        return msgspec.structs.replace(made, partial=partial, opaque=opaque)
+
+    def _stop_reason(self, content: tuple[ContentBlock, ...]) -> str:
+        if self.error is not None and not self._broken:
+            return "error"
+        if not self.done:
+            return "incomplete"
+        if self.refused:
+            return "refusal"
+        reason = "end_turn" if self.stop is None else self.stops.get(self.stop, self.odd_stop)
+        calls = any(isinstance(block, ToolUse) for block in content)
+        return "tool_use" if reason == "end_turn" and calls else reason
+
+
+def _size(event: Mapping[str, Any]) -> int:
+    """How much of an event there is to keep; one that nests too deep to be written is too large."""
+    try:
+        return len(repr(event))
+    except RecursionError:
+        return UNKNOWN_LIMIT_BYTES
+
+
+def _as_written(call: dict[str, Any]) -> dict[str, Any]:
+    """A call whose arguments no turn can hold as a value (they nest too deep, say): with the text of them alone."""
+    given = call.pop("input", msgspec.UNSET)
+    raw = call.get("raw", "") if given is msgspec.UNSET else _encode(given)
+    return {key: healed(value) for key, value in {**call, "raw": raw}.items()}
+
+
+def _encode(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (UnicodeEncodeError, TypeError):
+        return msgspec.json.encode(healed(value)).decode()
+
+
+def _storable(reply: Reply) -> Reply:
+    """The reply, if JSON can hold it; what it cannot hold is replaced, noted."""
+    blocks = [to_mapping(block) for block in reply.content]
+    kept = {"blocks": blocks, "details": reply.details, "error": reply.error, "id": reply.id, "model": reply.model}
+    try:
+        strictjson.check(kept, "a reply")
+    except InvalidContent as error:
+        note = Note(f"the answer held what cannot be kept and was replaced: {error.reason}")
+        clean = healed(kept)
+        return msgspec.structs.replace(
+            reply, content=read_content(clean["blocks"]), details=clean["details"], error=clean["error"],
+            id=clean["id"], model=clean["model"], notes=(*reply.notes, note),
+        )  # fmt: skip
+    return reply

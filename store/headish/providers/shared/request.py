@@ -1,0 +1,175 @@
+"""A request being written: the way from a window to a body, the same for all providers.
+
+What was cut off goes, calls and results are paired (ledger.py), blocks become parts (mapping.py), each message is
+placed in the body, then come the tools and the parameters. A provider's own writer says where things stand in its body.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import ClassVar
+
+from headish.content.unfinished import without_partial
+from headish.errors import Unsupported
+from headish.providers.shared.ledger import Settled, settle
+from headish.providers.shared.mapping import BlockMapper, Part
+from headish.providers.shared.parameters import place_parameters, read_params
+from headish.providers.shared.tools import Choice, Tool, choose_tool, read_tools
+from headish.providers.shared.values import Emission, Origin, Settings, Sources
+from headish.values.ids import TurnId
+from headish.values.messages import NO_ATTRIBUTES, ROLES, ContextWindow, Note
+
+SYSTEM = ("system", "developer")
+"""The roles that instruct."""
+CACHE_MARKS = 4
+"""Anthropic refuses a request with more, OpenAI writes no more to its cache."""
+_ATTRIBUTES = ("speaker", "channel", "recipient", "call_id", "intent", "content_type", "constrain", "extra")
+
+
+class RequestWriter(BlockMapper):
+    """Writes one request. ``messages`` is the body's list, filled by ``place``."""
+
+    list_name: ClassVar[str] = "messages"
+    """The key of the body's list of messages."""
+    sends_ids: ClassVar[bool] = True
+    """Whether a call goes out with an id that headish made."""
+    dropped_keywords: ClassVar[frozenset[str]] = frozenset()
+    """Keywords of JSON Schema that the provider refuses in a tool's schema."""
+
+    def __init__(self, window: ContextWindow, settings: Settings) -> None:
+        super().__init__()
+        self.window, self.settings = without_partial(window), settings
+        self.options = window.options
+        self.notes += self.window.notes
+        self.messages: list[Part] = []
+        self.hoisted: list[Origin] = []
+        self.follower: str | None = None
+        """The role of the message behind the one that is being placed; None at the end."""
+        self._sources: list[tuple[TurnId, ...]] = []
+
+    @abstractmethod
+    def place(self, settled: Settled, parts: list[Part]) -> None:
+        """Put the parts of a message into the body; there may be none."""
+
+    @abstractmethod
+    def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+        """The whole body; ``placed`` is what the parameters make of it, by place."""
+
+    def write(self) -> Emission:
+        """The request; it is not to be sent where ``refusals`` holds anything."""
+        settlement = settle(self.window.messages)
+        self.notes += (settlement.ids if self.sends_ids else []) + settlement.notes
+        for orphan in settlement.orphans:
+            self._report_orphan(orphan)
+        self._note_attributes()
+        followers = [settled.message.role for settled in settlement.messages[1:]]
+        for settled, follower in zip_longest(settlement.messages, followers):
+            self.follower = follower
+            parts = self.parts(settled.message)
+            if parts and settled.message.role not in ROLES:
+                self.refuse(f"a message of role {settled.message.role!r}", settled.message)
+            self.place(settled, parts)
+        self._check_messages()
+        params = read_params(self, self.options)
+        if self.settings.max_tokens is not None:
+            params = {**params, "max_tokens": self.settings.max_tokens}
+        model = self.settings.model or params.get("model")
+        tools = self._read_tools()
+        has_tools = bool(tools) or self.options.get("search") is True
+        body = self.body(model, tools, place_parameters(self, self.provider, params, has_tools=has_tools))
+        self._note_rest()
+        sources = Sources(self.list_name, tuple(self.hoisted), tuple(self._sources))
+        return Emission(self.provider, model, body, tuple(self.notes), self.names.rewritten, sources)
+
+    def add(self, entry: Part, turns: tuple[TurnId, ...]) -> None:
+        """Put a message at the end of the body's list."""
+        self.messages.append(entry)
+        self._sources.append(turns)
+
+    def extend_last(self, turns: tuple[TurnId, ...]) -> None:
+        """Say that the last message was made of these turns too."""
+        self._sources[-1] = tuple(dict.fromkeys((*self._sources[-1], *turns)))
+
+    def wants_search(self) -> bool:
+        """The option ``search``, which is true or false."""
+        search = self.options.get("search")
+        if search is not None and not isinstance(search, bool):
+            self.refuse(f"the option search={search!r}: it is true or false")
+        return search is True
+
+    def choose_tool(self, names: Sequence[str]) -> Choice | None:
+        """The option ``tool_mode``; None where nothing is to be said. ``names`` are the tools' as they go out."""
+        return choose_tool(self, self.names, self.options.get("tool_mode"), names)
+
+    def own_tools(self, placed: Part) -> list[Part]:
+        """The provider's own tools, given as a parameter; taken out of what the parameters make."""
+        own = placed.pop("tools", None)
+        if own is None:
+            return []
+        if not isinstance(own, list) or not all(isinstance(tool, Mapping) for tool in own):
+            self.refuse(f"params.{self.provider}.tools={own!r}: it is a list of tools")
+            return []
+        return [dict(tool) for tool in own]
+
+    def mark_cached(self, parts: Sequence[Part], flags: int, mark: Part) -> None:
+        """Put a mark on the last of these parts, as many as fit; each is the end of a message that is to be cached.
+
+        ``flags`` is how many messages are: of some nothing can be marked.
+        """
+        for part in parts[-CACHE_MARKS:]:
+            part |= mark
+        if len(parts) < flags:
+            self.note(f"{counted(flags - len(parts), 'cache flag')} left out: nothing of the message can be marked")
+        if len(parts) > CACHE_MARKS:
+            dropped = len(parts) - CACHE_MARKS
+            self.note(f"the first {dropped} of {len(parts)} cache flags are left out: {CACHE_MARKS} fit")
+
+    def note_flags(self, flags: int) -> None:
+        """Say that cache flags have no place: the provider caches without being asked."""
+        if flags:
+            verb = "is" if flags == 1 else "are"
+            self.note(f"{counted(flags, 'cache flag')} {verb} not sent: {self.provider} caches by itself")
+
+    def _check_messages(self) -> None:
+        if not self.messages:
+            self.refuse("a request without a message of the user or the assistant")
+        elif self.messages[-1].get("role") in ("assistant", "model"):
+            self.note("the last message is the assistant's: models without prefill refuse the request")
+
+    def _read_tools(self) -> list[Tool]:
+        tools, dropped = read_tools(self.settings.tools, self.dropped_keywords)
+        if dropped:
+            self.note(f"not sent of tool definitions: {', '.join(dropped)}")
+        return tools
+
+    def _report_orphan(self, note: Note) -> None:
+        if self.settings.orphans == "refuse":
+            self.refusals.append(Unsupported(self.provider, note.what.partition(":")[0], turn=note.turn))
+        else:
+            self.notes.append(note)
+
+    def _note_attributes(self) -> None:
+        """A transcript's attributes have no place in the body."""
+        said = [each.attributes for each in self.window.messages if each.attributes is not NO_ATTRIBUTES]
+        for name in _ATTRIBUTES if said else ():
+            count = sum(bool(getattr(attributes, name)) for attributes in said)
+            if count:
+                self.note(f"the {name} of {counted(count, 'message')} is not sent")
+
+    def _note_rest(self) -> None:
+        """What is kept in the thread and has no place in the body."""
+        for provider, count in sorted(self.foreign.items()):
+            self.note(f"what {provider} keeps beside {counted(count, 'block')} is left out")
+        used = {"search", "tool_mode", "params", "provider_ptr"} | ({"servers"} if self.settings.tools else set())
+        for key in self.options:
+            if key not in used:
+                self.note(f"the option {key} is not sent")
+        for sent, name in self.names.rewritten.items():
+            self.note(f"the tool {name[:80]!r} goes out as {sent}")
+
+
+def counted(count: int, word: str) -> str:
+    """``1 message``, ``2 messages``."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"

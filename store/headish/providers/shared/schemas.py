@@ -1,0 +1,99 @@
+"""A tool's schema in the form that a provider takes: keywords taken out, choices at its top joined, arrays filled.
+
+Only keywords are looked at: a *property* of that name is data, and stays. What stands where JSON Schema has a schema is
+looked through, nothing else: an ``enum`` or ``default`` may hold anything.
+
+Source: JSON Schema 2020-12, core, applicator and validation vocabularies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headish.providers.shared.shapes import listed, record, text
+
+_SCHEMA = frozenset(
+    ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedItems",
+     "unevaluatedProperties")
+)  # fmt: skip
+"""Keywords whose value is a schema."""
+_LIST = frozenset(("allOf", "anyOf", "items", "oneOf", "prefixItems"))
+"""Keywords whose value is a list of schemas."""
+_NAMED = frozenset(("$defs", "definitions", "dependentSchemas", "patternProperties", "properties"))
+"""Keywords whose value is an object of schemas by name."""
+_JOINED = ("allOf", "anyOf", "oneOf")
+
+
+def clean_schema(schema: Any, keywords: frozenset[str], dropped: dict[str, None]) -> Any:
+    """The schema without these keywords, everywhere; those that were found are added to ``dropped``."""
+    if not isinstance(schema, Mapping):
+        return schema  # true and false are schemas, too
+    cleaned: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in keywords:
+            dropped[key] = None
+        else:
+            cleaned[key] = _inside(key, value, lambda each: clean_schema(each, keywords, dropped))
+    return cleaned
+
+
+def fill_arrays(schema: Any) -> Any:
+    """The schema with ``items`` wherever an array has none: ``{}`` allows what its absence does."""
+    if not isinstance(schema, Mapping):
+        return schema
+    filled = {key: _inside(key, value, fill_arrays) for key, value in schema.items()}
+    kind = schema.get("type")
+    is_array = kind == "array" or (isinstance(kind, list) and "array" in kind)
+    return {**filled, "items": {}} if is_array and "items" not in schema else filled
+
+
+def join_top(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """An object's schema without ``allOf``, ``anyOf`` and ``oneOf`` at its top: one object with everybody's properties.
+
+    It allows more than it did, never less: a property may be what any branch wants of it, and of a choice only those
+    are required that every branch requires. Without any of the three it is the same schema.
+    """
+    joined = {key: value for key, value in schema.items() if key not in _JOINED}
+    if len(joined) == len(schema):
+        return joined
+    properties = {name: [each] for name, each in record(schema.get("properties")).items()}
+    required = dict.fromkeys(_required(schema))
+    for key in _JOINED:
+        branches = [_resolved(schema, record(branch)) for branch in listed(schema.get(key))]
+        for branch in branches:
+            for name, each in record(branch.get("properties")).items():
+                properties.setdefault(name, []).append(each)
+        wanted = [dict.fromkeys(_required(branch)) for branch in branches]
+        names = (name for each in wanted for name in each)
+        required |= {name: None for name in names if key == "allOf" or all(name in each for each in wanted)}
+    joined |= {"properties": {name: _any_of(each) for name, each in properties.items()}} if properties else {}
+    return joined | ({"required": list(required)} if required else {})
+
+
+def _required(schema: Mapping[str, Any]) -> list[str]:
+    return [name for name in listed(schema.get("required")) if isinstance(name, str)]
+
+
+def _inside(key: str, value: Any, change: Callable[[Any], Any]) -> Any:
+    """What stands under a keyword, with each schema in it changed."""
+    if key in _NAMED and isinstance(value, Mapping):
+        return {name: change(each) for name, each in value.items()}
+    if key in _LIST and isinstance(value, list):
+        return [change(each) for each in value]
+    return change(value) if key in _SCHEMA else value
+
+
+def _resolved(schema: Mapping[str, Any], branch: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A branch, or what its reference into the same schema names."""
+    reference = text(branch.get("$ref"))
+    found: Any = schema
+    for step in reference.removeprefix("#/").split("/"):
+        found = record(found).get(step)
+    return found if reference and isinstance(found, Mapping) else branch
+
+
+def _any_of(schemas: list[Any]) -> Any:
+    """One schema for a property that has several."""
+    distinct = [each for index, each in enumerate(schemas) if each not in schemas[:index]]
+    return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}

@@ -1,0 +1,129 @@
+"""Tool definitions and names, as far as providers agree on them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from headish.content import strictjson
+from headish.content.hashes import hash_payload
+from headish.errors import InvalidArgument
+from headish.providers.shared.schemas import clean_schema
+
+_SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")
+
+
+class ToolNames:
+    """Names that a provider refuses, rewritten one for one.
+
+    What a name becomes depends on the name alone: a digest of it stands at the end, so two names never meet, and a
+    tool that is added later changes nothing that was sent before.
+    """
+
+    def __init__(self, legal: re.Pattern[str], limit: int) -> None:
+        self._legal, self._limit = legal, limit
+        self.rewritten: dict[str, str] = {}
+
+    def send(self, name: str) -> str:
+        """The name as it goes out."""
+        if self._legal.fullmatch(name) and len(name) <= self._limit:
+            return name
+        digest = hash_payload(name.encode(errors="surrogatepass")).hex()[:8]
+        sent = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[: self._limit - len(digest) - 1] + f"_{digest}"
+        self.rewritten[sent] = name
+        return sent
+
+
+class Tool(NamedTuple):
+    """A tool as providers define one; ``schema`` is a JSON Schema of an object."""
+
+    name: str
+    description: str | None
+    schema: dict[str, Any]
+
+
+class Choice(NamedTuple):
+    """Whether the model must call: ``auto``, ``any`` (some tool), ``none``, or ``tool``, by its name as it goes out."""
+
+    mode: str
+    name: str | None = None
+
+
+def read_tools(
+    definitions: Sequence[Mapping[str, Any]], keywords: frozenset[str] = frozenset()
+) -> tuple[list[Tool], list[str]]:
+    """The tools of definitions as MCP lists them, and the keys and ``keywords`` of theirs that are not sent.
+
+    Raises: InvalidArgument where one has no name, two have the same, or a schema is not an object's; InvalidContent
+    where one is no JSON.
+    """
+    dropped: dict[str, None] = {}
+    tools = [_read_tool(definition, keywords, dropped) for definition in definitions]
+    twice = next((name for name, count in Counter(tool.name for tool in tools).items() if count > 1), None)
+    if twice is not None:
+        raise InvalidArgument(f"two tools are named {twice!r}")
+    return tools, list(dropped)
+
+
+def _read_tool(definition: Mapping[str, Any], keywords: frozenset[str], dropped: dict[str, None]) -> Tool:
+    if not isinstance(definition, Mapping):
+        raise InvalidArgument("a tool is defined by a mapping of name, description and inputSchema")
+    strictjson.check(definition, "a tool")
+    name = definition.get("name")
+    if not isinstance(name, str) or not name:
+        raise InvalidArgument("a tool needs a `name`")
+    key = next((key for key in _SCHEMA_KEYS if definition.get(key) is not None), None)
+    schema = {} if key is None else definition[key]
+    if not isinstance(schema, Mapping):
+        raise InvalidArgument(f"the inputSchema of the tool {name!r} is no object")
+    if schema.get("type", "object") != "object":
+        raise InvalidArgument(f"the inputSchema of the tool {name!r} is not that of an object")
+    description = definition.get("description")
+    dropped.update((each, None) for each in definition if each not in ("name", "description", *_SCHEMA_KEYS))
+    cleaned = clean_schema(strictjson.plain(schema), keywords, dropped) if keywords else strictjson.plain(schema)
+    return Tool(name, description if isinstance(description, str) else None, {"type": "object", **cleaned})
+
+
+class Reporter(Protocol):
+    """Where notes and refusals go."""
+
+    def note(self, what: str) -> None: ...
+    def refuse(self, what: str) -> Any: ...
+
+
+def choose_tool(report: Reporter, names: ToolNames, mode: Any, tools: Sequence[str]) -> Choice | None:
+    """The option ``tool_mode`` as a choice among ``tools``, which are the names as they go out."""
+    if mode is None:
+        return None
+    sent = names.send(mode) if isinstance(mode, str) and mode else ""
+    choice = Choice(MODES[sent]) if sent in MODES else None
+    if sent in tools:
+        choice = Choice("tool", sent)
+    if choice is None and (tools or not sent):
+        report.refuse(f"the option tool_mode={mode!r}: it is auto, any, none or the name of a tool")
+        return None
+    if not tools:
+        report.note(f"the option tool_mode={mode!r} is not sent: there are no tools")
+        return None
+    return choice
+
+
+MODES = {"auto": "auto", "any": "any", "required": "any", "none": "none"}
+"""The words of ``tool_mode``; a tool of that name comes first."""
+
+
+SEPARATOR = "___"
+"""Between a server and its tool in the name that goes out. Names are split at the first one."""
+
+
+def served_tools(server: str, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The definitions of a server's tools under the names that they go out with."""
+    return [{**tool, "name": f"{server}{SEPARATOR}{tool.get('name', '')}"} for tool in tools]
+
+
+def split_tool(name: str) -> tuple[str, str] | None:
+    """``(server, tool)`` of a name that went out, or None where it is no server's."""
+    server, separator, tool = name.partition(SEPARATOR)
+    return (server, tool) if server and separator and tool else None

@@ -1,0 +1,171 @@
+"""Rows of ``bookmark`` and its log: names, where they point, and every move (I6).
+
+Writers that follow names lock their rows first, in the order of the names, so that nobody waits in a circle; then they
+read what is there in a statement of its own: one that waited for the lock would join the row's new place with an old
+view of the turns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import BindParameter, bindparam, delete, insert, select, text
+
+from headish.database.query import Connection, Query, Row
+from headish.database.schema import bookmark, bookmark_log, turn
+from headish.rows.payloads import PORTION, in_portions
+from headish.values.places import Place
+
+_space: BindParameter[int] = bindparam("space")
+_name: BindParameter[bytes] = bindparam("name")
+_here = (bookmark.c.space == _space, bookmark.c.name == _name)
+_logged = (bookmark_log.c.space == _space, bookmark_log.c.name == _name)
+_log = select(bookmark_log.c.move, bookmark_log.c.chain, bookmark_log.c.pos, bookmark_log.c.milliseconds)
+_points = (turn.c.space == bookmark.c.space, turn.c.chain == bookmark.c.chain, turn.c.pos == bookmark.c.pos)
+
+FIND = Query("find bookmark", select(bookmark.c.chain, bookmark.c.pos).where(*_here))
+LOCK = Query("lock bookmark", select(bookmark.c.chain, bookmark.c.pos).where(*_here).with_for_update())
+LOCK_SOME = Query(
+    "lock bookmarks",
+    select(bookmark.c.name, bookmark.c.chain, bookmark.c.pos)
+    .where(bookmark.c.space == _space, bookmark.c.name.in_([bindparam(each) for each in PORTION]))
+    .order_by(bookmark.c.name)
+    .with_for_update(),
+)
+LOCK_AT = Query(
+    "lock bookmarks at a place",
+    select(bookmark.c.name)
+    .where(bookmark.c.space == _space, bookmark.c.chain == bindparam("chain"), bookmark.c.pos == bindparam("pos"))
+    .order_by(bookmark.c.name)
+    .limit(bindparam("limit"))
+    .with_for_update(),
+)
+LIST = Query(
+    "list bookmarks",
+    select(bookmark.c.name, turn.c.id, bookmark.c.chain, bookmark.c.pos)
+    .where(bookmark.c.space == _space, *_points)
+    .order_by(bookmark.c.name),
+)
+# A name that was removed goes on counting its moves where it left off.
+MOVE = Query(
+    "move bookmark",
+    text(
+        "INSERT INTO bookmark (space, name, chain, pos, move) VALUES (:space, :name, :chain, :pos, :count + coalesce("
+        "(SELECT max(move) FROM bookmark_log WHERE space = :space AND name = :name), 0)) "
+        "ON CONFLICT (space, name) DO UPDATE "
+        "SET chain = excluded.chain, pos = excluded.pos, move = bookmark.move + :count RETURNING move"
+    ),
+)
+REMOVE = Query("remove bookmark", delete(bookmark).where(*_here).returning(bookmark.c.move))
+ADD_LOG = Query("log a move", insert(bookmark_log).values({each.name: bindparam(each.name) for each in bookmark_log.c}))
+MOVE_NUMBER = Query("last move of a bookmark", select(bookmark.c.move).where(*_here))
+LOG_AT_MOVE = Query("log of a bookmark at a move", _log.where(*_logged, bookmark_log.c.move == bindparam("move")))
+LOG_AT_TIME = Query(
+    "log of a bookmark at a time",
+    _log.where(*_logged, bookmark_log.c.milliseconds <= bindparam("milliseconds"))
+    .order_by(bookmark_log.c.move.desc())
+    .limit(1),
+)
+HISTORY = Query(
+    "history of a bookmark",
+    select(bookmark_log.c.move, turn.c.id, bookmark_log.c.milliseconds)
+    .select_from(
+        bookmark_log.outerjoin(
+            turn,
+            (turn.c.space == bookmark_log.c.space)
+            & (turn.c.chain == bookmark_log.c.chain)
+            & (turn.c.pos == bookmark_log.c.pos),
+        )
+    )
+    .where(*_logged)
+    .order_by(bookmark_log.c.move.desc()),
+)
+
+
+def find_bookmark(connection: Connection, space: int, name: bytes) -> Place | None:
+    """Where a name points."""
+    row = connection.row(FIND, space=space, name=name)
+    return Place(*row) if row else None
+
+
+def lock_bookmarks(connection: Connection, space: int, names: Collection[bytes]) -> dict[bytes, Place]:
+    """Where names point, of those that there are; nobody else moves them until the transaction ends.
+
+    Cost: one statement for each ``LOOKED_UP`` names.
+    """
+    if len(names) == 1:
+        [name] = names
+        row = connection.row(LOCK, space=space, name=name)
+        return {name: Place(*row)} if row else {}
+    portions = in_portions(sorted(names))
+    rows = [row for portion in portions for row in connection.rows(LOCK_SOME, space=space, **portion)]
+    return {name: Place(chain, pos) for name, chain, pos in rows}
+
+
+def bookmarks_at(connection: Connection, space: int, place: Place, limit: int) -> list[bytes]:
+    """The names that point at a place, ``limit`` at the most, locked."""
+    return [row[0] for row in connection.rows(LOCK_AT, space=space, chain=place.chain, pos=place.pos, limit=limit)]
+
+
+def list_bookmarks(connection: Connection, space: int) -> Sequence[Row]:
+    """``(name, id, chain, pos)`` of every name, by name."""
+    return connection.rows(LIST, space=space)
+
+
+def move_bookmark(connection: Connection, space: int, name: bytes, places: Sequence[Place]) -> None:
+    """Set a name, made where it is missing, to each of the places in turn: it ends at the last, each move is logged."""
+    chain, pos = places[-1]
+    row = connection.row(MOVE, space=space, name=name, chain=chain, pos=pos, count=len(places))
+    assert row is not None
+    _log_moves(connection, space, name, int(row[0]) - len(places) + 1, places)
+
+
+def bookmark_if_free(connection: Connection, space: int, name: bytes, place: Place) -> bool:
+    """Whether the name was free; one that somebody set or moved stays where it is."""
+    if find_bookmark(connection, space, name) is not None:
+        return False
+    move_bookmark(connection, space, name, [place])
+    return True
+
+
+def remove_bookmark(connection: Connection, space: int, name: bytes) -> bool:
+    """Whether there was such a name; its log stays."""
+    row = connection.row(REMOVE, space=space, name=name)
+    if row is not None:
+        _log_moves(connection, space, name, int(row[0]) + 1, [None])
+    return row is not None
+
+
+def past_place(connection: Connection, space: int, name: bytes, past: int | float) -> Place | None:
+    """Where a name pointed: ``past`` moves ago (int), or at a Unix time in milliseconds (float)."""
+    if isinstance(past, float):
+        row = connection.row(LOG_AT_TIME, space=space, name=name, milliseconds=int(past))
+    else:
+        last = connection.row(MOVE_NUMBER, space=space, name=name)
+        row = last and connection.row(LOG_AT_MOVE, space=space, name=name, move=last[0] - past)
+    return Place(row[1], row[2]) if row and row[1] is not None else None
+
+
+def bookmark_history(connection: Connection, space: int, name: bytes) -> Sequence[Row]:
+    """``(move, id or None, milliseconds)``, the last move first."""
+    return connection.rows(HISTORY, space=space, name=name)
+
+
+def _log_moves(connection: Connection, space: int, name: bytes, first: int, places: Sequence[Place | None]) -> None:
+    now = time.time_ns() // 1_000_000
+    rows = [
+        {
+            "space": space,
+            "name": name,
+            "move": first + index,
+            "chain": place.chain if place else None,
+            "pos": place.pos if place else None,
+            "milliseconds": now,
+        }
+        for index, place in enumerate(places)
+    ]
+    if len(rows) == 1:
+        connection.run(ADD_LOG, **rows[0])
+    else:
+        connection.run_many(ADD_LOG, rows)

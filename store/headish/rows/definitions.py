@@ -1,0 +1,93 @@
+"""Rows of ``definition``: values under names, each with its history. The bytes are payloads, stored once.
+
+Writers lock the space's row first, so that two of them cannot take one number.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from sqlalchemy import BindParameter, and_, bindparam, func, insert, select
+
+from headish.content.hashes import hash_payload
+from headish.database.query import Connection, Query, Row
+from headish.database.schema import definition, payload, space
+from headish.rows.payloads import add_payload
+
+POINTER, TOOLS = "pointer", "tools"
+"""The kinds."""
+
+_space: BindParameter[int] = bindparam("space")
+_kind: BindParameter[str] = bindparam("kind")
+_name: BindParameter[bytes] = bindparam("name")
+_later = definition.alias("later")
+_last = (
+    select(func.max(_later.c.number))
+    .where(_later.c.space == definition.c.space, _later.c.kind == definition.c.kind, _later.c.name == definition.c.name)
+    .scalar_subquery()
+)
+_here = (definition.c.space == _space, definition.c.kind == _kind, definition.c.name == _name)
+_with_payload = definition.outerjoin(
+    payload, and_(payload.c.space == definition.c.space, payload.c.number == definition.c.payload)
+)
+_columns = (definition.c.name, definition.c.number, payload.c.hash, payload.c.data, definition.c.milliseconds)
+
+LOCK_SPACE = Query("lock the space", select(space.c.id).where(space.c.id == _space).with_for_update())
+FIND = Query(
+    "find definition", select(*_columns).select_from(_with_payload).where(*_here, definition.c.number == _last)
+)
+LIST = Query(
+    "list definitions",
+    select(*_columns)
+    .select_from(_with_payload)
+    .where(definition.c.space == _space, definition.c.kind == _kind, definition.c.payload.is_not(None))
+    .where(definition.c.number == _last)
+    .order_by(definition.c.name),
+)
+HISTORY = Query(
+    "history of a definition",
+    select(*_columns).select_from(_with_payload).where(*_here).order_by(definition.c.number.desc()),
+)
+ADD = Query(
+    "add definition", insert(definition).values({column.name: bindparam(column.name) for column in definition.c})
+)
+
+
+def find_definition(connection: Connection, space: int, kind: str, name: bytes) -> Row | None:
+    """``(name, number, hash, data, milliseconds)`` of what holds under a name, or None."""
+    row = connection.row(FIND, space=space, kind=kind, name=name)
+    return row if row is not None and row[2] is not None else None
+
+
+def list_definitions(connection: Connection, space: int, kind: str) -> Sequence[Row]:
+    """As ``find_definition``, all of a kind, by name."""
+    return connection.rows(LIST, space=space, kind=kind)
+
+
+def definition_history(connection: Connection, space: int, kind: str, name: bytes) -> Sequence[Row]:
+    """As ``find_definition``, all that ever held, the last first; hash and data are null where it was removed."""
+    return connection.rows(HISTORY, space=space, kind=kind, name=name)
+
+
+def set_definition(connection: Connection, space: int, kind: str, name: bytes, data: bytes | None) -> bool:
+    """Let something hold under a name from now on, or nothing (None). False where it holds already.
+
+    Cost: five statements.
+    """
+    connection.row(LOCK_SPACE, space=space)
+    before = connection.row(FIND, space=space, kind=kind, name=name)
+    hash = None if data is None else hash_payload(data)
+    if (None if before is None else before[2]) == hash:
+        return False
+    number = None if data is None or hash is None else add_payload(connection, space, hash, data)
+    connection.run(
+        ADD,
+        space=space,
+        kind=kind,
+        name=name,
+        number=1 if before is None else before[1] + 1,
+        payload=number,
+        milliseconds=time.time_ns() // 1_000_000,
+    )
+    return True

@@ -1,0 +1,97 @@
+"""Rows of ``payload``: bytes by their address, once per space (I3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from sqlalchemy import bindparam, func, select
+from sqlalchemy.dialects.postgresql import insert
+
+from headish.database.dialects import next_payload_number
+from headish.database.query import Connection, Query, Row
+from headish.database.schema import payload
+
+LOOKED_UP = 64
+"""So many keys are looked up by one statement; the last one fills up a shorter list."""
+PORTION = tuple(f"wanted{index}" for index in range(LOOKED_UP))
+"""The parameters of such a statement."""
+
+_add = (
+    insert(payload)
+    .values(
+        space=bindparam("space"),
+        number=next_payload_number(),
+        hash=bindparam("hash"),
+        size=bindparam("size"),
+        data=bindparam("data"),
+    )
+    .on_conflict_do_nothing()  # the same words on SQLite
+)
+ADD_PAYLOAD = Query("add payload", _add.returning(payload.c.number))
+ADD_PAYLOADS = Query("add payloads", _add)
+FIND_PAYLOAD = Query(
+    "find payload",
+    select(payload.c.number).where(payload.c.space == bindparam("space"), payload.c.hash == bindparam("hash")),
+)
+FIND_PAYLOADS = Query(
+    "find payloads",
+    select(payload.c.hash, payload.c.number).where(
+        payload.c.space == bindparam("space"),
+        payload.c.hash.in_([bindparam(each) for each in PORTION]),
+    ),
+)
+READ_PAYLOAD = Query(
+    "read payload",
+    select(payload.c.hash, payload.c.data).where(
+        payload.c.space == bindparam("space"), payload.c.number == bindparam("number")
+    ),
+)
+PAYLOADS_AFTER = Query(
+    "payloads after a number",
+    select(payload.c.number, payload.c.hash, payload.c.size, payload.c.data)
+    .where(payload.c.space == bindparam("space"), payload.c.number > bindparam("number"))
+    .order_by(payload.c.number)
+    .limit(bindparam("limit")),
+)
+COUNT_PAYLOADS = Query(
+    "count payloads",
+    select(func.count(), func.coalesce(func.sum(payload.c.size), 0)).where(payload.c.space == bindparam("space")),
+)
+
+
+def add_payload(connection: Connection, space: int, hash: bytes, data: bytes) -> int:
+    """The number of the payload with this address, stored where it is new. One statement, two where it is old."""
+    row = connection.row(ADD_PAYLOAD, space=space, hash=hash, size=len(data), data=data)
+    row = row or connection.row(FIND_PAYLOAD, space=space, hash=hash)
+    assert row is not None
+    return int(row[0])
+
+
+def add_payloads(connection: Connection, space: int, payloads: Mapping[bytes, bytes]) -> dict[bytes, int]:
+    """The numbers of many payloads, by address. Always in the order of the addresses: writers cannot deadlock."""
+    if len(payloads) == 1:
+        [(hash, data)] = payloads.items()
+        return {hash: add_payload(connection, space, hash, data)}
+    ordered = sorted(payloads)
+    connection.run_many(
+        ADD_PAYLOADS,
+        [{"space": space, "hash": hash, "size": len(payloads[hash]), "data": payloads[hash]} for hash in ordered],
+    )
+    found: dict[bytes, int] = {}
+    for some in in_portions(ordered):
+        found.update(connection.rows(FIND_PAYLOADS, space=space, **some))
+    return found
+
+
+def in_portions(keys: Iterable[bytes]) -> Iterator[dict[str, bytes]]:
+    """The keys as parameters of a statement that looks up ``LOOKED_UP`` of them; the last one fills it up."""
+    listed = list(keys)
+    for start in range(0, len(listed), LOOKED_UP):
+        portion = listed[start : start + LOOKED_UP]
+        portion += [portion[-1]] * (LOOKED_UP - len(portion))
+        yield dict(zip(PORTION, portion, strict=True))
+
+
+def payloads_after(connection: Connection, space: int, number: int, limit: int) -> Sequence[Row]:
+    """A page of ``(number, hash, size, data)``, in the order of the numbers."""
+    return connection.rows(PAYLOADS_AFTER, space=space, number=number, limit=limit)

@@ -1,0 +1,54 @@
+"""Rows of ``space``: find one, make one, take commit numbers."""
+
+from __future__ import annotations
+
+from sqlalchemy import bindparam, select, text, update
+
+from headish.database.dialects import refresh_statistics
+from headish.database.query import Connection, Query
+from headish.database.schema import space
+
+FIND_SPACE = Query("find space", select(space.c.id).where(space.c.name == bindparam("name")))
+ADD_SPACE = Query("add space", text("INSERT INTO space (name, seq) VALUES (:name, 0) ON CONFLICT DO NOTHING"))
+TAKE_SEQ = Query(
+    "take commit numbers",
+    update(space)
+    .where(space.c.id == bindparam("space"))
+    .values(seq=space.c.seq + bindparam("count"))
+    .returning(space.c.seq),
+)
+LAST_SEQ = Query("last commit number", select(space.c.seq).where(space.c.id == bindparam("space")))
+
+
+# A server keeps a statement's plan with the connection. One made while the tables were empty may take any index, since
+# all begin with the space, and then reads the whole space for every turn: an append would cost what the store holds.
+# New statistics make plans anew, everywhere; the server's own come a minute later.
+REFRESH = Query("refresh statistics", refresh_statistics())
+REFRESHED_AT = (100, 10_000)
+
+
+def find_space(connection: Connection, name: bytes) -> int | None:
+    """The number of a space, or None."""
+    row = connection.row(FIND_SPACE, name=name)
+    return row[0] if row else None
+
+
+def add_space(connection: Connection, name: bytes) -> int:
+    """The number of a space, made where it is missing; two processes may make it at once."""
+    connection.run(ADD_SPACE, name=name)
+    number = find_space(connection, name)
+    assert number is not None
+    return number
+
+
+def take_seq(connection: Connection, space: int, count: int) -> int:
+    """The first of ``count`` commit numbers. The row lock is held until the commit, so commits come in order (R1)."""
+    row = connection.row(TAKE_SEQ, space=space, count=count)
+    assert row is not None
+    return int(row[0]) - count + 1
+
+
+def refresh_after(connection: Connection, first: int, count: int) -> None:
+    """Tell the planner what it deals with, when a space has reached a size that it cannot have guessed."""
+    if any(first <= size < first + count for size in REFRESHED_AT):
+        connection.run(REFRESH)

@@ -1,0 +1,100 @@
+"""Rows of ``stream`` and ``stream_chunk``: answers that are arriving, and the journal of their events.
+
+An open stream belongs to its writer until its lease expires; whoever ends it holds its row's lock while doing so.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import BindParameter, bindparam, delete, insert, select, update
+
+from headish.database.query import Connection, Query
+from headish.database.schema import stream, stream_chunk
+from headish.values.ids import TurnId
+
+FINISHED, RECOVERED = "finished", "recovered"
+"""What became of a stream: its writer stored the turn, or somebody else did from the journal."""
+
+_space: BindParameter[int] = bindparam("space")
+_id: BindParameter[str] = bindparam("id")
+_here = (stream.c.space == _space, stream.c.id == _id)
+_chunks = (stream_chunk.c.space == _space, stream_chunk.c.stream == _id)
+_columns = (stream.c.id, stream.c.about, stream.c.expires, stream.c.outcome, stream.c.turn)
+
+OPEN = Query(
+    "open a stream",
+    insert(stream).values(space=_space, id=_id, about=bindparam("about"), expires=bindparam("expires")),
+)
+ADD_CHUNK = Query(
+    "journal a chunk", insert(stream_chunk).values({each.name: bindparam(each.name) for each in stream_chunk.c})
+)
+RENEW = Query(
+    "renew the lease of a stream",
+    update(stream).where(*_here, stream.c.outcome.is_(None)).values(expires=bindparam("until")),
+)
+LOCK = Query("lock a stream", select(*_columns).where(*_here).with_for_update())
+OPEN_STREAMS = Query(
+    "open streams", select(*_columns).where(stream.c.space == _space, stream.c.outcome.is_(None)).order_by(stream.c.id)
+)
+CHUNKS = Query("journal of a stream", select(stream_chunk.c.data).where(*_chunks).order_by(stream_chunk.c.number))
+CLOSE = Query(
+    "close a stream",
+    update(stream).where(*_here).values(outcome=bindparam("became"), turn=bindparam("stored")),
+)
+REMOVE_CHUNKS = Query("remove the journal of a stream", delete(stream_chunk).where(*_chunks))
+FORGET = Query(
+    "forget streams that ended long ago",
+    delete(stream).where(stream.c.space == _space, stream.c.outcome.is_not(None), stream.c.expires < bindparam("past")),
+)
+
+
+class StoredStream(NamedTuple):
+    """A row of ``stream``. ``about`` is JSON, ``expires`` Unix milliseconds."""
+
+    id: TurnId
+    about: bytes
+    expires: int
+    outcome: str | None
+    turn: TurnId | None
+
+
+def open_stream(connection: Connection, space: int, id: TurnId, about: bytes, expires: int, forget_before: int) -> None:
+    """Begin a stream; those that ended before a time are forgotten."""
+    connection.run(FORGET, space=space, past=forget_before)
+    connection.run(OPEN, space=space, id=id, about=about, expires=expires)
+
+
+def add_chunk(connection: Connection, space: int, id: TurnId, number: int, data: bytes, expires: int) -> bool:
+    """Journal events and renew the lease. False where somebody else has ended the stream: nothing is journalled."""
+    if not renew_stream(connection, space, id, expires):
+        return False
+    connection.run(ADD_CHUNK, space=space, stream=id, number=number, data=data)
+    return True
+
+
+def renew_stream(connection: Connection, space: int, id: TurnId, expires: int) -> bool:
+    """Whether the stream is still open; its lease is then renewed."""
+    return connection.run(RENEW, space=space, id=id, until=expires) == 1
+
+
+def lock_stream(connection: Connection, space: int, id: TurnId) -> StoredStream | None:
+    """A stream, which nobody else ends before this transaction does."""
+    row = connection.row(LOCK, space=space, id=id)
+    return None if row is None else StoredStream(*row)
+
+
+def open_streams(connection: Connection, space: int) -> list[StoredStream]:
+    """The streams that have not ended, oldest first."""
+    return [StoredStream(*row) for row in connection.rows(OPEN_STREAMS, space=space)]
+
+
+def journal_of(connection: Connection, space: int, id: TurnId) -> list[bytes]:
+    """The chunks of a stream's journal, in order."""
+    return [bytes(row[0]) for row in connection.rows(CHUNKS, space=space, id=id)]
+
+
+def close_stream(connection: Connection, space: int, id: TurnId, outcome: str, turn: TurnId | None) -> None:
+    """End a stream with what became of it; its journal goes."""
+    connection.run(CLOSE, space=space, id=id, became=outcome, stored=turn)
+    connection.run(REMOVE_CHUNKS, space=space, id=id)

@@ -1,0 +1,216 @@
+"""Rows of ``turn`` and ``link``: one turn, or those of a range; one statement a function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import astuple
+from sqlalchemy import (
+    BindParameter,
+    LargeBinary,
+    Select,
+    and_,
+    bindparam,
+    func,
+    insert,
+    select,
+    union_all,
+)
+
+from headish.database.query import Connection, Query, Row
+from headish.database.schema import link, payload, turn
+from headish.limits import PREFIX_MINIMUM
+from headish.rows.payloads import PORTION, in_portions
+from headish.values.ids import TurnId
+from headish.values.places import Place, Segment
+
+
+class StoredTurn(Struct, frozen=True):
+    """A row of ``turn`` with its payload's address; hashes and JSON as stored bytes. Fields in column order."""
+
+    chain: int
+    pos: int
+    seq: int
+    id: TurnId
+    payload: int
+    digest: bytes
+    seal: bytes
+    role: str
+    type: str | None
+    content_type: str | None
+    head: bytes | None
+    cache: int | None
+    attributes: bytes | None
+    inherited: bytes | None
+    system: bytes | None
+    app: bytes | None
+    hash: bytes | None  # None where the payload's row is missing
+
+    @property
+    def place(self) -> Place:
+        return Place(self.chain, self.pos)
+
+
+_space: BindParameter[int] = bindparam("space")
+COLUMNS = [turn.c[name] for name in StoredTurn.__struct_fields__ if name != "hash"]
+_with_hash = turn.outerjoin(payload, and_(payload.c.space == turn.c.space, payload.c.number == turn.c.payload))
+
+
+def select_turns() -> Select[Any]:
+    """A statement of ``StoredTurn``'s columns in a space, to be narrowed down."""
+    return select(*COLUMNS, payload.c.hash).select_from(_with_hash).where(turn.c.space == _space)
+
+
+_other = turn.alias("other")
+AT_PLACE = Query(
+    "turn at a place", select_turns().where(turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos"))
+)
+PARENT_AT = Query(
+    "what a child needs of a turn at a place",
+    select(turn.c.id, turn.c.digest).where(
+        turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos")
+    ),
+)
+BY_ID = Query("turn by id", select_turns().where(turn.c.id == bindparam("id")))
+BY_SEQ = Query("turn by commit number", select_turns().where(turn.c.seq == bindparam("seq")))
+BY_PREFIX = Query(
+    "turns by id prefix",
+    select_turns()
+    .where(turn.c.id >= bindparam("low"), turn.c.id < bindparam("high"))
+    .order_by(turn.c.id)
+    .limit(bindparam("limit")),
+)
+NEIGHBOURS = Query(
+    "ids next to an id",
+    select(
+        select(func.max(turn.c.id)).where(turn.c.space == _space, turn.c.id < bindparam("id")).scalar_subquery(),
+        select(func.min(turn.c.id)).where(turn.c.space == _space, turn.c.id > bindparam("id")).scalar_subquery(),
+    ),
+)
+NEWEST = Query("newest turn", select_turns().order_by(turn.c.seq.desc()).limit(1))
+LONGEST = Query(
+    "last position of a chain",
+    select(func.max(turn.c.pos)).where(turn.c.space == _space, turn.c.chain == bindparam("chain")),
+)
+# From the digests to places in the index alone, from there to the turns: asked for whole turns, SQLite takes the index
+# for no better than the primary key and reads the whole space.
+_wanted = union_all(*(select(bindparam(each, type_=LargeBinary).label("digest")) for each in PORTION)).cte("wanted")
+BY_DIGEST = Query(
+    "turns by digests",
+    select(*COLUMNS, payload.c.hash).select_from(
+        _wanted.outerjoin(_other, and_(_other.c.space == _space, _other.c.digest == _wanted.c.digest))
+        .outerjoin(turn, and_(turn.c.space == _space, turn.c.chain == _other.c.chain, turn.c.pos == _other.c.pos))
+        .outerjoin(payload, and_(payload.c.space == turn.c.space, payload.c.number == turn.c.payload))
+    ),
+)
+ADD_TURN = Query("add turn", insert(turn).values({column.name: bindparam(column.name) for column in turn.c}))
+ADD_LINK = Query("add link", insert(link).values({column.name: bindparam(column.name) for column in link.c}))
+LINKS_OF = Query(
+    "links of a chain",
+    select(link.c.parent_chain, link.c.parent_pos)
+    .where(link.c.space == _space, link.c.chain == bindparam("chain"))
+    .order_by(link.c.ordinal),
+)
+RANGE = Query(
+    "turns of a range",
+    select_turns()
+    .where(turn.c.chain == bindparam("chain"), turn.c.pos.between(bindparam("low"), bindparam("high")))
+    .order_by(turn.c.pos),
+)
+
+
+def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | None:
+    """The turn at a place."""
+    return _read_turn(connection.row(AT_PLACE, space=space, chain=place.chain, pos=place.pos))
+
+
+def parent_at(connection: Connection, space: int, place: Place) -> tuple[TurnId, bytes] | None:
+    """The id and digest of the turn at a place: a third of what ``turn_at`` costs."""
+    row = connection.row(PARENT_AT, space=space, chain=place.chain, pos=place.pos)
+    return None if row is None else (row[0], row[1])
+
+
+def turn_by_id(connection: Connection, space: int, turn_id: TurnId) -> StoredTurn | None:
+    """The turn with this id."""
+    return _read_turn(connection.row(BY_ID, space=space, id=turn_id))
+
+
+def turn_by_seq(connection: Connection, space: int, seq: int) -> StoredTurn | None:
+    """The turn with this commit number."""
+    return _read_turn(connection.row(BY_SEQ, space=space, seq=seq))
+
+
+def turns_by_prefix(connection: Connection, space: int, prefix: str, limit: int) -> list[StoredTurn]:
+    """Turns whose ids begin so, by id."""
+    # "{" follows "z" in ASCII, so it ends the range of ids that begin with the prefix.
+    return read_turns(connection.rows(BY_PREFIX, space=space, low=prefix, high=prefix + "{", limit=limit))
+
+
+def shortest_prefix(connection: Connection, space: int, turn_id: TurnId) -> str:
+    """The fewest digits that name this turn alone, ``PREFIX_MINIMUM`` at the least (R11)."""
+    neighbours = connection.row(NEIGHBOURS, space=space, id=turn_id) or ()
+    shared = max((_shared_digits(turn_id, other) for other in neighbours if other), default=0)
+    return turn_id[: max(shared + 1, PREFIX_MINIMUM)]
+
+
+def newest_turn(connection: Connection, space: int) -> StoredTurn | None:
+    """The turn that was committed last."""
+    return _read_turn(connection.row(NEWEST, space=space))
+
+
+def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]) -> list[StoredTurn]:
+    """All turns with one of the digests, in commit order. One statement for each ``LOOKED_UP`` digests."""
+    found: list[Row] = []
+    for portion in in_portions(digests):
+        found += connection.rows(BY_DIGEST, space=space, **portion)
+    # A portion repeats its last digest to its full length.
+    by_seq = {stored.seq: stored for stored in read_turns(row for row in found if row[0] is not None)}
+    return [by_seq[seq] for seq in sorted(by_seq)]
+
+
+def longest(connection: Connection, space: int, chain: int) -> int:
+    """The last position of a chain; -1 where there is none."""
+    row = connection.row(LONGEST, space=space, chain=chain)
+    return -1 if row is None or row[0] is None else int(row[0])
+
+
+def links_of(connection: Connection, space: int, chain: int) -> list[Place]:
+    """What the first turn of a chain continues, in order."""
+    return [Place(*row) for row in connection.rows(LINKS_OF, space=space, chain=chain)]
+
+
+def turns_of(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
+    """The turns of a range of a chain, by position."""
+    chain, low, high = segment
+    return read_turns(connection.rows(RANGE, space=space, chain=chain, low=low, high=high))
+
+
+def add_turns(connection: Connection, space: int, turns: Sequence[StoredTurn]) -> None:
+    """Store rows that are complete."""
+    connection.run_rows(ADD_TURN, [(space, *astuple(each)[:-1]) for each in turns])  # the hash is the payload's
+
+
+def add_links(connection: Connection, space: int, links: Iterable[tuple[int, Sequence[Place]]]) -> None:
+    """Store what the first turns of new chains continue: pairs of a chain and its parents in order."""
+    rows = [
+        {"space": space, "chain": chain, "ordinal": ordinal, "parent_chain": parent.chain, "parent_pos": parent.pos}
+        for chain, parents in links
+        for ordinal, parent in enumerate(parents)
+    ]
+    if rows:
+        connection.run_many(ADD_LINK, rows)
+
+
+def _shared_digits(one: str, other: str) -> int:
+    return next((index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
+
+
+def _read_turn(row: Row | None) -> StoredTurn | None:
+    return None if row is None else StoredTurn(*row)
+
+
+def read_turns(rows: Iterable[Row]) -> list[StoredTurn]:
+    """Rows of ``select_turns`` as values."""
+    return [StoredTurn(*row) for row in rows]

@@ -1,0 +1,175 @@
+"""Reading whole threads: the statements that step from fork to fork.
+
+``reach`` is the set of places that a head leads to, one for each link followed; ``top`` is how far into each chain.
+Both take as many steps as there are forks, however long the chains are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import CTE, BigInteger, BindParameter, Select, and_, bindparam, cast, func, select
+
+from headish.database.query import Connection, Query, Row
+from headish.database.schema import link, payload, turn
+from headish.values.ids import TurnId
+from headish.values.places import Place
+
+
+class Walked(NamedTuple):
+    """A turn met on a walk: what a context window needs of it, no more, for a long thread pays for every column.
+
+    ``payload`` was compared with ``hash`` by walk.py. Fields in column order, places first: sorted rows are in order.
+    """
+
+    chain: int
+    pos: int
+    seq: int
+    id: TurnId
+    role: str
+    type: str | None
+    content_type: str | None
+    cache: int | None
+    attributes: bytes | None
+    inherited: bytes | None
+    system: bytes | None
+    hash: bytes
+    payload: bytes
+
+    @property
+    def place(self) -> Place:
+        return Place(self.chain, self.pos)
+
+
+_space: BindParameter[int] = bindparam("space")
+_columns = [*(turn.c[name] for name in Walked._fields[:-2]), payload.c.hash, payload.c.data]
+_addressed = and_(payload.c.space == turn.c.space, payload.c.number == turn.c.payload)
+
+
+def _reach() -> CTE:
+    start = select(
+        cast(bindparam("chain"), BigInteger).label("chain"), cast(bindparam("pos"), BigInteger).label("pos")
+    ).cte("reach", recursive=True)
+    step = select(link.c.parent_chain, link.c.parent_pos).where(link.c.space == _space, link.c.chain == start.c.chain)
+    return start.union(step)
+
+
+def _top() -> CTE:
+    reach = _reach()
+    return select(reach.c.chain, func.max(reach.c.pos).label("pos")).group_by(reach.c.chain).cte("top")
+
+
+def _thread(top: CTE) -> Select[Any]:
+    # Outer joins, because they fix the order: left to itself, SQLite begins with every turn of the space.
+    within = and_(turn.c.space == _space, turn.c.chain == top.c.chain, turn.c.pos <= top.c.pos)
+    return select(*_columns).select_from(top.outerjoin(turn, within).outerjoin(payload, _addressed))
+
+
+# Beginning a recursion costs more than reading a few turns, and most threads are one chain.
+HAS_LINKS = Query(
+    "whether a chain continues anything",
+    select(link.c.ordinal).where(link.c.space == _space, link.c.chain == bindparam("chain")).limit(1),
+)
+_links = _reach()
+READ_LINKS = Query(
+    "links that lead to a place",
+    select(link.c.chain, link.c.parent_chain, link.c.parent_pos)
+    .where(link.c.space == _space, link.c.chain.in_(select(_links.c.chain)))
+    .order_by(link.c.chain, link.c.ordinal),
+)
+READ_THREAD = Query("turns that lead to a place, with payloads", _thread(_top()))
+READ_CHAIN = Query(
+    "turns of a chain up to a place, with payloads",
+    select(*_columns)
+    .select_from(turn.outerjoin(payload, _addressed))
+    .where(turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos <= bindparam("pos"))
+    .order_by(turn.c.pos),
+)
+_options = _top()
+READ_INHERITED = Query(
+    "turns that set options on the way to a place",
+    select(turn.c.chain, turn.c.pos, turn.c.id, turn.c.inherited)
+    .select_from(
+        _options.outerjoin(
+            turn,
+            and_(
+                turn.c.space == _space,
+                turn.c.chain == _options.c.chain,
+                turn.c.pos <= _options.c.pos,
+                turn.c.inherited.is_not(None),
+            ),
+        )
+    )
+    # The primary key has the same columns and would read every turn of the thread.
+    .with_hint(turn, "INDEXED BY turn_inherited", "sqlite"),
+)
+
+
+def _tree() -> CTE:
+    """The chains of a tree: up to those that continue nothing, then down to all that grew from them."""
+    up = select(cast(bindparam("chain"), BigInteger).label("chain")).cte("up", recursive=True)
+    up = up.union(select(link.c.parent_chain).where(link.c.space == _space, link.c.chain == up.c.chain))
+    down = select(up.c.chain.label("chain")).cte("down", recursive=True)
+    return down.union(select(link.c.chain).where(link.c.space == _space, link.c.parent_chain == down.c.chain))
+
+
+_chains = _tree()
+# By IN and without an order: for a join, or to save the sort, SQLite would read the whole space.
+READ_TREE = Query(
+    "turns of a tree, with payloads",
+    select(*_columns)
+    .select_from(turn.outerjoin(payload, _addressed))
+    .where(turn.c.space == _space, turn.c.chain.in_(select(_chains.c.chain))),
+)
+_tree_links = _tree()
+READ_TREE_LINKS = Query(
+    "links of a tree",
+    select(link.c.chain, link.c.parent_chain, link.c.parent_pos)
+    .where(link.c.space == _space, link.c.chain.in_(select(_tree_links.c.chain)))
+    .order_by(link.c.chain, link.c.ordinal),
+)
+
+
+def read_links(connection: Connection, space: int, head: Place) -> dict[int, list[Place]]:
+    """For each chain on the way to ``head``: what its first turn continues, in order.
+
+    Cost: a look-up where the thread is linear, else one statement more.
+    """
+    if connection.row(HAS_LINKS, space=space, chain=head.chain) is None:
+        return {}
+    return _grouped(connection.rows(READ_LINKS, space=space, chain=head.chain, pos=head.pos))
+
+
+def read_thread(connection: Connection, space: int, head: Place, *, linear: bool) -> list[Walked]:
+    """The turns that lead to ``head`` with their payloads, by place; ``linear`` where nothing leads to its chain."""
+    query = READ_CHAIN if linear else READ_THREAD
+    rows = connection.rows(query, space=space, chain=head.chain, pos=head.pos)
+    return _walked(rows if linear else sorted(row for row in rows if row[0] is not None))
+
+
+def read_inherited(connection: Connection, space: int, head: Place) -> Sequence[Row]:
+    """``(chain, pos, id, inherited)`` of the turns that set options on the way to ``head``, in no order."""
+    rows = connection.rows(READ_INHERITED, space=space, chain=head.chain, pos=head.pos)
+    return [row for row in rows if row[0] is not None]
+
+
+def read_tree(connection: Connection, space: int, place: Place) -> list[Walked]:
+    """All turns that grew from the roots of ``place``, with payloads, in no order."""
+    return _walked(connection.rows(READ_TREE, space=space, chain=place.chain))
+
+
+def read_tree_links(connection: Connection, space: int, place: Place) -> dict[int, list[Place]]:
+    """The links of all chains that grew from the roots of ``place``."""
+    return _grouped(connection.rows(READ_TREE_LINKS, space=space, chain=place.chain))
+
+
+def _walked(rows: Sequence[Row]) -> list[Walked]:
+    return list(map(Walked._make, rows))
+
+
+def _grouped(rows: Sequence[Row]) -> dict[int, list[Place]]:
+    links: dict[int, list[Place]] = {}
+    for chain, parent_chain, parent_pos in rows:
+        links.setdefault(chain, []).append(Place(parent_chain, parent_pos))
+    return links

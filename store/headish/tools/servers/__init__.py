@@ -1,0 +1,13 @@
+"""Tool servers: what they offer is listed, and the calls of a thread are run on them.
+
+``read_config`` reads which servers there are, ``ToolServers`` starts them and calls. The package ``mcp``, which speaks
+the Model Context Protocol, is imported when a server is started and not before.
+"""
+
+from __future__ import annotations
+
+from headish.tools.servers.client import ToolServers
+from headish.tools.servers.config import HttpServer, ServerConfig, StdioServer, read_config
+from headish.tools.servers.results import RESULT_LIMIT_BYTES
+
+__all__ = ["RESULT_LIMIT_BYTES", "HttpServer", "ServerConfig", "StdioServer", "ToolServers", "read_config"]

@@ -1,0 +1,158 @@
+"""Tool servers for code that waits: started together, called together, stopped with the block.
+
+What goes wrong while a call runs is the result of that call and of no other: a server that dies, hangs or answers
+nonsense costs the thread an error result, which the model reads, and never the answers of its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
+
+from headish.content import strictjson
+from headish.errors import HeadishError, InvalidArgument, InvalidCall, InvalidName
+from headish.providers.shared.tools import SEPARATOR, split_tool
+from headish.tools.servers.config import ServerConfig, refusal
+from headish.tools.servers.results import make_failure, make_result
+from headish.values.blocks import ToolResult, ToolUse
+
+if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+
+    from headish.tools.servers.sessions import Session
+
+
+class _Running(NamedTuple):
+    portal: BlockingPortal
+    sessions: Mapping[str, Session]
+    stack: ExitStack
+
+
+class ToolServers:
+    """Tool servers that run for as long as the ``with`` block. They work on a thread of their own.
+
+        with ToolServers(read_config("servers.json")) as servers:
+            definitions = servers.tools()
+            results = servers.call_all(calls)
+
+    Ctrl-C while a call is waited for cancels it and is raised on; the end of the block then stops the servers. Several
+    threads may call at the same time.
+    """
+
+    def __init__(
+        self,
+        configs: Mapping[str, ServerConfig],
+        *,
+        start_seconds: float = 30,
+        call_seconds: float = 300,
+        errlog: TextIO | None = None,
+    ) -> None:
+        """``start_seconds`` limit starting and listing, ``call_seconds`` each call.
+
+        The stderr of programs goes to ``errlog``, a real file, else to that of this process.
+        Raises: InvalidName for a server's name that could not be told from a tool's.
+        """
+        for name in configs:
+            reason = refusal(name)
+            if reason is not None:
+                raise InvalidName("tool server", name, reason)
+        self._configs = dict(configs)
+        self._seconds = (start_seconds, call_seconds)
+        self._errlog = errlog
+        self._running: _Running | None = None
+
+    def __enter__(self) -> Self:
+        """Start all servers and list their tools.
+
+        Raises: ServerFailed for one that does not start; those that did are stopped. InvalidArgument where the package
+        ``mcp`` is missing.
+        """
+        if self._running is not None:
+            raise InvalidArgument("these tool servers are running already")
+        open_portal, open_sessions = _import_sessions()
+        with ExitStack() as stack:
+            portal = stack.enter_context(open_portal("asyncio", name="headish-servers"))
+            opened = open_sessions(self._configs, *self._seconds, self._errlog)
+            sessions = stack.enter_context(portal.wrap_async_context_manager(opened))
+            self._running = _Running(portal, sessions, stack.pop_all())
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Stop all servers; their processes are gone when this returns."""
+        running, self._running = self._running, None
+        if running is not None:
+            # Not told what was raised: a KeyboardInterrupt would end the event loop before the servers are stopped.
+            running.stack.close()
+
+    def tools(self) -> dict[str, list[dict[str, Any]]]:
+        """By server, its MCP ``tools/list`` as it said it when it started, all pages."""
+        return {name: [strictjson.plain(tool) for tool in each.tools] for name, each in self._now.sessions.items()}
+
+    def call(
+        self, server: str, tool: str, arguments: Mapping[str, Any], *, tool_use_id: str | None = None
+    ) -> ToolResult:
+        """Call one tool. Whatever goes wrong is an error result."""
+        [result] = self.call_all([ToolUse(f"{server}{SEPARATOR}{tool}", tool_use_id, arguments)])
+        return result
+
+    def call_all(self, calls: Sequence[ToolUse]) -> list[ToolResult]:
+        """Run all calls at the same time. Results are in the order of the calls, with their ids and names.
+
+        A call's name is ``server___tool``, split at the first ``___``. Whatever goes wrong is an error result.
+        """
+        running = self._now
+        waited: list[Future[ToolResult]] = []
+        try:
+            waited.extend(running.portal.start_task_soon(_answer, running.sessions, call) for call in calls)
+            return [future.result() for future in waited]
+        except BaseException:
+            for future in waited:
+                future.cancel()
+            raise
+
+    @property
+    def _now(self) -> _Running:
+        if self._running is None:
+            raise InvalidArgument("the tool servers do not run: use them inside their with block")
+        return self._running
+
+
+async def _answer(sessions: Mapping[str, Session], call: ToolUse) -> ToolResult:
+    try:
+        session, tool = _find(sessions, call)
+        return make_result(call, await session.call(tool, _arguments(call)))
+    except HeadishError as error:
+        return make_failure(call, str(error))
+
+
+def _find(sessions: Mapping[str, Session], call: ToolUse) -> tuple[Session, str]:
+    split = split_tool(call.name)
+    if split is None:
+        raise InvalidCall(call.name, f"it names no server and tool, as SERVER{SEPARATOR}TOOL does")
+    server, tool = split
+    session = sessions.get(server)
+    if session is None:
+        raise InvalidCall(call.name, f"there is no tool server {server!r}")
+    if not any(listed["name"] == tool for listed in session.tools):
+        raise InvalidCall(call.name, f"the tool server {server!r} has no tool {tool!r}")
+    return session, tool
+
+
+def _arguments(call: ToolUse) -> dict[str, Any]:
+    if not isinstance(call.input, Mapping):
+        raise InvalidCall(call.name, "its arguments are no JSON object")
+    strictjson.check(call.input, f"the arguments of {call.name}")
+    arguments: dict[str, Any] = strictjson.plain(call.input)
+    return arguments
+
+
+def _import_sessions() -> tuple[Any, Any]:
+    try:
+        from anyio.from_thread import start_blocking_portal
+
+        from headish.tools.servers.sessions import open_sessions
+    except ImportError:
+        raise InvalidArgument("tool servers need the extra: pip install 'headish[mcp]'") from None
+    return start_blocking_portal, open_sessions

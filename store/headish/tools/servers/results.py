@@ -1,0 +1,84 @@
+"""What a tool server answers as a result block, and what went wrong as a result that says so.
+
+Nothing is dropped: content that a result block cannot hold, or that is too large to keep, makes the whole answer an
+error result, which a model can read, instead of a shorter one.
+
+Source: Model Context Protocol 2025-11-25 and 2026-07-28, "Tool Result"; their content blocks are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from headish.content import strictjson
+from headish.content.media import UNKNOWN, NotDecodable, decode_bytes
+from headish.errors import InvalidContent, TooLarge
+from headish.values.blocks import Base64Source, ContentBlock, Document, Text, ToolResult, ToolUse, to_mapping
+
+RESULT_LIMIT_BYTES = 8 * 1024 * 1024
+"""The largest result of a call, as the JSON that would be stored. A larger one becomes an error result."""
+
+
+def make_result(call: ToolUse, answer: Mapping[str, Any]) -> ToolResult:
+    """The result block of a ``tools/call`` answer. Structured content counts only where there is no other.
+
+    Raises: InvalidContent for content that cannot be kept; TooLarge.
+    """
+    what = f"the result of {call.name}"
+    content = tuple(_read_block(block, what) for block in answer["content"])
+    structured = answer.get("structuredContent")
+    if not content and structured is not None:
+        strictjson.check(structured, what)
+        content = (Text(strictjson.encode(structured).decode()),)
+    result = ToolResult(call.id, call.name, content, True if answer.get("isError") else None)
+    size_bytes = len(strictjson.encode(to_mapping(result)))
+    if size_bytes > RESULT_LIMIT_BYTES:
+        raise TooLarge(what, size_bytes, RESULT_LIMIT_BYTES)
+    return result
+
+
+def make_failure(call: ToolUse, reason: str) -> ToolResult:
+    """The error result of a call that was not answered."""
+    return ToolResult(call.id, call.name, (Text(reason),), True)
+
+
+def _read_block(block: Mapping[str, Any], what: str) -> ContentBlock:
+    made = BLOCKS[block["type"]](block)
+    if isinstance(made, Document):
+        try:
+            decode_bytes(made)
+        except NotDecodable as error:
+            raise InvalidContent(what, f"it holds {error}") from None
+    return made
+
+
+def _text(block: Mapping[str, Any]) -> Text:
+    return Text(block["text"])
+
+
+def _media(block: Mapping[str, Any]) -> Document:
+    return Document(Base64Source(block["mimeType"], block["data"]))
+
+
+def _resource(block: Mapping[str, Any]) -> ContentBlock:
+    resource = block["resource"]
+    if "text" in resource:
+        return Text(resource["text"])
+    folder, _, name = resource["uri"].partition("?")[0].rpartition("/")
+    source = Base64Source(resource.get("mimeType") or UNKNOWN, resource["blob"])
+    return Document(source, unquote(name) if folder and name else None)
+
+
+def _link(block: Mapping[str, Any]) -> Text:
+    return Text(f"{block['name']}: {block['uri']}")
+
+
+BLOCKS: dict[str, Callable[[Mapping[str, Any]], ContentBlock]] = {
+    "text": _text,
+    "image": _media,
+    "audio": _media,
+    "resource": _resource,
+    "resource_link": _link,
+}

@@ -1,0 +1,137 @@
+"""A transcript as the messages of OpenAI's Chat Completions, and back.
+
+Source: OpenAI's chat types (read 2026-11-20); the RWKV template's table, whose ``function_call`` beside ``tool`` the
+API refuses: it is read and never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headish.errors import InvalidInterchange, Unmappable
+from headish.transcripts.apis.steps import Step, arguments_text, read_steps, text_of, to_transcript
+from headish.transcripts.shared.checks import list_of, optional_list, refuse_keys, string
+from headish.transcripts.shared.transcript import Transcript
+
+TARGET = "list of chat messages"
+_TEXT = ("role", "content", "name")
+_KEYS = {
+    "system": _TEXT, "developer": _TEXT, "user": _TEXT, "function": _TEXT,
+    "assistant": ("role", "content", "name", "tool_calls", "function_call"),
+    "tool": ("role", "content", "tool_call_id", "name"),
+}  # fmt: skip
+
+
+def to_chat(transcript: Transcript) -> dict[str, Any]:
+    """``{messages: […]}``; calls stand on the assistant's message directly before them.
+
+    Raises: Unmappable (E-MAP-UNREPRESENTABLE) for what would not come back.
+    """
+    steps = read_steps(transcript, TARGET)
+    answered = {step.id for step in steps if step.kind == "result"}
+    messages: list[dict[str, Any]] = []
+    waiting: set[str | None] = set()
+    for step in steps:
+        if step.kind == "result":
+            waiting.discard(step.id)
+            messages.append({"role": "tool", "tool_call_id": step.id, "content": step.text})
+            continue
+        joins = step.kind == "call" and bool(messages) and messages[-1]["role"] == "assistant"
+        if waiting and not joins:
+            raise Unmappable(TARGET, "a message between a call and its result")
+        if step.kind == "text":
+            messages.append({"role": step.role, "content": step.text})
+            continue
+        if not joins:
+            messages.append({"role": "assistant", "content": None})
+        messages[-1].setdefault("tool_calls", []).append(_write_call(step))
+        waiting |= {step.id} & answered
+    return {"messages": messages}
+
+
+def from_chat(data: Mapping[str, Any]) -> Transcript:
+    """The transcript of ``{messages: […]}``; what stands beside the messages is not looked at.
+
+    Raises: InvalidInterchange (E-MAP-INPUT) for what a transcript does not carry.
+    """
+    return to_transcript(_read_messages(list_of(data, "messages", TARGET)), TARGET)
+
+
+def _write_call(step: Step) -> dict[str, Any]:
+    return {"id": step.id, "type": "function", "function": {"name": step.name, "arguments": step.text}}
+
+
+def _read_messages(messages: list[Mapping[str, Any]]) -> Iterator[Step]:
+    known: set[str] = set()
+    legacy: list[int] = []
+    steps: list[Step] = []
+    for index, message in enumerate(messages):
+        path = f"$.messages[{index}]"
+        role = message.get("role")
+        if not isinstance(role, str) or role not in _KEYS:
+            raise InvalidInterchange(TARGET, f"a message of role {role!r}", path)
+        refuse_keys(message, _KEYS[role], TARGET, path)
+        if role == "assistant":
+            for step in _read_assistant(message, path):
+                if step.kind == "call" and step.id is None:
+                    legacy.append(len(steps))
+                elif step.kind == "call":
+                    known.add(step.id or "")
+                steps.append(step)
+        elif role in ("tool", "function"):
+            steps.append(_read_result(message, path, steps, legacy, known))
+        else:
+            steps.append(_read_text(message, path))
+    return iter(steps)
+
+
+def _read_assistant(message: Mapping[str, Any], path: str) -> Iterator[Step]:
+    calls, legacy = optional_list(message, "tool_calls", TARGET, path), message.get("function_call")
+    if message.get("content") is None and not calls and legacy is None:
+        raise InvalidInterchange(TARGET, "an assistant message with neither text nor calls", path)
+    if message.get("content") is not None:
+        yield _read_text(message, path)
+    elif message.get("name") is not None:
+        raise InvalidInterchange(TARGET, "a speaker's name without a text", path)
+    for place, call in enumerate(calls):
+        where = f"{path}.tool_calls[{place}]"
+        if not isinstance(call, Mapping) or not isinstance(call.get("function"), Mapping):
+            raise InvalidInterchange(TARGET, "a call that is no function's", where)
+        refuse_keys(call, ("id", "type", "function"), TARGET, where)
+        yield _read_call(call["function"], where, string(call, "id", TARGET, where))
+    if legacy is not None:
+        if not isinstance(legacy, Mapping):
+            raise InvalidInterchange(TARGET, "function_call is an object", path)
+        yield _read_call(legacy, f"{path}.function_call", None)
+
+
+def _read_call(function: Mapping[str, Any], path: str, call_id: str | None) -> Step:
+    refuse_keys(function, ("name", "arguments"), TARGET, path)
+    arguments = arguments_text(function.get("arguments"), TARGET, f"{path}.arguments")
+    return Step(kind="call", role="assistant", text=arguments, name=string(function, "name", TARGET, path), id=call_id)
+
+
+def _read_text(message: Mapping[str, Any], path: str) -> Step:
+    name = message.get("name")
+    if name is not None and not isinstance(name, str):
+        raise InvalidInterchange(TARGET, "name must be a string", f"{path}.name")
+    text = text_of(message.get("content"), TARGET, f"{path}.content")
+    return Step(kind="text", role=str(message["role"]), text=text, name=name)
+
+
+def _read_result(message: Mapping[str, Any], path: str, steps: list[Step], legacy: list[int], known: set[str]) -> Step:
+    """A result; one whose id nobody knows, or that has none, answers the earliest open call without an id."""
+    text = text_of(message.get("content"), TARGET, f"{path}.content")
+    name = message.get("name")
+    call_id = message.get("tool_call_id")
+    if message["role"] == "tool":
+        call_id = string(message, "tool_call_id", TARGET, path)
+    if call_id not in known:
+        place = next((at for at in legacy if name in (None, steps[at].name)), None)
+        if place is None:
+            raise InvalidInterchange(TARGET, "a result without its call", path)
+        legacy.remove(place)
+        call_id = call_id or f"noid_{place + 1}"
+        steps[place] = Step(kind="call", role="assistant", text=steps[place].text, name=steps[place].name, id=call_id)
+    return Step(kind="result", role="tool", text=text, name=name, id=call_id)

@@ -1,0 +1,91 @@
+"""A transcript as the input items of OpenAI's Responses, and back.
+
+Source: OpenAI's responses types (read 2026-11-20); the RWKV template's table, whose ``tool_call`` and ``tool_result``
+parts the API refuses: they are read and never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headish.errors import InvalidInterchange
+from headish.transcripts.apis.steps import ROLES, Step, arguments_text, read_steps, text_of, to_transcript
+from headish.transcripts.shared.checks import list_of, refuse_keys, string
+from headish.transcripts.shared.transcript import Transcript
+
+TARGET = "Responses input"
+_ITEM = ("id", "status", "type")
+_TEXTS = ("input_text", "output_text", "text")
+
+
+def to_responses(transcript: Transcript) -> dict[str, Any]:
+    """``{input: […]}``, one item a block. Raises: Unmappable (E-MAP-UNREPRESENTABLE)."""
+    return {"input": [_write_step(step) for step in read_steps(transcript, TARGET)]}
+
+
+def from_responses(data: Mapping[str, Any]) -> Transcript:
+    """The transcript of ``{input: …, instructions?}``; other parameters are not looked at.
+
+    Raises: InvalidInterchange (E-MAP-INPUT) for what a transcript does not carry.
+    """
+    return to_transcript(_read(data), TARGET)
+
+
+def _write_step(step: Step) -> dict[str, Any]:
+    if step.kind == "call":
+        return {"type": "function_call", "call_id": step.id, "name": step.name, "arguments": step.text}
+    if step.kind == "result":
+        return {"type": "function_call_output", "call_id": step.id, "output": step.text}
+    kind = "output_text" if step.role == "assistant" else "input_text"
+    return {"role": step.role, "content": [{"type": kind, "text": step.text}]}
+
+
+def _read(data: Mapping[str, Any]) -> Iterator[Step]:
+    if not isinstance(data, Mapping):
+        raise InvalidInterchange(TARGET, "it must be an object")
+    if data.get("instructions") is not None:
+        yield Step(kind="text", role="system", text=string(data, "instructions", TARGET, "$"))
+    if isinstance(data.get("input"), str):
+        yield Step(kind="text", role="user", text=data["input"])
+        return
+    for index, item in enumerate(list_of(data, "input", TARGET)):
+        yield _read_item(item, f"$.input[{index}]")
+
+
+def _read_item(item: Mapping[str, Any], path: str) -> Step:
+    kind = item.get("type", "message")
+    if kind == "function_call":
+        refuse_keys(item, (*_ITEM, "call_id", "name", "arguments"), TARGET, path)
+        return _read_call(item, "call_id", path)
+    if kind == "function_call_output":
+        refuse_keys(item, (*_ITEM, "call_id", "output"), TARGET, path)
+        return _read_result(item, "call_id", path)
+    role = item.get("role")
+    if kind != "message" or role not in ROLES:
+        raise InvalidInterchange(TARGET, f"an item of type {kind!r} and role {role!r}", path)
+    refuse_keys(item, (*_ITEM, "role", "content"), TARGET, path)
+    content = item.get("content")
+    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], Mapping):
+        part, where = content[0], f"{path}.content[0]"
+        if part.get("type") == "tool_call" and role == "assistant":
+            refuse_keys(part, ("type", "id", "name", "arguments"), TARGET, where)
+            return _read_call(part, "id", where)
+        if part.get("type") == "tool_result" and role == "user":
+            refuse_keys(part, ("type", "tool_call_id", "output"), TARGET, where)
+            return _read_result(part, "tool_call_id", where)
+    return Step(kind="text", role=str(role), text=text_of(content, TARGET, f"{path}.content", _TEXTS))
+
+
+def _read_call(item: Mapping[str, Any], id_key: str, path: str) -> Step:
+    arguments = arguments_text(item.get("arguments"), TARGET, f"{path}.arguments")
+    call_id, name = string(item, id_key, TARGET, path), string(item, "name", TARGET, path)
+    return Step(kind="call", role="assistant", text=arguments, name=name, id=call_id)
+
+
+def _read_result(item: Mapping[str, Any], id_key: str, path: str) -> Step:
+    output = item.get("output")
+    if isinstance(output, list) and output and isinstance(output[0], Mapping) and "type" in output[0]:
+        output = text_of(output, TARGET, f"{path}.output", _TEXTS)
+    text = arguments_text(output, TARGET, f"{path}.output")
+    return Step(kind="result", role="tool", text=text, id=string(item, id_key, TARGET, path))

@@ -1,0 +1,166 @@
+"""What the three agent APIs share: a transcript as steps with ids, and steps back as messages.
+
+A step is one text, call or result. Calls without an id get ``noid_n`` on the way out, taken away on the way in, so that
+every result names its call. What would not come back the same is refused.
+
+Source: the RWKV template's "Mapping to major APIs"; what today's APIs take outranks its tables.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from headish.errors import InvalidInterchange, Unmappable
+from headish.transcripts.shared.checks import refuse_keys
+from headish.transcripts.shared.jsontext import read_json
+from headish.transcripts.shared.pairs import only_block, pair_replies
+from headish.transcripts.shared.transcript import Transcript, arguments_of, make_call, make_message, stop_of, usual_stop
+from headish.values.blocks import Text, Thinking, ToolResult, ToolUse
+from headish.values.messages import NO_ATTRIBUTES, Message
+
+ROLES = ("system", "developer", "user", "assistant")
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_MADE_ID = re.compile(r"noid_[0-9]+")
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """One text, call or result. ``id`` is the call's, in a result the one that it answers."""
+
+    kind: str
+    role: str
+    text: str = ""
+    name: str | None = None
+    id: str | None = None
+    is_error: bool | None = None
+
+
+def read_steps(transcript: Transcript, target: str) -> list[Step]:
+    """The steps of a transcript whose every message is one block. Raises: Unmappable."""
+    if transcript.header is not None or transcript.header_raw is not None or transcript.tail is not None:
+        raise Unmappable(target, "a header, or the unread rest of a partial reading", drop="header")
+    steps = [_read_message(message, target) for message in transcript.messages]
+    return _with_ids(steps, transcript.messages, target)
+
+
+def to_transcript(steps: Iterable[Step], target: str) -> Transcript:
+    """The transcript of steps that were read from an API's JSON. Raises: InvalidInterchange."""
+    messages: list[Message] = []
+    names: dict[str, str] = {}
+    for step in steps:
+        kept = None if step.id is None or _MADE_ID.fullmatch(step.id) else step.id
+        if step.kind == "call":
+            if step.id is not None:
+                names[step.id] = step.name or ""
+            messages.append(make_message("assistant", [make_call(step.name or "", step.text, id=kept)]))
+        elif step.kind == "result":
+            name = names.get(step.id or "")
+            if name is None or (step.name is not None and step.name != name):
+                raise InvalidInterchange(target, f"a result of the call {step.id!r}, which is not there")
+            texts = (Text(step.text),) if step.text else ()
+            messages.append(make_message("tool", [ToolResult(kept, name, texts, step.is_error)]))
+        else:
+            texts = (Text(step.text),) if step.text else ()
+            messages.append(make_message(step.role, texts, speaker=step.name))
+    return Transcript(messages=tuple(messages))
+
+
+def text_of(content: Any, target: str, path: str, kinds: Sequence[str] = ("text",)) -> str:
+    """The text of a string or of a list with one text part. Raises: InvalidInterchange."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list) or len(content) != 1 or not isinstance(content[0], Mapping):
+        raise InvalidInterchange(target, "content is a string, or a list with one text part", path)
+    part = content[0]
+    if part.get("type") not in kinds or not isinstance(part.get("text"), str):
+        raise InvalidInterchange(target, f"a part of type {part.get('type')!r}", f"{path}[0]")
+    refuse_keys(part, ("type", "text"), target, f"{path}[0]")
+    return str(part["text"])
+
+
+def arguments_text(value: Any, target: str, path: str) -> str:
+    """The text of arguments that came as text or as an object."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    raise InvalidInterchange(target, "arguments are text or an object", path)
+
+
+def as_object(raw: str) -> Any:
+    """The object of a call's arguments whose keys stand once each; UNSET for any other text."""
+    try:
+        value = json.loads(raw, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        return UNSET
+    return value if isinstance(value, dict) and read_json(raw) is not UNSET else UNSET
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError("a key stands twice")
+    return record
+
+
+def _read_message(message: Message, target: str) -> Step:
+    given = replace(message.attributes, tight=False)
+    if stop_of(message) != usual_stop(message):
+        raise Unmappable(target, f"a message that ends in {stop_of(message)!r}", turn=message.turn, drop="stop")
+    if replace(given, stop=None) != NO_ATTRIBUTES:
+        raise Unmappable(target, "the attributes of a message, such as a speaker's name", turn=message.turn)
+    block = only_block(message)
+    if isinstance(block, ToolUse) and message.role == "assistant":
+        if _TOOL_NAME.fullmatch(block.name) is None:
+            raise Unmappable(target, f"a tool named {block.name[:80]!r}", turn=message.turn)
+        return Step(kind="call", role="assistant", text=arguments_of(block), name=block.name, id=block.id)
+    if isinstance(block, ToolResult) and message.role == "tool":
+        text = _one_text(block.content, message, target)
+        return Step(
+            kind="result", role="tool", text=text, name=block.name, id=block.tool_use_id, is_error=block.is_error
+        )
+    if message.role not in ROLES:
+        raise Unmappable(target, f"text of role {message.role!r}", turn=message.turn)
+    return Step(kind="text", role=message.role, text=_one_text(message.content, message, target))
+
+
+def _one_text(blocks: Sequence[Any], message: Message, target: str) -> str:
+    if not blocks:
+        return ""
+    if len(blocks) > 1 or not isinstance(blocks[0], Text) or blocks[0].literal or not blocks[0].text:
+        thinks = any(isinstance(block, Thinking) for block in blocks)
+        what = "reasoning" if thinks else "a message that is not one block of text, call or result"
+        raise Unmappable(target, what, turn=message.turn, drop="thinking" if thinks else None)
+    return blocks[0].text
+
+
+def _with_ids(steps: list[Step], messages: Sequence[Message], target: str) -> list[Step]:
+    """Every call with an id of its own, every result with that of the call that it answers."""
+    pairs = pair_replies(messages)
+    ids: dict[int, str] = {}
+    taken: set[str] = set()
+    answered: set[int] = set()
+    made = 0
+    done: list[Step] = []
+    for index, step in enumerate(steps):
+        turn = messages[index].turn
+        if step.kind == "call":
+            made += step.id is None
+            ids[index] = f"noid_{made}" if step.id is None else step.id
+            if step.id is not None and (step.id in taken or step.id.startswith("noid_") or not step.id):
+                raise Unmappable(target, f"the call id {step.id!r}", turn=turn, drop="call_id")
+            taken.add(ids[index])
+            step = replace(step, id=ids[index])
+        elif step.kind == "result":
+            call = pairs.get(index)
+            if call is None or call in answered or step.name not in (None, steps[call].name):
+                raise Unmappable(target, "a result without its call", turn=turn)
+            answered.add(call)
+            step = replace(step, id=ids[call])
+        done.append(step)
+    return done

@@ -1,0 +1,116 @@
+"""OpenChatML 0.1: messages to text.
+
+There is no escape, so what a reader would take for something else is refused: every body is read again, and must come
+back as it was.
+"""
+
+from __future__ import annotations
+
+from headish.errors import HeaderValue, Unrepresentable
+from headish.transcripts.chatml01.blocks import read_body, write_body
+from headish.transcripts.chatml01.parser import ROLES
+from headish.transcripts.chatml01.tokens import IM_END, IM_START
+from headish.transcripts.shared.header import is_header_value
+from headish.transcripts.shared.source import BLANKS
+from headish.transcripts.shared.transcript import KINDS, Transcript, check_whole, is_open, stop_of, usual_stop
+from headish.values.blocks import Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.messages import Message
+
+TITLE = "OpenChatML 0.1"
+_ATTRIBUTES = ("channel", "recipient", "call_id", "intent", "content_type", "constrain")
+_DROPS = {"recipient": "to"}
+_BLOCKS = (Text, Mark, Thinking, ToolUse, ToolResult, Tools)
+
+
+def write_chatml(transcript: Transcript, *, bos: str = "[BOS]", eos: str = "[EOS]") -> str:
+    """The text of a transcript; a message without a role is a bare sequence, written exactly.
+
+    Raises: Unrepresentable (E-EMIT-UNREPRESENTABLE), HeaderValue (E-EMIT-HEADER-VALUE).
+    """
+    check_whole(transcript, TITLE, has_header=False)
+    if any(message.role is None for message in transcript.messages):
+        return _write_bare(transcript, bos, eos)
+    written = [_write_message(message) for message in transcript.messages]
+    if transcript.pending is not None:
+        written.append(_write_pending(transcript.pending))
+    goes_on = is_open(transcript)
+    if transcript.eos and goes_on:
+        raise Unrepresentable(TITLE, f"{eos} behind an unfinished message")
+    text = (bos if transcript.bos else "") + "\n".join(written) + (eos if transcript.eos else "")
+    return text if goes_on or not text else text + "\n"
+
+
+def _write_bare(transcript: Transcript, bos: str, eos: str) -> str:
+    [message, *more] = transcript.messages
+    if more or transcript.pending is not None or transcript.bos or transcript.eos:
+        raise Unrepresentable(TITLE, "a bare sequence beside other messages", turn=message.turn)
+    if message.attributes != Message(role=None, content=()).attributes:
+        raise _refused(message, "attributes of a bare sequence")
+    _check_blocks(message)
+    text = write_body(message.content)
+    rest = text.strip(BLANKS).removeprefix(bos).strip(BLANKS).removeprefix(eos)
+    if (
+        IM_START in text
+        or IM_END in text
+        or not rest
+        or tuple(read_body(text, None, has_crlf=False)) != message.content
+    ):
+        raise _refused(message, "a bare sequence that a reader would take for something else")
+    return text
+
+
+def _write_message(message: Message) -> str:
+    stop = stop_of(message)
+    if stop not in (usual_stop(message), "none"):
+        raise _refused(message, f"the stop {stop!r}", "stop")
+    _check_blocks(message)
+    body = write_body(message.content)
+    if IM_START in body or IM_END in body:
+        raise _refused(message, "a message token in a text")
+    if tuple(read_body(body, message.role, has_crlf=False)) != message.content:
+        raise _refused(message, "content that a reader would take for something else, such as a token in a text")
+    head = _write_header(message)
+    if stop == "none":
+        if not body:
+            raise _refused(message, "an unfinished message without content")
+        return head + body
+    tight = message.attributes.tight and not body.endswith("\n")
+    return f"{head}{body}{'' if tight else chr(10)}{IM_END}"
+
+
+def _write_pending(message: Message) -> str:
+    if message.content or message.attributes.stop is not None:
+        raise Unrepresentable(TITLE, "an open message with content", drop="pending")
+    return _write_header(message)
+
+
+def _write_header(message: Message) -> str:
+    given = message.attributes
+    if message.role not in ROLES:
+        raise _refused(message, f"the role {message.role!r}")
+    for key in _ATTRIBUTES:
+        if getattr(given, key) is not None:
+            raise _refused(message, f"the attribute {key}", _DROPS.get(key, key))
+    if given.extra:
+        raise _refused(message, "further attributes", "extra")
+    if given.speaker is not None and not is_header_value(given.speaker):
+        raise HeaderValue(TITLE, f"name={given.speaker[:80]!r} in a message header", turn=message.turn)
+    return f"{IM_START}{message.role}{'' if given.speaker is None else f' name={given.speaker}'}\n"
+
+
+def _check_blocks(message: Message) -> None:
+    for block in message.content:
+        if not isinstance(block, _BLOCKS):
+            raise _refused(message, f"a block of type {getattr(block, 'type', type(block).__name__.lower())!r}")
+        if isinstance(block, Thinking) and block.kind not in KINDS:
+            raise _refused(message, "reasoning of no kind", "thinking")
+        if isinstance(block, Text) and block.literal:
+            raise _refused(message, "a literal block", "literal")
+        if isinstance(block, ToolResult) and block.status is not None:
+            raise _refused(message, "the status of a result", "status")
+        if isinstance(block, ToolResult) and any(not isinstance(part, Text) for part in block.content):
+            raise _refused(message, "a tool result that holds more than text")
+
+
+def _refused(message: Message, what: str, drop: str | None = None) -> Unrepresentable:
+    return Unrepresentable(TITLE, what, turn=message.turn, drop=drop)

@@ -1,0 +1,213 @@
+"""A frame of OpenChatML 2.x as a message, and back: which kind of block a header and its channel make of a body.
+
+=================================  =========================================
+header                             content
+=================================  =========================================
+assistant, ``to`` a tool           one call; its arguments are the body
+tool                               one result
+assistant on ``analysis``          one thinking block
+any other                          texts
+=================================  =========================================
+
+A frame carries just that, so writing refuses every other message; nothing is flattened unasked (flatten.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from headish.errors import HeaderValue, Unrepresentable
+from headish.transcripts.openchatml.forms import PEOPLE, ROLES, TERMINATORS, Form, is_tool_role
+from headish.transcripts.shared.header import Header
+from headish.transcripts.shared.jsontext import is_object, read_json, says_more
+from headish.transcripts.shared.transcript import (
+    KINDS,
+    MARKERS,
+    arguments_of,
+    make_call,
+    make_message,
+    plain_text,
+    stop_of,
+)
+from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.messages import Message
+
+
+def is_call(header: Header) -> bool:
+    """Whether a frame is a call: its recipient is a tool. The terminator does not decide."""
+    return header.role == "assistant" and header.to is not None and header.to not in PEOPLE
+
+
+def read_message(header: Header, pieces: Sequence[Text], stop: str) -> Message:
+    """The message of a frame; ``pieces`` are its text in normal form."""
+    said = {
+        "speaker": header.name, "channel": header.channel, "recipient": header.to, "call_id": header.call_id,
+        "intent": header.intent, "content_type": header.content_type, "constrain": header.constrain,
+        "extra": dict(header.extra), "stop": stop,
+    }  # fmt: skip
+    content: list[ContentBlock] = list(pieces)
+    if is_call(header):
+        assert header.to is not None
+        said |= {"recipient": None, "call_id": None}
+        content = [make_call(header.to, plain_text(tuple(pieces)), id=header.call_id)]
+    elif header.role == "tool":
+        said |= {"speaker": None, "call_id": None}
+        failed = True if says_error(plain_text(tuple(pieces))) else None
+        content = [ToolResult(header.call_id, header.name, tuple(pieces), failed)]
+    elif header.role == "assistant" and header.channel == "analysis":
+        content = [read_thinking(plain_text(tuple(pieces)))]
+    return make_message(header.role, content, **said)
+
+
+def open_message(header: Header) -> Message:
+    """The message of an open header: no content yet, so all that the header says stands in its attributes."""
+    return make_message(
+        header.role, (), speaker=header.name, recipient=header.to, call_id=header.call_id, intent=header.intent,
+        content_type=header.content_type, extra=dict(header.extra),
+    )  # fmt: skip
+
+
+def open_header(message: Message, target: str) -> Header:
+    """The header of an open message. Raises: Unrepresentable for one with a channel or content."""
+    given = message.attributes
+    if message.content or given.channel is not None or given.constrain is not None or message.role not in ROLES:
+        raise Unrepresentable(target, "an open message with a channel or content", drop="pending")
+    return Header(
+        role=message.role, name=given.speaker, to=given.recipient, call_id=given.call_id, intent=given.intent,
+        content_type=given.content_type, extra=given.extra,
+    )  # fmt: skip
+
+
+def read_thinking(body: str) -> Thinking:
+    """Reasoning: of a kind where it begins with that start marker and holds no other marker."""
+    for kind in KINDS:
+        marker = f"<|start_{kind}|>"
+        if body.startswith(marker):
+            text = body[len(marker) :]
+            return Thinking(body) if any(other in text for other in MARKERS) else Thinking(text, kind)
+    return Thinking(body)
+
+
+def says_error(body: str) -> bool:
+    """Whether the body of a reply is the envelope of 2.2 §8.2 with ``ok`` false."""
+    if '"ok"' not in body or not is_object(body):
+        return False
+    value = read_json(body)
+    return isinstance(value, dict) and value.get("ok") is False
+
+
+def write_message(message: Message, form: Form) -> tuple[Header, tuple[Text, ...], str]:
+    """The header, the texts and the stop of a message, as this form says them.
+
+    Raises: Unrepresentable for a message that is no single frame; HeaderValue for a tool named like a role.
+    """
+    given, content = message.attributes, message.content
+    header = Header(
+        role=_role(message, form), name=given.speaker, to=given.recipient, call_id=given.call_id, intent=given.intent,
+        content_type=given.content_type, channel=given.channel, constrain=given.constrain, extra=given.extra,
+    )  # fmt: skip
+    stop = stop_of(message)
+    if stop not in TERMINATORS:
+        raise _refused(message, form, f"the stop {stop!r}")
+    if all(isinstance(block, Text) for block in content):
+        _check_texts(message, header, form)
+        return header, tuple(block for block in content if isinstance(block, Text)), stop
+    if len(content) != 1:
+        raise _refused(message, form, "a message of several blocks")
+    [block] = content
+    if isinstance(block, ToolUse):
+        return _write_call(block, message, header, form), (Text(arguments_of(block)),), stop
+    if isinstance(block, ToolResult):
+        return _write_result(block, message, header, form), _result_texts(block, message, form), stop
+    if isinstance(block, Thinking):
+        return header, (Text(_thinking_body(block, message, header, form)),), stop
+    raise _refused(message, form, f"a block of type {type(block).__struct_config__.tag or 'unknown'!r}")
+
+
+def _role(message: Message, form: Form) -> str:
+    if message.role not in ROLES:
+        raise _refused(message, form, f"the role {message.role!r}")
+    return message.role
+
+
+def _check_texts(message: Message, header: Header, form: Form) -> None:
+    if header.role == "tool":
+        raise _refused(message, form, "text of a tool that is no tool result")
+    if header.role == "assistant" and header.channel == "analysis":
+        raise _refused(message, form, "plain text where a reader expects reasoning")
+    if is_call(header):
+        raise _refused(message, form, "plain text where a reader expects a call")
+    texts = [block for block in message.content if isinstance(block, Text)]
+    beside = any(not (one.literal or other.literal) for one, other in pairwise(texts))
+    if beside or any(not block.text for block in texts):
+        raise _refused(message, form, "an empty text, or two that stand side by side")
+
+
+def _write_call(block: ToolUse, message: Message, header: Header, form: Form) -> Header:
+    if header.role != "assistant" or header.to is not None or header.call_id is not None:
+        raise _refused(message, form, "a tool call of another role, or one with a recipient beside its own")
+    if block.name in PEOPLE:
+        raise HeaderValue(form.title, f"a tool named {block.name!r}", turn=message.turn)
+    if says_more(block):
+        raise _refused(message, form, "a call whose JSON has further keys")
+    return replace(header, to=block.name, call_id=block.id)
+
+
+def _write_result(block: ToolResult, message: Message, header: Header, form: Form) -> Header:
+    if header.role != "tool" or header.name is not None or header.call_id is not None:
+        raise _refused(message, form, "a tool result of another role, or one with a name beside its own")
+    if block.status is not None:
+        raise _refused(message, form, f"the status {block.status!r} of a tool result", "status")
+    if says_more(block):
+        raise _refused(message, form, "a result whose JSON has further keys")
+    says_so = says_error(plain_text(block.content))
+    if block.is_error and not says_so:
+        raise _refused(message, form, "an error flag that the result itself does not show", "is_error")
+    if says_so and not block.is_error:
+        raise _refused(message, form, "a result that a reader would take for an error")
+    header = replace(header, name=block.name, call_id=block.tool_use_id)
+    check_reply(header, form, message)
+    return header
+
+
+def check_reply(header: Header, form: Form, message: Message) -> None:
+    """Whether a form that writes a reply under its tool's name can say whose it is.
+
+    Raises: HeaderValue for a tool named like a role; Unrepresentable where a reader would not take it for a tool.
+    """
+    name = header.name
+    if not form.replies_by_role or name is None:
+        if not form.has_header and name is None:
+            raise _refused(message, form, "a tool reply without the tool's name")
+        return
+    role, colon, _ = name.partition(":")
+    if name in ROLES or (colon and role in ROLES and role != "tool"):
+        raise HeaderValue(form.title, f"a tool named {name!r}", turn=message.turn)
+    if not is_tool_role(name) and header.to is None:
+        raise _refused(message, form, "a reply of a tool outside functions, without a recipient")
+
+
+def _result_texts(block: ToolResult, message: Message, form: Form) -> tuple[Text, ...]:
+    texts = tuple(part for part in block.content if isinstance(part, Text))
+    if len(texts) < len(block.content):
+        raise _refused(message, form, "a tool result that holds more than text")
+    return texts
+
+
+def _thinking_body(block: Thinking, message: Message, header: Header, form: Form) -> str:
+    """The text behind its start marker; what a reader would take for another kind is refused."""
+    if header.role != "assistant" or header.channel != "analysis" or is_call(header):
+        raise _refused(message, form, "reasoning outside the assistant's analysis")
+    if block.signature is not None or block.provider is not None:
+        raise _refused(message, form, "the signature of a provider's reasoning", "signature")
+    body = block.text if block.kind is None else f"<|start_{block.kind}|>{block.text}"
+    if read_thinking(body) != Thinking(block.text, block.kind):
+        raise _refused(message, form, "reasoning whose markers a reader would take for another kind")
+    return body
+
+
+def _refused(message: Message, form: Form, what: str, drop: str | None = None) -> Unrepresentable:
+    return Unrepresentable(form.title, what, turn=message.turn, drop=drop)

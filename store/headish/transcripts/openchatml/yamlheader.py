@@ -1,0 +1,192 @@
+"""The YAML header of a 2.x transcript: read as data, safely, and written canonically.
+
+Read by YAML's own parser, as events: no aliases, anchors, tags, merge keys, duplicate or complex keys come through, and
+size and depth are limited, so that a header cannot be made to blow up memory. Plain scalars follow the core schema of
+YAML 1.2 (§10.3), in which ``no`` and ``12:30`` are strings. A number that JSON cannot say stays a string.
+
+Source: OpenChatML 2.2 §2, 2.0 §2; YAML 1.2.2 §10.3.2.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from headish.transcripts.shared.source import BLANKS
+
+HEADER_BYTES = 64 * 1024
+HEADER_DEPTH = 20
+_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
+_CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
+_BARE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# YAML would read these differently in a quoted scalar, or not at all.
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+class BadHeader(ValueError):
+    """Text that is no header; the sentence says why."""
+
+
+class TextBehindHeader(ValueError):
+    """Text between a header and the first message; ``at`` is where it begins."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        super().__init__("text between the header and the first message")
+
+
+def read_header(text: str) -> dict[str, Any]:
+    """The header as data; ``version`` is the scalar's source text. Raises: BadHeader."""
+    if len(text.encode()) > HEADER_BYTES:
+        raise BadHeader(f"the YAML header has more than {HEADER_BYTES} bytes")
+    if "\0" in text:
+        raise BadHeader("the YAML header holds a NUL")
+    import yaml  # late: most transcripts are read without one
+
+    try:
+        header = _read_document(_events(yaml.parse(text, Loader=yaml.SafeLoader)))
+    except yaml.YAMLError as error:
+        raise BadHeader(f"the YAML header does not parse: {' '.join(str(error).split())[:200]}") from None
+    version = header.get("version")
+    if not isinstance(version, str) or _VERSION.fullmatch(version) is None:
+        raise BadHeader("the YAML header needs a version of digits and dots")
+    return header
+
+
+def write_header(header: Mapping[str, Any]) -> str:
+    """The canonical text: ``version: X``, then a line ``key: JSON`` for each key, in order, and a blank line."""
+    lines = [f"version: {header['version']}"]
+    lines += [f"{_write_key(key)}: {_write_json(value)}" for key, value in header.items() if key != "version"]
+    return "\n".join(lines) + "\n\n"
+
+
+def find_yaml(raw: str) -> str:
+    """The YAML of a header: all of it, or what stands between ``---`` and the next ``---`` or ``...``.
+
+    Raises: TextBehindHeader where more than blanks follow.
+    """
+    lead = len(raw) - len(raw.lstrip(BLANKS))
+    first, _, _ = raw[lead:].partition("\n")
+    if first.rstrip(BLANKS) != "---":
+        return raw
+    begin = lead + len(first) + 1
+    closing = _CLOSING.search(raw, begin)
+    if closing is None:
+        return raw
+    behind = raw[closing.end() :]
+    if behind.strip(BLANKS):
+        raise TextBehindHeader(closing.end() + len(behind) - len(behind.lstrip(BLANKS)))
+    return raw[begin : closing.start()]
+
+
+def requires_channels(header: Mapping[str, Any]) -> bool:
+    """Whether the header's profile wants a channel on every answer (2.2 §12)."""
+    profiles = header.get("profiles")
+    harmony = profiles.get("harmony") if isinstance(profiles, dict) else None
+    return isinstance(harmony, dict) and harmony.get("enabled") is True and bool(harmony.get("require_channels"))
+
+
+def _events(events: Iterator[Any]) -> Iterator[Any]:
+    """The events of one document, less those that only frame it; what is not allowed anywhere is refused here."""
+    for event in events:
+        if getattr(event, "anchor", None) is not None:
+            raise BadHeader("the YAML header holds an anchor or alias")
+        if getattr(event, "tag", None) is not None or getattr(event, "tags", None):
+            raise BadHeader("the YAML header holds a tag")
+        yield event
+
+
+def _read_document(events: Iterator[Any]) -> dict[str, Any]:
+    header: Any = None
+    documents = 0
+    for event in events:
+        kind = type(event).__name__
+        if kind == "DocumentStartEvent":
+            documents += 1
+            if documents > 1:
+                raise BadHeader("the YAML header holds more than one document")
+            header = _read_value(next(events), events, 0, is_version=False)
+    if not isinstance(header, dict):
+        raise BadHeader("the YAML header is no mapping")
+    return header
+
+
+def _read_value(event: Any, events: Iterator[Any], depth: int, *, is_version: bool) -> Any:
+    if depth > HEADER_DEPTH:
+        raise BadHeader(f"the YAML header nests deeper than {HEADER_DEPTH} levels")
+    kind = type(event).__name__
+    if kind == "ScalarEvent":
+        return event.value if is_version or not event.implicit[0] else _read_plain(event.value)
+    if kind == "SequenceStartEvent":
+        return list(_read_items(events, depth))
+    if kind == "MappingStartEvent":
+        return _read_mapping(events, depth)
+    raise BadHeader(f"the YAML header holds a {kind}")
+
+
+def _read_items(events: Iterator[Any], depth: int) -> Iterator[Any]:
+    for event in events:
+        if type(event).__name__ == "SequenceEndEvent":
+            return
+        yield _read_value(event, events, depth + 1, is_version=False)
+
+
+def _read_mapping(events: Iterator[Any], depth: int) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    for event in events:
+        if type(event).__name__ == "MappingEndEvent":
+            break
+        key = _read_key(event)
+        if key in record:
+            raise BadHeader(f"the key {key!r} of the YAML header stands twice")
+        record[key] = _read_value(next(events), events, depth + 1, is_version=depth == 0 and key == "version")
+    return record
+
+
+def _read_key(event: Any) -> str:
+    if type(event).__name__ != "ScalarEvent":
+        raise BadHeader("the YAML header holds a key that is no scalar")
+    if event.value == "<<" and event.implicit[0]:
+        raise BadHeader("the YAML header holds a merge key")
+    return str(event.value)
+
+
+def _read_plain(text: str) -> Any:
+    for pattern, read in _PLAIN:
+        if pattern.fullmatch(text):
+            return read(text)
+    return text
+
+
+def _read_number(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    def number(text: str) -> Any:
+        try:
+            value = read(text)
+        except ValueError:  # Python converts no integer of over 4,300 digits
+            return text
+        return text if isinstance(value, float) and not math.isfinite(value) else value
+
+    return number
+
+
+def _write_key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else _write_json(key)
+
+
+def _write_json(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+_PLAIN: tuple[tuple[re.Pattern[str], Callable[[str], Any]], ...] = (
+    (re.compile(r"|~|null|Null|NULL"), lambda _: None),
+    (re.compile(r"true|True|TRUE"), lambda _: True),
+    (re.compile(r"false|False|FALSE"), lambda _: False),
+    (re.compile(r"[-+]?[0-9]+", re.ASCII), _read_number(int)),
+    (re.compile(r"0o[0-7]+"), _read_number(lambda text: int(text[2:], 8))),
+    (re.compile(r"0x[0-9a-fA-F]+"), _read_number(lambda text: int(text[2:], 16))),
+    (re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII), _read_number(float)),
+)

@@ -1,0 +1,1 @@
+"""The RWKV Universal Chat Template: blocks between tags."""

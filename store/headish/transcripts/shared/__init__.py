@@ -1,0 +1,1 @@
+"""What all transcript formats share: the neutral model, and the base of their incremental parsers."""

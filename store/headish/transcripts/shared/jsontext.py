@@ -1,0 +1,112 @@
+"""JSON whose exact text matters: whether a text is JSON, and what stands where in it.
+
+RFC 8259 as Python reads it, less NaN, infinities and numbers that overflow, at most ``JSON_DEPTH`` levels deep.
+Duplicate keys and escaped lone surrogates are JSON here; what the store keeps is stricter (strictjson.py).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any
+
+from msgspec import UNSET
+
+from headish.values.blocks import ToolResult, ToolUse
+
+JSON_DEPTH = 512
+"""More arrays and objects inside each other are no JSON here."""
+_BLANK = re.compile(r"[ \t\r\n]*")
+_BRACKET_OR_STRING = re.compile(r'[\[\]{}]|"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+
+
+def read_json(text: str) -> Any:
+    """The value of a text that is JSON, else UNSET."""
+    if _looks_too_deep(text):
+        return UNSET
+    try:
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    except (ValueError, RecursionError):
+        return UNSET
+
+
+def is_object(text: str) -> bool:
+    """Whether a text is a JSON object."""
+    return text.lstrip(" \t\r\n")[:1] == "{" and isinstance(read_json(text), dict)
+
+
+def _looks_too_deep(text: str) -> bool:
+    """Whether brackets outside strings lie deeper than ``JSON_DEPTH``; counted only where there are enough of them."""
+    if text.count("[") + text.count("{") <= JSON_DEPTH:
+        return False
+    depth = 0
+    for found in _BRACKET_OR_STRING.finditer(text):
+        first = text[found.start()]
+        depth += 1 if first in "[{" else -1 if first in "]}" else 0
+        if depth > JSON_DEPTH:
+            return True
+    return False
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(digits)
+    return number
+
+
+def read_members(text: str) -> tuple[dict[str, tuple[Any, str]], int, int] | None:
+    """The members of the JSON object that a text begins with, behind blanks, and where it begins and ends.
+
+    Each member is its value and the exact text of it; of a key that stands twice the last one counts.
+    """
+    begin = skip_blanks(text, 0)
+    whole = scan_value(text, begin) if text[begin : begin + 1] == "{" else None
+    if whole is None:
+        return None
+    members: dict[str, tuple[Any, str]] = {}
+    place = skip_blanks(text, begin + 1)
+    while text[place] != "}":
+        key, place = scanstring(text, place + 1, True)
+        place = skip_blanks(text, skip_blanks(text, place) + 1)
+        value, end = _scan(text, place)
+        members[key] = (value, text[place:end])
+        place = skip_blanks(text, end)
+        if text[place] == ",":
+            place = skip_blanks(text, place + 1)
+    return members, begin, whole[1]
+
+
+def scan_value(text: str, place: int) -> tuple[Any, int] | None:
+    """The JSON value that stands at a place, and where it ends; None where there is none."""
+    try:
+        value, end = _scan(text, place)
+    except (ValueError, RecursionError):
+        return None
+    return None if read_json(text[place:end]) is UNSET else (value, end)
+
+
+def skip_blanks(text: str, place: int) -> int:
+    """The first place that holds no blank."""
+    found = _BLANK.match(text, place)
+    assert found is not None
+    return found.end()
+
+
+def says_more(block: ToolUse | ToolResult) -> bool:
+    """Whether the JSON that a block was read from has keys that the block itself does not hold."""
+    if block.envelope is None:
+        return False
+    found = read_members(block.envelope)
+    own = {"name", "arguments", "id"} if isinstance(block, ToolUse) else {"name", "content", "id", "is_error"}
+    return found is None or not set(found[0]) <= own
+
+
+_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite).raw_decode

@@ -1,0 +1,60 @@
+"""Calls and their replies, among the messages that are exactly one block (OpenChatML 2.2 §8.2).
+
+A reply with an id answers the first call with that id; one without answers the earliest unanswered call without an id
+of its name, of any name if it has none. Harmony has no ids at all, so a missing one is no error.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+
+from headish.values.blocks import ToolResult, ToolUse
+from headish.values.messages import Message
+
+
+def only_block(message: Message) -> object:
+    """The block of a message that has exactly one."""
+    return message.content[0] if len(message.content) == 1 else None
+
+
+def pair_replies(messages: Sequence[Message]) -> dict[int, int]:
+    """Which call each reply answers, by the indexes of their messages; an orphan is missing.
+
+    Two replies may answer one call: the second is a duplicate.
+    """
+    return pair_blocks([only_block(message) for message in messages])
+
+
+def pair_blocks(blocks: Sequence[object]) -> dict[int, int]:
+    """``pair_replies`` for blocks in order, wherever they stand; other blocks count for nothing."""
+    by_id: dict[str, int] = {}
+    nameless: deque[int] = deque()
+    by_name: defaultdict[str, deque[int]] = defaultdict(deque)
+    answered: set[int] = set()
+    pairs: dict[int, int] = {}
+    for index, block in enumerate(blocks):
+        if isinstance(block, ToolUse):
+            if block.id is not None:
+                by_id.setdefault(block.id, index)
+            else:
+                by_name[block.name].append(index)
+                nameless.append(index)
+        elif isinstance(block, ToolResult):
+            if block.tool_use_id is not None:
+                call = by_id.get(block.tool_use_id)
+            else:
+                call = _next(nameless if block.name is None else by_name[block.name], answered)
+            if call is not None:
+                pairs[index] = call
+                answered.add(call)
+    return pairs
+
+
+def _next(calls: deque[int], answered: set[int]) -> int | None:
+    """The earliest call that has no reply yet."""
+    while calls:
+        call = calls.popleft()
+        if call not in answered:
+            return call
+    return None

@@ -1,0 +1,144 @@
+"""What all parsers of transcripts share: chunks in, messages and events out, an end.
+
+Reading a whole text loops over the incremental parser, so there is one parser for each family of formats.
+"""
+
+from __future__ import annotations
+
+import codecs
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from headish.errors import InvalidTranscript
+from headish.transcripts.shared.header import Header
+from headish.transcripts.shared.source import Source
+from headish.transcripts.shared.transcript import Transcript
+from headish.values.messages import Message
+
+
+class Opened(NamedTuple):
+    """A message begins; what its header says decides who may see it."""
+
+    number: int
+    header: Header
+
+
+class Piece(NamedTuple):
+    """Text of the message that is open, as it came."""
+
+    text: str
+
+
+class Closed(NamedTuple):
+    """A message is complete."""
+
+    number: int
+    message: Message
+
+
+ParserEvent = Opened | Piece | Closed
+
+
+class Parser(ABC):
+    """An incremental parser: ``messages`` that are complete, the ``events`` since they were taken last.
+
+    ``count`` is the number of all messages so far, also of those that were taken.
+    """
+
+    def __init__(self, format: str) -> None:
+        self._source = Source(format)
+        self.messages: list[Message] = []
+        self.count = 0
+        self.events: list[ParserEvent] = []
+        self._decode = codecs.getincrementaldecoder("utf-8")().decode
+        self._is_first = True
+
+    def feed(self, chunk: str | bytes) -> None:
+        """More of the text. Raises: InvalidTranscript."""
+        text, broken = (chunk, None) if isinstance(chunk, str) else self._decode_bytes(chunk)
+        if self._is_first and text:
+            # A byte order mark at the very start is dropped; elsewhere it is text.
+            self._is_first, text = False, text.removeprefix("\ufeff")
+        surrogate = _first_surrogate(text)
+        self._source.add(text if surrogate is None else text[:surrogate])
+        while self._step():
+            pass
+        if surrogate is not None or broken is not None:
+            reason = broken or "a lone surrogate has no UTF-8"
+            raise self._source.error("E-PARSE-ENCODING", reason, len(self._source.text))
+
+    @property
+    def format(self) -> str:
+        """The format that the text really is: a header's version picks the grammar of a 2.x file."""
+        return self._source.format
+
+    def take_messages(self) -> list[Message]:
+        """The messages that are complete since the last time; ``finish`` gives only those that were not taken."""
+        messages, self.messages = self.messages, []
+        return messages
+
+    def take_events(self) -> list[ParserEvent]:
+        """What happened since the last time."""
+        events, self.events = self.events, []
+        return events
+
+    def end_input(self) -> None:
+        """No more bytes come: a character that was cut off is an error."""
+        try:
+            self._decode(b"", True)
+        except UnicodeDecodeError:
+            raise self._source.error(
+                "E-PARSE-ENCODING", "the text ends inside a character", len(self._source.text)
+            ) from None
+
+    def _add_message(self, message: Message) -> None:
+        self.messages.append(message)
+        self.events.append(Closed(self.count, message))
+        self.count += 1
+
+    @abstractmethod
+    def _step(self) -> bool:
+        """Read on by one token or so; False where more input is needed."""
+
+    def finish(self, *, partial: bool = False) -> Transcript:
+        """The transcript, when no more input comes. Raises: InvalidTranscript (E-STREAM-TRUNCATED)."""
+        pending, tail = None, None
+        try:
+            pending = self._finish()
+        except InvalidTranscript as error:
+            if not partial or error.code != "E-STREAM-TRUNCATED":
+                raise
+            tail = self._finish_partially()
+        return replace(self._around(), messages=tuple(self.messages), pending=pending, tail=tail)
+
+    @abstractmethod
+    def _finish(self) -> Message | None:
+        """The open header at the end, if there is one. Raises: InvalidTranscript where a message is cut off."""
+
+    @abstractmethod
+    def _finish_partially(self) -> str | None:
+        """Close the message that was cut off; the raw rest where not even its header came."""
+
+    def _around(self) -> Transcript:
+        """What stood around the messages."""
+        return Transcript()
+
+    def _decode_bytes(self, chunk: bytes) -> tuple[str, str | None]:
+        """The text of a chunk, and what is wrong behind it."""
+        try:
+            return self._decode(chunk), None
+        except UnicodeDecodeError as error:
+            held = error.object[: error.start]
+            return held.decode(), f"this is not UTF-8 ({error.reason})"
+
+
+def _first_surrogate(text: str) -> int | None:
+    if text.isascii():
+        return None
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return None

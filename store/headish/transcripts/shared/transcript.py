@@ -1,0 +1,109 @@
+"""The neutral model of a transcript: the messages of any format, with what stood around them.
+
+Messages and blocks are the store's own (R7, R8): a transcript adds the header, an open header at the end, and the
+layout that a format needs to write back the same bytes. Normal form, as every reader gives it:
+
+- an empty body has no block, and two texts stand side by side only where one of them is ``literal``;
+- the name and id of a call or reply stand in its block, not in the message's attributes;
+- ``stop`` is absent where it is the usual one: ``call`` behind a message that is one call, else ``end``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import UNSET, Struct
+
+from headish.content import strictjson
+from headish.errors import InvalidContent, Unrepresentable
+from headish.values.blocks import ContentBlock, Text, ToolUse
+from headish.values.messages import NO_ATTRIBUTES, Attributes, Message
+
+KINDS = ("reflect", "introspect", "reason")
+MARKERS = tuple(f"<|{edge}_{kind}|>" for kind in KINDS for edge in ("start", "end"))
+_NOTHING: tuple[Any, ...] = (None, False, {})
+
+UNREAD = "the unread rest of a partial reading"
+
+
+class Transcript(Struct, frozen=True, kw_only=True):
+    """A conversation as an outside format wrote it.
+
+    ``header`` is the YAML header as data, ``header_raw`` its exact text with all that stood before the first message.
+    ``bos`` and ``eos``: the base model's tokens stood around the messages. ``pending`` is an open header at the end (a
+    generation prompt), ``tail`` what a partial reading could not read yet.
+    """
+
+    messages: tuple[Message, ...] = ()
+    header: dict[str, Any] | None = None
+    header_raw: str | None = None
+    bos: bool = False
+    eos: bool = False
+    pending: Message | None = None
+    tail: str | None = None
+
+
+def usual_stop(message: Message) -> str:
+    """How a message ends where nothing else is said."""
+    return _usual_stop(message.content)
+
+
+def stop_of(message: Message) -> str:
+    """How a message ends: ``end``, ``call``, ``return`` or ``none``."""
+    return message.attributes.stop or usual_stop(message)
+
+
+def is_open(transcript: Transcript) -> bool:
+    """Whether the text of a transcript goes on: by an open header, or by a message without its end."""
+    last = transcript.messages[-1:]
+    return transcript.pending is not None or any(stop_of(message) == "none" for message in last)
+
+
+def check_whole(transcript: Transcript, title: str, *, has_header: bool) -> None:
+    """Refuse what no writer of a format can say of a whole transcript. Raises: Unrepresentable."""
+    if transcript.tail is not None:
+        raise Unrepresentable(title, UNREAD, drop="tail")
+    if not has_header and (transcript.header is not None or transcript.header_raw is not None):
+        raise Unrepresentable(title, "a YAML header", drop="header")
+    before = transcript.messages if transcript.pending is not None else transcript.messages[:-1]
+    for message in before:
+        if stop_of(message) == "none":
+            raise Unrepresentable(title, "an unfinished message before the last", turn=message.turn)
+
+
+def make_message(role: str | None, content: Sequence[ContentBlock], **said: Any) -> Message:
+    """A message from what was read; attributes that say nothing are left out, and so is the usual ``stop``."""
+    given = {key: value for key, value in said.items() if value not in _NOTHING}
+    blocks = tuple(content)
+    if given.get("stop") == _usual_stop(blocks):
+        del given["stop"]
+    return Message(role=role, content=blocks, attributes=Attributes(**given) if given else NO_ATTRIBUTES)
+
+
+def make_call(
+    name: str, raw: str, *, id: str | None = None, closed: bool = False, envelope: str | None = None
+) -> ToolUse:
+    """A call from the exact text of its arguments; ``raw`` is kept where ``input`` would not give it back (R8)."""
+    try:
+        value = strictjson.decode(raw, "arguments")
+    except InvalidContent:
+        return ToolUse(name, id, UNSET, raw, closed, envelope)
+    kept = None if strictjson.encode(value) == raw.encode() else raw
+    return ToolUse(name, id, value, kept, closed, envelope)
+
+
+def arguments_of(call: ToolUse) -> str:
+    """The exact text of a call's arguments."""
+    if call.raw is not None:
+        return call.raw
+    return "" if call.input is UNSET else strictjson.encode(call.input).decode()
+
+
+def plain_text(blocks: tuple[ContentBlock, ...]) -> str:
+    """The texts among some blocks, joined."""
+    return "".join(block.text for block in blocks if isinstance(block, Text))
+
+
+def _usual_stop(blocks: tuple[ContentBlock, ...]) -> str:
+    return "call" if len(blocks) == 1 and isinstance(blocks[0], ToolUse) else "end"

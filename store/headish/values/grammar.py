@@ -1,0 +1,134 @@
+"""The grammar of a headish: text that names a turn.
+
+::
+
+    headish  =  base suffix*
+    base     =  "@"                  the newest turn of the space
+             |  id                   25 base-36 digits, in either case
+             |  name                 a bookmark; else an id prefix of at least 8 digits (R11)
+    suffix   =  "~" [n]              n steps back along the first parent (1 where n is left out)
+             |  "^" [n]              the n-th turn that it continues (1 where left out; ^0 is the turn itself)
+             |  "@{" n "}"           where the bookmark was n moves ago; directly behind its name
+             |  "@{" time "}"        where the bookmark was at that time, RFC 3339 (UTC where no offset is given)
+
+Parsing looks nothing up: what the base names is for heads.py to find.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from msgspec import Struct
+
+from headish.errors import InvalidHeadish
+from headish.limits import HEADISH_LIMIT, PREFIX_MINIMUM
+from headish.values.ids import TurnId, as_turn_id
+from headish.values.names import refusal
+
+NEWEST = "@"
+_BASE = re.compile(r"[^~^@{}]+|@(?!\{)")
+_SUFFIX = re.compile(r"(?P<back>~[0-9]{0,9})|(?P<parent>\^[0-9]{0,9})|@\{(?P<past>[^{}]*)\}")
+_PREFIX = re.compile(rf"[0-9a-z]{{{PREFIX_MINIMUM},24}}", re.ASCII)
+
+
+class Back(Struct, frozen=True):
+    """``~n``."""
+
+    steps: int
+
+
+class Parent(Struct, frozen=True):
+    """``^n``."""
+
+    number: int
+
+
+class Headish(Struct, frozen=True):
+    """A headish, taken apart. Exactly one of ``id`` and ``name`` is set; for the newest turn ``name`` is ``@``.
+
+    ``past`` is how many moves ago, or when; ``steps`` are the suffixes behind it, in order.
+    """
+
+    text: str
+    id: TurnId | None = None
+    name: str | None = None
+    past: int | datetime | None = None
+    steps: tuple[Back | Parent, ...] = ()
+
+    @property
+    def bookmark(self) -> str | None:
+        """The name, where the headish is a bare name: only such a bookmark moves with a turn (R2)."""
+        bare = self.past is None and not self.steps and self.name != NEWEST
+        return self.name if bare else None
+
+    @property
+    def prefix(self) -> str | None:
+        """The name as an id prefix, where it could be one."""
+        lowered = (self.name or "").lower()
+        return lowered if _PREFIX.fullmatch(lowered) else None
+
+
+def parse_headish(text: object) -> Headish:
+    """A headish from its text.
+
+    Raises: InvalidHeadish with what is wrong.
+    """
+    if not isinstance(text, str):
+        raise InvalidHeadish(repr(text), "it must be text")
+    if len(text) > HEADISH_LIMIT:
+        raise InvalidHeadish(text, f"it is longer than {HEADISH_LIMIT} characters")
+    return _parse(text)
+
+
+# A conversation continues the same few names again and again.
+@lru_cache(maxsize=256)
+def _parse(text: str) -> Headish:
+    matched = _BASE.match(text)
+    if matched is None:
+        raise InvalidHeadish(text, "it must begin with an id, a bookmark or @")
+    base, place = matched.group(), matched.end()
+    past: int | datetime | None = None
+    steps: list[Back | Parent] = []
+    while place < len(text):
+        found = _SUFFIX.match(text, place)
+        if found is None:
+            raise InvalidHeadish(text, f"{text[place:]!r} is no suffix: use ~n, ^n, @{{n}} or @{{time}}")
+        if found["past"] is not None:
+            if past is not None or steps or base == NEWEST:
+                raise InvalidHeadish(text, "@{…} stands directly behind the name of a bookmark, once")
+            past = _read_past(text, found["past"])
+        else:
+            steps.append(_read_step(found.group()))
+        place = found.end()
+    return _with_base(text, base, past, tuple(steps))
+
+
+def _with_base(text: str, base: str, past: int | datetime | None, steps: tuple[Back | Parent, ...]) -> Headish:
+    if base == NEWEST:
+        return Headish(text, name=NEWEST, steps=steps)
+    turn_id = as_turn_id(base)
+    if turn_id is not None:
+        if past is not None:
+            raise InvalidHeadish(text, "only a bookmark has past positions, an id has none")
+        return Headish(text, id=turn_id, steps=steps)
+    reason = refusal(base)
+    if reason is not None:
+        raise InvalidHeadish(text, reason)
+    return Headish(text, name=base, past=past, steps=steps)
+
+
+def _read_step(suffix: str) -> Back | Parent:
+    number = int(suffix[1:] or "1")
+    return Back(number) if suffix[0] == "~" else Parent(number)
+
+
+def _read_past(text: str, inside: str) -> int | datetime:
+    if inside.isascii() and inside.isdigit() and len(inside) < 10:
+        return int(inside)
+    try:
+        when = datetime.fromisoformat(inside)
+        return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise InvalidHeadish(text, f"{inside!r} is neither a number of moves nor an RFC 3339 time") from None

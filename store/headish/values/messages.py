@@ -1,0 +1,110 @@
+"""Messages and context windows: what a thread says, as values that are free of any database.
+
+One message type serves turns, windows, transcripts and providers (rule R7). The window's JSON is a projection of it:
+``ContextWindow.to_dict``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from headish.values.blocks import ContentBlock, to_mapping
+from headish.values.ids import TurnId
+
+ROLES = ("system", "developer", "user", "assistant", "tool")
+
+
+class Attributes(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a transcript says of a message beside its role and text. All of it enters the digest (I4).
+
+    ``extra`` are attributes that the format does not know, in their order. The field order is the order in the
+    digest's encoding: add new ones at the end.
+    """
+
+    speaker: str | None = None
+    channel: str | None = None
+    recipient: str | None = None
+    call_id: str | None = None
+    intent: str | None = None
+    content_type: str | None = None
+    constrain: str | None = None
+    stop: str | None = None
+    tight: bool = False
+    extra: dict[str, str] = {}
+
+
+NO_ATTRIBUTES = Attributes()
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """One message of a window or transcript. ``turn`` is the id of the turn it came from, None for a made one.
+
+    ``role`` is None only for the bare sequences of OpenChatML 0.1 (R15).
+    """
+
+    role: str | None
+    content: tuple[ContentBlock, ...]
+    cache: bool = False
+    attributes: Attributes = NO_ATTRIBUTES
+    turn: TurnId | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema reference's message record: ``{role, content, cache?}``."""
+        record: dict[str, Any] = {"role": self.role, "content": [to_mapping(block) for block in self.content]}
+        return {**record, "cache": True} if self.cache else record
+
+
+class Kept(NamedTuple):
+    """A turn of a thread for a transcript: its message, and headish's own keys beside it."""
+
+    message: Message
+    system: Mapping[str, Any]
+
+
+class Note(Struct, frozen=True):
+    """One thing that was repaired, rewritten or left out; ``turn`` is where, or None for an option."""
+
+    what: str
+    turn: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.what} (turn {self.turn})" if self.turn else self.what
+
+
+class ContextWindow(Struct, frozen=True):
+    """What a resolve yields: the messages in walk order (I7) and the merged options (I8).
+
+    ``notes`` say what of a cut-off answer was left out (R21).
+    """
+
+    messages: tuple[Message, ...]
+    options: dict[str, Any]
+    notes: tuple[Note, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema reference's window: ``{messages: [{role, content, cache?}], options}``."""
+        return {"messages": [message.to_dict() for message in self.messages], "options": self.options}
+
+    def to_json(self) -> bytes:
+        """``to_dict`` as JSON text."""
+        return msgspec.json.encode(self.to_dict())
+
+
+class ThreadRecord(Struct, frozen=True):
+    """The schema reference's thread record of one turn."""
+
+    id: TurnId
+    role: str | None
+    content: tuple[ContentBlock, ...]
+    inherited: Mapping[str, Any]
+    cache: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, keys in the reference's order."""
+        content = [to_mapping(block) for block in self.content]
+        record = {"id": self.id, "role": self.role, "content": content}
+        return {**record, "inherited": dict(self.inherited), "cache": self.cache}

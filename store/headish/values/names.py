@@ -1,0 +1,61 @@
+"""Which names a bookmark or a space may have, and why the others are refused.
+
+A name must never be mistaken for an id, for a suffix of a headish, or for an option on a command line, and must be
+printable on one line.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from headish.errors import InvalidName
+from headish.limits import BOOKMARK_LIMIT_BYTES
+from headish.values.ids import is_id_shaped
+
+RESERVED = "~^@{}:\\"
+
+
+def check_name(name: object, kind: str = "bookmark") -> bytes:
+    """The name as the bytes that are stored.
+
+    Raises: InvalidName with the rule that refuses it.
+    """
+    if not isinstance(name, str):
+        raise InvalidName(kind, repr(name), "it must be text")
+    reason = refusal(name)
+    if reason is not None:
+        raise InvalidName(kind, name.encode(errors="backslashreplace").decode(), reason)
+    return name.encode()
+
+
+def stored_name(name: bytes) -> str:
+    """A stored name as text; bytes that were damaged behind the store's back show as U+FFFD."""
+    return bytes(name).decode(errors="replace")
+
+
+def refusal(name: str) -> str | None:
+    """Why the text is no name, or None where it is one."""
+    if not name:
+        return "it is empty"
+    if is_id_shaped(name):
+        return "25 base-36 digits are an id"
+    if name.startswith("-"):
+        return "it begins with `-`"
+    for character in name:
+        reason = _character_refusal(character)
+        if reason is not None:
+            return reason
+    if len(name.encode()) > BOOKMARK_LIMIT_BYTES:
+        return f"it is longer than {BOOKMARK_LIMIT_BYTES} bytes"
+    return None
+
+
+def _character_refusal(character: str) -> str | None:
+    if character in RESERVED:
+        return f"it holds {character!r}, one of {' '.join(RESERVED)}"
+    category = unicodedata.category(character)
+    if category[0] == "Z" or character.isspace():
+        return "it holds whitespace"
+    if category == "Cc":
+        return f"it holds the control character U+{ord(character):04X}"
+    return "it holds a lone surrogate" if category == "Cs" else None

@@ -1,0 +1,33 @@
+"""What is said of a whole space: its counts, and what ``verify`` found."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Stats(Struct, frozen=True):
+    """Counts of one space; sizes in bytes. ``database_bytes`` is the whole database's."""
+
+    turns: int
+    threads: int
+    heads: int
+    bookmarks: int
+    payloads: int
+    payload_bytes: int
+    database_bytes: int
+
+
+class Problem(Struct, frozen=True):
+    """One thing that ``verify`` found: which record, and what disagrees."""
+
+    subject: str
+    what: str
+
+
+class Report(Struct, frozen=True):
+    """What ``verify`` looked at and found; ``problems`` is empty for a store in order."""
+
+    turns: int
+    payloads: int
+    bookmarks: int
+    problems: tuple[Problem, ...]

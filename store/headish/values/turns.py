@@ -1,0 +1,123 @@
+"""Turns and the names that point at them, as callers get them: frozen, and free of any database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from headish.values.ids import TurnId, time_of
+from headish.values.messages import NO_ATTRIBUTES, Attributes
+
+BLOCKS_TYPE = "application/json"
+"""The content type of a turn whose payload is a JSON array of blocks."""
+DOCUMENT = "document"
+"""``meta.type`` of a turn whose payload is the raw bytes of a document."""
+
+
+class Meta(Struct, frozen=True, omit_defaults=True):
+    """All that a turn says of itself beside its payload.
+
+    ``system`` holds headish's own further keys (a document's ``document_name``, ``original_path``, ``file_size``),
+    ``app`` what the application keeps with the turn; the two never mix (R10). ``role`` is None for a bare sequence
+    of OpenChatML 0.1, which only an import makes (R15).
+    """
+
+    role: str | None
+    type: str | None = None
+    content_type: str = BLOCKS_TYPE
+    head: str | None = None
+    continues: tuple[TurnId, ...] = ()
+    cache: bool = False
+    attributes: Attributes = NO_ATTRIBUTES
+    inherited: Mapping[str, Any] = {}
+    system: Mapping[str, Any] = {}
+    app: Mapping[str, Any] = {}
+
+    @property
+    def document_name(self) -> str | None:
+        """The display name of a document."""
+        return self.system.get("document_name")
+
+    @property
+    def reply(self) -> Mapping[str, Any]:
+        """What is kept of a provider's answer beside its content: ``provider``, ``model``, ``stop_reason``, ``usage``,
+        ``incomplete`` … (``headish.providers.Reply.to_record``). Empty for a turn that is none."""
+        found = self.system.get("reply")
+        return found if isinstance(found, Mapping) else {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the schema reference writes it: what is absent is left out, the system's keys stand beside the rest."""
+        record: dict[str, Any] = {"role": self.role, "content_type": self.content_type}
+        optional = {"type": self.type, "head": self.head, "cache": self.cache or None}
+        record |= {key: value for key, value in optional.items() if value is not None}
+        record |= {"continues": list(self.continues), **self.system}
+        attributes = msgspec.to_builtins(self.attributes)
+        nested = {"attributes": attributes, "inherited": dict(self.inherited), "app": dict(self.app)}
+        return record | {key: value for key, value in nested.items() if value}
+
+
+class Turn(Struct, frozen=True, eq=False):
+    """An immutable record of a thread. Two turns are equal when their seals are.
+
+    ``hash`` addresses the payload, ``digest`` says what was said up to here, ``seal`` says that the record is
+    untouched; each is a BLAKE3-256 in lower-case hex (I3, I4).
+    """
+
+    id: TurnId
+    hash: str
+    digest: str
+    seal: str
+    meta: Meta
+    resolve_options: Callable[[TurnId], dict[str, Any]] | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options resolved at this turn (I8), computed when asked, over the turns that set any (R12)."""
+        if self.resolve_options is None:
+            raise LookupError("this turn was not read from a store")
+        return self.resolve_options(self.id)
+
+    @property
+    def time(self) -> datetime:
+        """When the id was minted, in UTC."""
+        return time_of(self.id)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{id, hash, digest, seal, meta}``."""
+        addresses = {"id": self.id, "hash": self.hash, "digest": self.digest, "seal": self.seal}
+        return {**addresses, "meta": self.meta.to_dict()}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Turn) and other.seal == self.seal
+
+    def __hash__(self) -> int:
+        return hash(self.seal)
+
+    def __repr__(self) -> str:
+        return f"<Turn {self.id} {self.meta.role}{' on ' + self.meta.head if self.meta.head else ''}>"
+
+
+class Bookmark(Struct, frozen=True):
+    """A name and the turn that it names."""
+
+    name: str
+    turn: TurnId
+
+
+class Move(Struct, frozen=True):
+    """One move of a bookmark: where it pointed from then on (None: it was removed), and when, in UTC."""
+
+    number: int
+    turn: TurnId | None
+    time: datetime
+
+
+class Recorded(Struct, frozen=True):
+    """What ``record`` did: the turn that stands for the last message, and how many turns were new."""
+
+    tip: Turn
+    added: int

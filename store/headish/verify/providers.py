@@ -1,0 +1,111 @@
+"""Verify what a space knows of providers: pointers and tools under names, and the answers that are arriving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any
+
+import msgspec
+from sqlalchemy import and_, bindparam, select
+
+from headish.database.query import Connection, Query, Row
+from headish.database.schema import definition, payload, stream, stream_chunk, turn
+from headish.rows.definitions import POINTER, TOOLS
+from headish.rows.streams import FINISHED, RECOVERED
+from headish.values.names import stored_name
+from headish.values.reports import Problem
+
+DEFINITIONS = Query(
+    "all definitions",
+    select(definition.c.kind, definition.c.name, definition.c.number, definition.c.payload, payload.c.data)
+    .select_from(
+        definition.outerjoin(
+            payload, and_(payload.c.space == definition.c.space, payload.c.number == definition.c.payload)
+        )
+    )
+    .where(definition.c.space == bindparam("space"))
+    .order_by(definition.c.kind, definition.c.name, definition.c.number),
+)
+STREAMS = Query(
+    "all streams",
+    select(stream.c.id, stream.c.about, stream.c.outcome, stream.c.turn, turn.c.seq)
+    .select_from(stream.outerjoin(turn, and_(turn.c.space == stream.c.space, turn.c.id == stream.c.turn)))
+    .where(stream.c.space == bindparam("space"))
+    .order_by(stream.c.id),
+)
+# With the stream of each, so that no writer ends it in between.
+CHUNKS = Query(
+    "all journals",
+    select(stream_chunk.c.stream, stream_chunk.c.number, stream_chunk.c.data, stream.c.id, stream.c.outcome)
+    .select_from(
+        stream_chunk.outerjoin(
+            stream, and_(stream.c.space == stream_chunk.c.space, stream.c.id == stream_chunk.c.stream)
+        )
+    )
+    .where(stream_chunk.c.space == bindparam("space"))
+    .order_by(stream_chunk.c.stream, stream_chunk.c.number),
+)
+
+
+def check_providers(connection: Connection, space: int) -> list[Problem]:
+    """What disagrees. Cost: three statements; names and open streams are few."""
+    return [*_check_definitions(connection, space), *_check_streams(connection, space)]
+
+
+def _check_definitions(connection: Connection, space: int) -> Iterator[Problem]:
+    rows = connection.rows(DEFINITIONS, space=space)
+    for (kind, name), members in groupby(rows, lambda row: (row[0], bytes(row[1]))):
+        subject = f"{kind} {stored_name(name)!r}"
+        history = list(members)
+        if [row[2] for row in history] != list(range(1, len(history) + 1)):
+            yield Problem(subject, "its history has a gap")
+        if kind not in DECODERS:
+            yield Problem(subject, "nobody knows such a kind")
+            continue
+        for row in history:
+            if row[3] is not None and not _decodes(DECODERS[kind], row[4]):
+                yield Problem(subject, f"number {row[2]} of its history does not decode")
+
+
+def _check_streams(connection: Connection, space: int) -> Iterator[Problem]:
+    for row in connection.rows(STREAMS, space=space):
+        yield from (Problem(f"stream {row[0]}", what) for what in _stream_problems(row))
+    for id, members in groupby(connection.rows(CHUNKS, space=space), lambda row: row[0]):
+        chunks = list(members)
+        if any(row[3] is None or row[4] is not None for row in chunks):
+            yield Problem(f"stream {id}", "it has a journal and is not open")
+        if [row[1] for row in chunks] != list(range(len(chunks))):
+            yield Problem(f"stream {id}", "its journal has a gap")
+        if not all(_decodes(_decode_lines, row[2]) for row in chunks):
+            yield Problem(f"stream {id}", "its journal does not decode")
+
+
+def _stream_problems(row: Row) -> Iterator[str]:
+    _, about, outcome, turn_id, seq = row
+    if not _decodes(_decode_record, about):
+        yield "what it belongs to does not decode"
+    if outcome not in (None, FINISHED, RECOVERED):
+        yield f"its outcome is {outcome!r}"
+    if (outcome is None) != (turn_id is None):
+        yield "its outcome and its turn disagree"
+    if turn_id is not None and seq is None:
+        yield f"its turn {turn_id} is missing"
+
+
+def _decodes(decode: Callable[[bytes], Any], data: bytes | None) -> bool:
+    try:
+        return data is not None and decode(bytes(data)) is not None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return False
+
+
+def _decode_lines(data: bytes) -> list[Any]:
+    return [_decode_record(line) for line in data.splitlines()]
+
+
+_decode_record = msgspec.json.Decoder(dict[str, Any]).decode
+DECODERS: dict[str, Callable[[bytes], Any]] = {
+    POINTER: _decode_record,
+    TOOLS: msgspec.json.Decoder(list[dict[str, Any]]).decode,
+}
