@@ -24,14 +24,14 @@ import headish
 from headish import errors, limits
 from headish.database import schema
 from headish.providers.registry import PROVIDERS
-from headish.providers.shared.values import Delta, Emission, Finding, Note, Origin, Reply, Settings, Usage
+from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
 from headish.values.blocks import KINDS
 from headish_cli.main import main as command
 
 sys.path.insert(0, str(Path(__file__).parent))
 from provider_pages import write_overview, write_provider
 
-_PROVIDER_VALUES = (Emission, Origin, Note, Finding, Delta, Reply, Usage)
+_PROVIDER_VALUES = (Request, Origin, Note, Finding, Delta, Reply, Usage)
 _ONE = {"type": "text", "text": "1"}
 _FAILED = {"type": "text", "text": '{"ok": false}'}
 REFERENCE = Path(__file__).parent / "reference"

@@ -101,7 +101,7 @@ def write_provider(provider: str) -> str:
     about = re.sub(r"``(.+?)``", r"`\1`", inspect.getdoc(package) or "")
     parts = [f"# `{provider}`: {TITLES[provider]}\n\n", NOTE, about, "\n\n"]
     parts += [f"Requests are written by `{module.__name__ if module else ''}`, answers read by the module beside it.\n"]
-    parts += ["\n## Blocks\n\nWhat each becomes in the body; *left out* and *noted* are told in `Emission.notes`, ",
+    parts += ["\n## Blocks\n\nWhat each becomes in the body; *left out* and *noted* are told in `Request.notes`, ",
               "*refused* raises `Unsupported`.\n\n| in the thread | in the request |\n|---|---|\n"]  # fmt: skip
     parts += [f"| {_cell(name)} | {_outcome(provider, messages)} |\n" for name, messages in BLOCKS.items()]
     parts += ["\n## Options\n\n| option | in the request |\n|---|---|\n"]
@@ -163,9 +163,9 @@ def _outcome(provider: str, messages: Any) -> str:
     refused = [each for each in findings if each.kind == "refused"]
     if refused:
         return f"refused: {_cell(refused[0].what)}"
-    emission = prepare_request(provider, {"messages": _own(provider, messages), "options": {}}, tools=[TOOL])
+    request = prepare_request(provider, {"messages": _own(provider, messages), "options": {}}, tools=[TOOL])
     greeted = len(messages) > 1 and messages[1]["role"] == "assistant"
-    made = [_code(part) for part in _parts(emission.body, emission.sources.list_name, int(greeted))]
+    made = [_code(part) for part in _parts(request.body, request.sources.list_name, int(greeted))]
     told = [f"*{_cell(each.what)}*" for each in findings]
     return "<br>".join([*made, *told])
 

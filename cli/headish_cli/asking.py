@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from headish import Store, Turn
     from headish.answers.answer import Answer
     from headish.errors import CallError
-    from headish.store.space import Heads
-    from headish.store.tools import Approve
+    from headish.store.calls import Approve
+    from headish.store.space import Headishes
     from headish.tools.servers import ToolServers
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -112,7 +112,7 @@ class Loop(NamedTuple):
 
 
 @contextmanager
-def _kept(said: str | None, asked: tuple[Heads, str | None], call: dict[str, Any]) -> Iterator[None]:
+def _kept(said: str | None, asked: tuple[Headishes, str | None], call: dict[str, Any]) -> Iterator[None]:
     """Say that what was said is stored, where nobody answered it: nobody need say it twice."""
     from headish.errors import CallError, HeadishError
 
@@ -128,7 +128,7 @@ def _kept(said: str | None, asked: tuple[Heads, str | None], call: dict[str, Any
         raise Told(f"{str(error) or 'stopped'}; what you said is kept, and '{again}' asks again") from None
 
 
-def _ask_again(head: Heads, bookmark: str | None, call: dict[str, Any]) -> str:
+def _ask_again(head: Headishes, bookmark: str | None, call: dict[str, Any]) -> str:
     return shlex.join(["headish", "ask", "-c", f"{bookmark or head}", *_whom(call)])
 
 
@@ -138,13 +138,13 @@ def _whom(call: dict[str, Any]) -> list[str]:
 
 
 def _take_rounds(
-    loop: Loop, open_answer: Callable[..., Answer], head: Heads, bookmark: str | None, as_json: bool
+    loop: Loop, open_answer: Callable[..., Answer], head: Headishes, bookmark: str | None, as_json: bool
 ) -> Turn:
     """Ask, run what the answer calls, and ask again, until an answer calls nothing."""
     if loop.running is not None and isinstance(head, str):
         # An answer may have left its calls open: they are run before it is asked again.
         results = loop.store.run_tools(head, loop.running.call_all, approve=loop.approve)
-        head, bookmark = (head, bookmark) if results is None else (results.id, results.meta.head)
+        head, bookmark = (head, bookmark) if results is None else (results.id, results.meta.bookmark)
     for left in reversed(range(loop.rounds)):
         turn = _show(partial(open_answer, head, bookmark), as_json)
         if loop.running is None or turn.meta.reply.get("incomplete") or not left:
@@ -152,7 +152,7 @@ def _take_rounds(
         results = loop.store.run_tools(turn.id, loop.running.call_all, approve=loop.approve)
         if results is None:
             return turn
-        head, bookmark = results.id, results.meta.head
+        head, bookmark = results.id, results.meta.bookmark
     raise AssertionError("there is at least one round")
 
 
@@ -182,7 +182,7 @@ def _end(store: Store, turn: Turn, call: dict[str, Any], *, looped: bool = False
         say(readable(f"open call: {describe_call(each)}"))
     if calls and looped and not turn.meta.reply.get("incomplete"):
         say("The tool loop ended before the calls: --rounds allows more.")
-    where = f" on {turn.meta.head}" if turn.meta.head else ""
+    where = f" on {turn.meta.bookmark}" if turn.meta.bookmark else ""
     say(readable(f"turn {turn.id}{where}"))
     tell_reply(turn, _whom(call))
     if turn.meta.reply.get("incomplete"):
@@ -195,7 +195,7 @@ def _start_servers(stack: ExitStack, store: Store, config: str) -> ToolServers:
 
     running = stack.enter_context(ToolServers(read_config(config)))
     for server, tools in running.tools().items():
-        store.set_tools(server, tools)
+        store.tools.set(server, tools)
     return running
 
 

@@ -19,7 +19,7 @@ def bookmark_command() -> None:
 def list_command(settings: Settings, as_json: bool) -> None:
     """List all bookmarks and the turns that they name."""
     with settings.open() as store:
-        found = store.bookmarks()
+        found = store.bookmarks.list()
         if as_json:
             print_json_lines({"name": each.name, "turn": each.turn} for each in found)
             return
@@ -38,7 +38,7 @@ def list_command(settings: Settings, as_json: bool) -> None:
 def set_command(settings: Settings, name: str, headish: str, as_json: bool) -> None:
     """Set NAME to a HEADISH, or move it there."""
     with settings.open() as store:
-        bookmark = store.bookmark(name, headish)
+        bookmark = store.bookmarks.set(name, headish)
     if as_json:
         print_json({"name": bookmark.name, "turn": bookmark.turn})
     else:
@@ -51,7 +51,7 @@ def set_command(settings: Settings, name: str, headish: str, as_json: bool) -> N
 def remove_command(settings: Settings, name: str) -> None:
     """Remove NAME; its turns and its history stay."""
     with settings.open() as store:
-        store.unbookmark(name)
+        store.bookmarks.remove(name)
     say(f"Removed {name}. Its history stays: headish bookmark history {name}")
 
 
@@ -62,7 +62,7 @@ def remove_command(settings: Settings, name: str) -> None:
 def history_command(settings: Settings, name: str, as_json: bool) -> None:
     """List every move of NAME, the last first. NAME@{n} names the turn that it pointed at n moves ago."""
     with settings.open() as store:
-        moves = store.bookmark_history(name)
+        moves = store.bookmarks.history(name)
     if as_json:
         print_json_lines({"move": each.number, "turn": each.turn, "time": each.time.isoformat()} for each in moves)
         return

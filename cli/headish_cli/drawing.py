@@ -15,8 +15,8 @@ from headish_cli.options import Settings, headish_argument, json_option, pass_se
 from headish_cli.output import marks, one_line, preview, print_json_lines, role_word, shorten, width
 
 if TYPE_CHECKING:
-    from headish.history.trees import TreeTurn
     from headish.values.ids import TurnId
+    from headish.values.turns import TreeTurn
 
 
 @click.command("tree")

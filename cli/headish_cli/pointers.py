@@ -40,7 +40,7 @@ def set_command(
     """
     parsed = parse_settings(params, "--param")
     with settings.open(create=True) as store:
-        pointer = store.set_pointer(name, target, params=parsed, base_url=base_url, key_env=key_env)
+        pointer = store.pointers.set(name, target, params=parsed, base_url=base_url, key_env=key_env)
     if as_json:
         print_json({"name": name, **pointer.to_dict()})
     else:
@@ -53,7 +53,7 @@ def set_command(
 def list_command(settings: Settings, as_json: bool) -> None:
     """List the pointers by name."""
     with settings.open() as store:
-        pointers = store.pointers()
+        pointers = store.pointers.list()
     _print(pointers, as_json, dated=False)
 
 
@@ -64,7 +64,7 @@ def list_command(settings: Settings, as_json: bool) -> None:
 def history_command(settings: Settings, name: str, as_json: bool) -> None:
     """List all that NAME ever pointed at, the last first."""
     with settings.open() as store:
-        history = store.pointer_history(name)
+        history = store.pointers.history(name)
     _print(history, as_json, dated=True)
 
 
@@ -74,7 +74,7 @@ def history_command(settings: Settings, name: str, as_json: bool) -> None:
 def rm_command(settings: Settings, name: str) -> None:
     """Remove NAME; its history stays."""
     with settings.open() as store:
-        store.remove_pointer(name)
+        store.pointers.remove(name)
     say(f"{name} points at nothing now.")
 
 

@@ -91,14 +91,14 @@ def _log_line(store: Store, turn: Turn, short: str, names: list[str], indent: in
 
 def _names(store: Store) -> dict[str, list[str]]:
     names: dict[str, list[str]] = {}
-    for bookmark in store.bookmarks():
+    for bookmark in store.bookmarks.list():
         names.setdefault(bookmark.turn, []).append(bookmark.name)
     return names
 
 
 def _describe(turn: Turn) -> str:
     facts = [f"turn {turn.id}", turn.meta.role or "a bare sequence", turn.time.isoformat(timespec="milliseconds")]
-    facts += [f"on {turn.meta.head}"] if turn.meta.head else []
+    facts += [f"on {turn.meta.bookmark}"] if turn.meta.bookmark else []
     facts += [f"continues {', '.join(turn.meta.continues)}"] if turn.meta.continues else []
     facts += ["cached"] if turn.meta.cache else []
     return readable(" · ".join(facts))

@@ -49,8 +49,8 @@ def recover_command(settings: Settings, force: bool, as_json: bool) -> None:
     alone.
     """
     with settings.open() as store:
-        turns = [*store.recovered, *store.recover(force=force)]
-        left = store.streams()
+        turns = [*store.recovered, *store.streams.recover(force=force)]
+        left = store.streams.list()
     if as_json:
         print_json_lines(turn.to_dict() for turn in turns)
     else:

@@ -11,7 +11,7 @@ from headish_cli.options import Settings, headish_argument, json_option, pass_se
 from headish_cli.output import print_json, print_json_lines, readable, say
 
 if TYPE_CHECKING:
-    from headish.providers import Emission
+    from headish.providers import Request
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ptr = click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider pointer points at.")
@@ -58,11 +58,11 @@ def request_command(
     """
     with settings.open() as store:
         given = {"model": model, "stream": stream, **_given(**settings_given)}
-        emission = store.request(list(headish) or "@", provider, ptr=ptr, **given)
-    print_json(emission.body, pretty=not as_json)
+        request = store.request(list(headish) or "@", provider, ptr=ptr, **given)
+    print_json(request.body, pretty=not as_json)
     if explain:
-        _explain(emission)
-    for note in emission.notes:
+        _explain(request)
+    for note in request.notes:
         say(readable(f"note: {note}"))
 
 
@@ -91,10 +91,10 @@ def lint_command(
         raise click.exceptions.Exit(1)
 
 
-def _explain(emission: Emission) -> None:
-    for origin in emission.origins:
+def _explain(request: Request) -> None:
+    for origin in request.origins:
         say(f"{origin.place} is from {', '.join(origin.turns) or 'no turn'}")
-    for option, turn in emission.options.items():
+    for option, turn in request.options.items():
         say(readable(f"option {option} is set by {turn}"))
-    if emission.ptr is not None:
-        say(readable(f"the pointer {emission.ptr} says {emission.provider}/{emission.model}"))
+    if request.ptr is not None:
+        say(readable(f"the pointer {request.ptr} says {request.provider}/{request.model}"))

@@ -25,7 +25,7 @@ def tell_turn(store: Store, turn: Turn, as_json: bool) -> None:
 
 def tell_branch(store: Store, turn: Turn) -> None:
     """That no name moved, where something else continues the same turn."""
-    if turn.meta.head is None and _is_branch(store, turn):
+    if turn.meta.bookmark is None and _is_branch(store, turn):
         say(f"No bookmark moved: an older turn was continued, so {turn.id} is a new branch without a name.")
 
 

@@ -33,8 +33,8 @@ def set_command(settings: Settings, server: str, file: str) -> None:
     except OSError as error:
         raise InvalidArgument(f"the file {file!r} cannot be read: {error.strerror}") from None
     with settings.open(create=True) as store:
-        store.set_tools(server, strictjson.decode(data, "a list of tools"))
-        count = len(store.tools(server))
+        store.tools.set(server, strictjson.decode(data, "a list of tools"))
+        count = len(store.tools[server])
     say(f"{counted(count, 'tool')} of {server}.")
 
 
@@ -47,7 +47,7 @@ def list_command(settings: Settings, server: str | None, as_json: bool) -> None:
     from headish.providers.shared.tools import served_tools
 
     with settings.open() as store:
-        servers = store.servers() if server is None else {server: store.tools(server)}
+        servers = store.tools.list() if server is None else {server: store.tools[server]}
     tools = [tool for name, listed in servers.items() for tool in served_tools(name, listed)]
     if as_json:
         print_json_lines(tools)
@@ -64,7 +64,7 @@ def list_command(settings: Settings, server: str | None, as_json: bool) -> None:
 def get_command(settings: Settings, server: str) -> None:
     """Print the tools of SERVER as they were stored."""
     with settings.open() as store:
-        print_json(store.tools(server), pretty=True)
+        print_json(store.tools[server], pretty=True)
 
 
 @tools_command.command("rm")
@@ -73,5 +73,5 @@ def get_command(settings: Settings, server: str) -> None:
 def rm_command(settings: Settings, server: str) -> None:
     """Forget the tools of SERVER; the history stays."""
     with settings.open() as store:
-        store.remove_tools(server)
+        store.tools.remove(server)
     say(f"No tools of {server} are offered now.")

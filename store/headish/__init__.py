@@ -1,10 +1,18 @@
 """headish keeps conversations with language models the way git keeps code.
 
-The flow, which is also the way to read the code::
+The flow, which is also the way to read the code. A folder is a floor; a module imports lower floors only::
 
-    content ──> drafts ──> append ──> (payloads, turns, links, bookmarks)
-                                              │
-    headish ──> heads ──> walk ──> resolve ───┘──> ContextWindow ──> emit ──> transcripts | providers
+    5  store/ answers/                          what a program calls: verbs that open transactions
+    4  history/ imports/ verify/                the graph of turns: a Connection in, values out
+    3  rows/                                    one or two statements each
+    2  database/   calls/ tools/                the tables and their dialects   I/O without a store
+    1  content/ providers/ transcripts/ renderings/                             no SQLAlchemy, no I/O
+    0  values/                                  frozen structs
+
+    content ──> history (planning, append) ──> rows ──> database
+                                                           │
+    headish ──> history (find, walk, resolve) <── rows <───┘
+                             └──> ContextWindow ──> emit ──> transcripts | providers
 
 A name below is loaded when it is first used, so that ``import headish`` costs nothing.
 """
@@ -19,19 +27,21 @@ from headish.version import __version__
 if TYPE_CHECKING:
     from headish import errors as errors
     from headish.emission import emit as emit
+    from headish.store.database import Database as Database
     from headish.store.store import Store as Store
     from headish.values.messages import ContextWindow as ContextWindow
     from headish.values.messages import Message as Message
     from headish.values.turns import Turn as Turn
 
 _HOMES = {
+    "Database": "headish.store.database",
     "Store": "headish.store.store",
     "emit": "headish.emission",
     "Turn": "headish.values.turns",
     "Message": "headish.values.messages",
     "ContextWindow": "headish.values.messages",
 }
-__all__ = ["ContextWindow", "Message", "Store", "Turn", "__version__", "emit"]
+__all__ = ["ContextWindow", "Database", "Message", "Store", "Turn", "__version__", "emit"]
 
 
 def __getattr__(name: str) -> Any:

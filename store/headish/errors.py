@@ -5,10 +5,13 @@
     HeadishError
     ├── InputError                what was given cannot be taken: mend the call
     │   ├── UnknownTurn           a headish, id or bookmark that names no turn of this space
+    │   │   └── UnknownBookmark   no bookmark of that name (a KeyError too)
     │   ├── Ambiguous             an id prefix that several turns share
     │   ├── UnknownPointer        no provider pointer of that name, or none where a request needs one
     │   ├── UnknownServer         no tools are stored of a server that the thread names
     │   ├── UnknownStream         no stream of that id
+    │   ├── SpaceTaken            a space of that name exists
+    │   ├── SpaceNotEmpty         a space that holds something, and was to be removed
     │   ├── InvalidHeadish        text that does not follow the grammar of a headish
     │   ├── InvalidName           a bookmark or space name that the rules refuse
     │   ├── InvalidRole           a role outside system, developer, user, assistant, tool
@@ -25,6 +28,8 @@
     │   ├── InvalidInterchange    API JSON that holds what a transcript does not carry (E-MAP-INPUT)
     │   └── UnknownFormat         no emitter or importer of that name
     ├── HiddenMessage             a message that an end user may not see (E-PERM-VISIBILITY)
+    ├── Closed                the store or its database was closed before
+    ├── RemovedSpace          the space was removed while a store had it open
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
     ├── ServerFailed              a tool server that does not start, or does not answer
     ├── CallError                 a provider could not be asked, or did not answer
@@ -42,7 +47,8 @@
     │   ├── ConversionLoss        a conversion that would not come back (E-CONVERT-LOSS)
     │   └── Unsupported           a provider that cannot take this
     └── DatabaseError             the database is in the way: mend the place, not the call
-        ├── UnknownDatabase       no database, or no such space in it, and none was to be created
+        ├── UnknownDatabase       no database, and none was to be created
+        │   └── UnknownSpace      no such space in it
         ├── NotADatabase          something else lies there
         ├── DatabaseTooNew        written by a newer headish; left untouched
         ├── DatabaseTooOld        to be upgraded by ``headish db upgrade`` first
@@ -65,6 +71,9 @@ class HeadishError(Exception):
 
     code: str | None = None
 
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # some are a KeyError too, which would show its message as a repr
+
 
 class InputError(HeadishError):
     """What was given cannot be taken."""
@@ -86,7 +95,14 @@ class Ambiguous(InputError):
         super().__init__(f"several turns begin with {prefix!r}: {', '.join(candidates)}; give more digits")
 
 
-class UnknownPointer(InputError):
+class UnknownBookmark(UnknownTurn, KeyError):
+    """No bookmark of this name."""
+
+    def __init__(self, name: str, reason: str = "there is no such bookmark") -> None:
+        super().__init__(name, reason)
+
+
+class UnknownPointer(InputError, KeyError):
     """No provider pointer of this name; None where nothing says which provider is asked."""
 
     def __init__(self, name: str | None) -> None:
@@ -102,7 +118,7 @@ class UnknownPointer(InputError):
             )
 
 
-class UnknownServer(InputError):
+class UnknownServer(InputError, KeyError):
     """The tools of this server are not stored."""
 
     def __init__(self, server: str) -> None:
@@ -116,6 +132,22 @@ class UnknownStream(InputError):
     def __init__(self, stream: str) -> None:
         self.stream = stream
         super().__init__(f"no stream {stream!r} is known in this space")
+
+
+class SpaceTaken(InputError):
+    """A space of this name exists already."""
+
+    def __init__(self, space: str) -> None:
+        self.space = space
+        super().__init__(f"there is a space {space!r} already: choose another name")
+
+
+class SpaceNotEmpty(InputError):
+    """Only a space that never held a turn, a pointer or tools can be removed."""
+
+    def __init__(self, space: str) -> None:
+        self.space = space
+        super().__init__(f"the space {space!r} is not empty: it holds turns, pointers or tools")
 
 
 class InvalidHeadish(InputError):
@@ -252,6 +284,21 @@ class HiddenMessage(HeadishError):
         super().__init__(
             f"E-PERM-VISIBILITY: message {index} ({role}) is hidden from end users; show it with debug only"
         )
+
+
+class Closed(HeadishError):
+    """A store or database that was closed was used again."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(f"{what} is closed: open it anew")
+
+
+class RemovedSpace(HeadishError):
+    """The space was removed while this store had it open; nothing was stored."""
+
+    def __init__(self) -> None:
+        super().__init__("the space of this store was removed; nothing was stored")
 
 
 class BookmarkMoved(HeadishError):
@@ -401,6 +448,14 @@ class DatabaseError(HeadishError):
 
 class UnknownDatabase(DatabaseError):
     """Nothing is there, and nothing was to be created."""
+
+
+class UnknownSpace(UnknownDatabase):
+    """The database has no such space, and none was to be created."""
+
+    def __init__(self, target: str, space: str) -> None:
+        self.space = space
+        super().__init__(target, f"it has no space {space!r}")
 
 
 class NotADatabase(DatabaseError):

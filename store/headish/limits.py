@@ -6,7 +6,7 @@ A limit is part of the promise "nothing is half stored": it is checked before a 
 PAYLOAD_LIMIT_BYTES = 100 * 1024 * 1024
 """The largest payload of a turn. ``Store.open(payload_limit_bytes=…)`` sets another one. Error: ``TooLarge``."""
 
-RECORD_LIMIT_BYTES = 1024 * 1024
+MAPPING_LIMIT_BYTES = 1024 * 1024
 """The largest JSON text of a turn's inherited options, attributes or application meta, each. Error: ``TooLarge``."""
 
 NESTING_LIMIT = 128

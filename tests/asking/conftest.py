@@ -30,7 +30,9 @@ def point(server: Loopback) -> Callable[[Store], Store]:
     """Gives a store the pointer ``milli``, which is the server."""
 
     def set_pointer(store: Store) -> Store:
-        store.set_pointer("milli", "anthropic/small", base_url=server.url, key_env="TEST_KEY", params={"max_tokens": 9})
+        store.pointers.set(
+            "milli", "anthropic/small", base_url=server.url, key_env="TEST_KEY", params={"max_tokens": 9}
+        )
         return store
 
     return set_pointer

@@ -42,12 +42,12 @@ class TestAQuestion:
         turn = everywhere.ask("Hi", bookmark="main", ptr="milli")
         question, answer = everywhere.log("main")[::-1]
         assert answer == turn == everywhere.get("main")
-        assert (question.meta.role, question.meta.head, dict(question.meta.inherited)) == (
+        assert (question.meta.role, question.meta.bookmark, dict(question.meta.inherited)) == (
             "user", "main", {"provider_ptr": "milli"},
         )  # fmt: skip
-        assert (turn.meta.role, turn.meta.head, turn.meta.continues) == ("assistant", "main", (question.id,))
+        assert (turn.meta.role, turn.meta.bookmark, turn.meta.continues) == ("assistant", "main", (question.id,))
         assert texts(everywhere, "main") == ["Hi", "Hello."]
-        assert everywhere.streams() == []
+        assert everywhere.streams.list() == []
         assert everywhere.verify().problems == ()
 
     def test_the_request_is_what_the_store_would_write(self, asking: Store, server: Loopback) -> None:
@@ -81,7 +81,7 @@ class TestAQuestion:
         }
 
     def test_servers_are_inherited_and_their_tools_go_along(self, asking: Store, server: Loopback) -> None:
-        asking.set_tools("files", [{"name": "read"}])
+        asking.tools.set("files", [{"name": "read"}])
         server.answer(chunks=event_stream(anthropic_call("files___read", {"path": "a"})))
         turn = asking.ask("Read a", bookmark="main", ptr="milli", servers=["files"])
         assert [tool["name"] for tool in server.requests[0].body["tools"]] == ["files___read"]
@@ -91,19 +91,19 @@ class TestAQuestion:
     def test_without_content_the_thread_is_asked_from_as_it_stands(self, asking: Store, server: Loopback) -> None:
         asking.add_turn("Hi", bookmark="main", provider_ptr="milli")
         say_hello(server, 2)
-        assert asking.ask(continues="main").meta.head == "main"
+        assert asking.ask(continues="main").meta.bookmark == "main"
         assert texts(asking, "main") == ["Hi", "Hello."]
         asking.ask()
         assert texts(asking) == ["Hi", "Hello.", "Hello."]
 
     def test_several_heads_are_merged(self, everywhere: Store, server: Loopback) -> None:
         drawn = grow(everywhere, "root? <- one?, root? <- other?")
-        everywhere.bookmark("a", drawn["one?"].id)
-        everywhere.bookmark("b", drawn["other?"].id)
+        everywhere.bookmarks.set("a", drawn["one?"].id)
+        everywhere.bookmarks.set("b", drawn["other?"].id)
         say_hello(server, 2)
         turn = everywhere.ask("Both?", continues=["a", "b"], ptr="milli")
         assert texts(everywhere, "a") == ["root?", "one?", "other?", "Both?", "Hello."]
-        assert (turn.meta.head, everywhere.get("b").id) == ("a", drawn["other?"].id)
+        assert (turn.meta.bookmark, everywhere.get("b").id) == ("a", drawn["other?"].id)
         unsaid = everywhere.ask(continues=[drawn["one?"].id, "b"], to="anthropic", base_url=server.url)
         assert unsaid.meta.continues == (drawn["one?"].id, drawn["other?"].id)
         sent = server.requests[1].body["messages"]
@@ -154,12 +154,12 @@ class TestWhoIsAsked:
         assert "ptr" not in turn.meta.reply
 
     def test_the_providers_usual_key_does_not_go_to_another_server(self, asking: Store, server: Loopback) -> None:
-        asking.set_pointer("keyless", "anthropic/small", base_url=server.url)
+        asking.pointers.set("keyless", "anthropic/small", base_url=server.url)
         say_hello(server, 3)
         asking.ask("Hi", ptr="keyless")
         asking.ask("Hi", to="anthropic", base_url=server.url)
         # Nor does the key that a pointer has for its own server, where the call names another one.
-        asking.set_pointer("elsewhere", "anthropic/small", base_url="http://127.0.0.1:9", key_env="TEST_KEY")
+        asking.pointers.set("elsewhere", "anthropic/small", base_url="http://127.0.0.1:9", key_env="TEST_KEY")
         asking.ask("Hi", ptr="elsewhere", base_url=server.url)
         for request in server.requests:
             assert "authorization" not in request.headers
@@ -177,7 +177,7 @@ class TestWhoIsAsked:
         with pytest.raises(MissingKey, match="TEST_KEY"):
             asking.ask("Hi", bookmark="main", ptr="milli")
         assert texts(asking, "main") == ["Hi"]
-        assert (server.requests, asking.streams()) == ([], [])
+        assert (server.requests, asking.streams.list()) == ([], [])
 
 
 class TestARefusal:
@@ -186,7 +186,7 @@ class TestARefusal:
         with pytest.raises(CallRefused, match="status 400: model: no such model"):
             asking.ask("Hi", bookmark="main", ptr="milli")
         assert [turn.meta.role for turn in asking.turns()] == ["user"]
-        assert asking.streams() == []
+        assert asking.streams.list() == []
 
     def test_the_question_can_be_asked_again_without_saying_it_twice(self, asking: Store, server: Loopback) -> None:
         server.answer_json({"error": {"message": "no"}}, 403)
@@ -258,7 +258,7 @@ class TestHowItArrives:
             asking.ask("Hi", bookmark="main", ptr="milli", on_delta=fail)
         assert texts(asking, "main") == ["Hi", "Hel"]
         assert asking.get("main").meta.reply["incomplete"]
-        assert asking.streams() == []
+        assert asking.streams.list() == []
 
     def test_an_answer_left_in_the_middle_is_kept_as_far_as_it_was_read(self, asking: Store, server: Loopback) -> None:
         say_hello(server)
@@ -288,7 +288,7 @@ class TestWhileItArrives:
 
         turn = durable.ask("Hi", bookmark="main", ptr="milli", on_delta=move_on)
         assert durable.get("main").id == moved[0]
-        assert turn.meta.head is None
+        assert turn.meta.bookmark is None
         assert texts(durable, turn.id) == ["Hi", "Hello."]
 
     def test_the_answer_is_to_what_was_said_not_to_what_came_after_it(self, durable: Store, server: Loopback) -> None:
@@ -307,10 +307,10 @@ class TestWhileItArrives:
         say_hello(server)
         question, name = durable.say("Hi", bookmark="main", ptr="milli")
         assert isinstance(question, str)
-        durable.bookmark("other", question)
+        durable.bookmarks.set("other", question)
         with durable.open_answer(question, name) as answer:
             list(answer)
-        assert answer.finish().meta.head == "main"
+        assert answer.finish().meta.bookmark == "main"
         assert durable.get("other").id == question
 
     def test_two_that_ask_by_one_name_are_both_answered(self, durable: Store, server: Loopback) -> None:
@@ -324,7 +324,7 @@ class TestWhileItArrives:
             answers.append(answer.finish())
         assert texts(durable, answers[0].id) == ["root", "One?", "Hello."]
         assert texts(durable, "main") == ["root", "One?", "Other?", "Hello."]
-        assert [turn.meta.head for turn in answers] == [None, "main"]
+        assert [turn.meta.bookmark for turn in answers] == [None, "main"]
 
 
 class TestAskingAgain:
@@ -354,7 +354,7 @@ class TestAskingAgain:
         last = everywhere.ask("And?", continues="main")
         for headish in (first.id, "main~2"):
             again = everywhere.retry(headish)
-            assert again.meta.head is None
+            assert again.meta.bookmark is None
             assert everywhere.get("main") == last
             server.answer(chunks=event_stream(HELLO))
 
@@ -365,7 +365,7 @@ class TestAskingAgain:
             moved = durable.add_turn("Thanks.", continues="main")
             list(answer)
         assert durable.get("main") == moved
-        assert answer.finish().meta.head is None
+        assert answer.finish().meta.bookmark is None
 
     def test_without_a_pointer_who_answered_before_is_asked(self, asking: Store, server: Loopback) -> None:
         say_hello(server, 4)
@@ -381,7 +381,7 @@ class TestAskingAgain:
     def test_a_server_named_for_a_call_is_asked_again_though_the_thread_has_a_pointer(
         self, asking: Store, server: Loopback
     ) -> None:
-        asking.set_pointer("far", "anthropic/large")
+        asking.pointers.set("far", "anthropic/large")
         say_hello(server, 2)
         turn = asking.ask("Hi", bookmark="main", ptr="far", base_url=server.url)
         assert (turn.meta.reply["base_url"], "ptr" in turn.meta.reply) == (server.url, False)
@@ -391,7 +391,7 @@ class TestAskingAgain:
     def test_somebody_else_can_be_asked(self, asking: Store, server: Loopback) -> None:
         say_hello(server, 2)
         asking.ask("Hi", bookmark="main", ptr="milli")
-        asking.set_pointer("kilo", "anthropic/large", base_url=server.url)
+        asking.pointers.set("kilo", "anthropic/large", base_url=server.url)
         assert asking.retry("main", ptr="kilo").meta.reply["ptr"] == "kilo"
         assert server.requests[1].body["model"] == "large"
 

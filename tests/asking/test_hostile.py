@@ -44,7 +44,7 @@ def ask(store: Store, **call: Any) -> tuple[Turn, HeadishError | None]:
         list(answer)
     turn = answer.finish()
     assert store.get("main") == turn
-    assert store.streams() == []
+    assert store.streams.list() == []
     assert store.verify().problems == ()
     return turn, answer.failure
 
@@ -54,7 +54,7 @@ def refused(store: Store, error: type[HeadishError], match: str) -> None:
     with pytest.raises(error, match=match):
         store.ask("Hi", bookmark="main", ptr="milli", attempts=1)
     assert texts(store, "main") == ["Hi"]
-    assert store.streams() == []
+    assert store.streams.list() == []
     assert store.verify().problems == ()
 
 
@@ -188,7 +188,7 @@ class TestWithoutEnd:
         assert f"of the answer's 500 blocks the first {kept} are kept" in turn.meta.reply["notes"][-1]
         assert turn.meta.reply["incomplete"]
         assert len(small.payload(turn.id)) <= 20_000
-        assert small.streams() == []
+        assert small.streams.list() == []
 
     def test_a_slow_drip_ends_with_the_time_for_all_of_it(self, asking: Store, server: Loopback) -> None:
         server.answer(chunks=chain(BEGUN, repeat(b":\n")), delay_seconds=0.01)

@@ -21,7 +21,8 @@ from headish import Store, Turn
 from headish.answers.capture import Capture
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, DatabaseError, DatabaseLocked, DatabaseReadOnly
-from headish.rows import streams as journals
+from headish.rows import streams
+from headish.store.replies import _finish
 from headish.values.blocks import Text
 from support.capturers import BEGUN, EVENTS, PIECES, begin, capturing, expiry, journalled, wait_until
 from support.growing import texts
@@ -54,8 +55,8 @@ def check_recovered(store: Store, turn: Turn) -> None:
     assert store.get("main") == turn
     assert texts(store, "main") == ["How was it?", SAID]
     assert (turn.meta.reply["stop_reason"], turn.meta.reply["incomplete"]) == ("incomplete", True)
-    assert (turn.meta.reply["model"], turn.meta.head) == ("small-1", "main")
-    assert store.streams() == []
+    assert (turn.meta.reply["model"], turn.meta.bookmark) == ("small-1", "main")
+    assert store.streams.list() == []
     assert dump(store)["stream_chunk"] == []
     assert store.verify().problems == ()
 
@@ -68,7 +69,7 @@ def write_more(store: Store, capture: Capture) -> None:
 
 def interrupt_reading(monkeypatch: pytest.MonkeyPatch, interruption: Callable[[], None]) -> None:
     """Between reading a journal for the first time and storing what it holds, something happens."""
-    read, waiting = journals.journal_of, [interruption]
+    read, waiting = streams.journal_of, [interruption]
 
     def read_slowly(*given: Any) -> list[bytes]:
         chunks = read(*given)
@@ -76,7 +77,7 @@ def interrupt_reading(monkeypatch: pytest.MonkeyPatch, interruption: Callable[[]
             waiting.pop()()
         return chunks
 
-    monkeypatch.setattr(journals, "journal_of", read_slowly)
+    monkeypatch.setattr(streams, "journal_of", read_slowly)
 
 
 class TestAWriterThatIsKilled:
@@ -104,16 +105,16 @@ class TestAWriterThatIsKilled:
         with capturing(durable_place, lease_seconds=600) as process:
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
-        assert asked.recover() == []
-        assert len(asked.streams()) == 1
-        [turn] = asked.recover(force=True)
+        assert asked.streams.recover() == []
+        assert len(asked.streams.list()) == 1
+        [turn] = asked.streams.recover(force=True)
         check_recovered(asked, turn)
 
     def test_a_bookmark_that_moved_meanwhile_stays(self, asked: Store) -> None:
         begin(asked, lease_seconds=600)
         moved = asked.add_turn("Never mind.", continues="main")
-        [turn] = asked.recover(force=True)
-        assert (asked.get("main"), turn.meta.head) == (moved, None)
+        [turn] = asked.streams.recover(force=True)
+        assert (asked.get("main"), turn.meta.bookmark) == (moved, None)
         assert texts(asked, turn.id) == ["How was it?", SAID]
 
     def test_one_that_was_asking_again_takes_the_bookmark_over(self, asked: Store) -> None:
@@ -124,7 +125,7 @@ class TestAWriterThatIsKilled:
         for event in BEGUN:
             capture.feed(event)
         wait_until(lambda: b"of times" in journalled(asked), "the last piece is journalled")
-        [turn] = asked.recover(force=True)
+        [turn] = asked.streams.recover(force=True)
         check_recovered(asked, turn)
 
     def test_an_answer_that_was_whole_is_no_incomplete_turn(self, asked: Store) -> None:
@@ -132,7 +133,7 @@ class TestAWriterThatIsKilled:
         for event in EVENTS[len(BEGUN) :]:
             capture.feed(event)
         wait_until(lambda: b"message_stop" in journalled(asked), "the end is journalled")
-        [turn] = asked.recover(force=True)
+        [turn] = asked.streams.recover(force=True)
         assert "incomplete" not in turn.meta.reply
         assert texts(asked, "main") == ["How was it?", SAID]
 
@@ -140,15 +141,17 @@ class TestAWriterThatIsKilled:
         begin(asked, lease_seconds=600)
         stores = [durable_place.open() for _ in range(4)]
         with ThreadPoolExecutor(len(stores)) as pool:
-            turns = [turn for each in pool.map(lambda store: store.recover(force=True), stores) for turn in each]
+            turns = [
+                turn for each in pool.map(lambda store: store.streams.recover(force=True), stores) for turn in each
+            ]
         [turn] = turns
         check_recovered(asked, turn)
 
     def test_a_stream_of_another_space_is_nobodys_here(self, asked: Store, durable_place: Place) -> None:
         begin(asked)
         other = durable_place.open("other")
-        assert (other.streams(), other.recover(force=True)) == ([], [])
-        assert len(asked.streams()) == 1
+        assert (other.streams.list(), other.streams.recover(force=True)) == ([], [])
+        assert len(asked.streams.list()) == 1
 
     def test_a_damaged_journal_is_an_error_that_names_the_stream_and_the_store_opens(
         self, file_place: FilePlace, caplog: pytest.LogCaptureFixture
@@ -157,8 +160,8 @@ class TestAWriterThatIsKilled:
         store.add_turn("How was it?", bookmark="main")
         begin(store, lease_seconds=600)
         run_sql(store, "UPDATE stream_chunk SET data = CAST('{\"type' AS BLOB)")
-        with unchanged(store), pytest.raises(CorruptTurn, match=f"of the stream {store.streams()[0]}"):
-            store.recover(force=True)
+        with unchanged(store), pytest.raises(CorruptTurn, match=f"of the stream {store.streams.list()[0]}"):
+            store.streams.recover(force=True)
         run_sql(store, "UPDATE stream SET expires = 1")
         with caplog.at_level(logging.WARNING, "headish"):
             assert file_place.open().recovered == ()
@@ -169,10 +172,10 @@ class TestAWriterThatLives:
     def test_it_is_left_alone(self, asked: Store, durable_place: Place) -> None:
         capture = begin(asked)
         other = durable_place.open()
-        assert (other.recovered, other.recover()) == ((), [])
-        assert other.streams() == asked.streams() == [capture._journal.id]
+        assert (other.recovered, other.streams.recover()) == ((), [])
+        assert other.streams.list() == asked.streams.list() == [capture._journal.id]
         assert capture.finish() == other.get("main")
-        assert other.recover(force=True) == []
+        assert other.streams.recover(force=True) == []
 
     def test_its_lease_is_renewed_while_the_provider_is_silent(self, asked: Store) -> None:
         capture = begin(asked, lease_seconds=1)
@@ -182,31 +185,31 @@ class TestAWriterThatLives:
 
     def test_recovered_by_force_it_stores_its_own_answer_beside(self, asked: Store, durable_place: Place) -> None:
         capture = begin(asked)
-        [recovered] = durable_place.open().recover(force=True)
+        [recovered] = durable_place.open().streams.recover(force=True)
         for event in EVENTS[len(BEGUN) :]:
             assert capture.feed(event) == []
         turn = capture.finish()
         assert turn == capture.finish()
         assert turn.meta.continues == recovered.meta.continues
-        assert (turn.meta.head, "incomplete" in turn.meta.reply) == (None, False)
+        assert (turn.meta.bookmark, "incomplete" in turn.meta.reply) == (None, False)
         check_recovered(asked, recovered)
         assert len(list(asked.turns())) == 3
 
     def test_what_it_writes_after_it_was_recovered_stays_unwritten(self, asked: Store) -> None:
         capture = begin(asked)
-        asked.recover(force=True)
+        asked.streams.recover(force=True)
         capture.feed(EVENTS[-2])
         wait_until(lambda: not capture._journal._open, "the journal has noticed")
         assert dump(asked)["stream_chunk"] == []
         capture.finish()
-        assert (asked.streams(), dump(asked)["stream_chunk"]) == ([], [])
+        assert (asked.streams.list(), dump(asked)["stream_chunk"]) == ([], [])
 
     def test_force_takes_one_that_is_written_to_meanwhile_with_all_it_wrote(
         self, asked: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         capture = begin(asked)
         interrupt_reading(monkeypatch, lambda: write_more(asked, capture))
-        [turn] = asked.recover(force=True)
+        [turn] = asked.streams.recover(force=True)
         assert asked.blocks(turn.id) == (Text(f"{SAID}, the worst of times"),)
 
     def test_one_that_was_only_slow_keeps_its_stream(
@@ -217,7 +220,7 @@ class TestAWriterThatLives:
         capture = begin(store, lease_seconds=600)
         run_sql(store, "UPDATE stream SET expires = 1")
         interrupt_reading(monkeypatch, lambda: write_more(store, capture))
-        assert store.recover() == []
+        assert store.streams.recover() == []
         assert capture.finish() == store.get("main")
 
 
@@ -258,7 +261,7 @@ class TestTheEnd:
         capture = begin(asked)
         about, reply, stream = capture._about, capture._stream.finish(), capture._journal.id
         with ThreadPoolExecutor(4) as pool:
-            turns = set(pool.map(lambda _: asked._store_reply(about, reply, stream).id, range(4)))
+            turns = set(pool.map(lambda _: _finish(asked, about, reply, stream).id, range(4)))
         assert turns == {asked.get("main").id}
         capture.finish()
 
@@ -266,7 +269,7 @@ class TestTheEnd:
         capture = begin(asked, lease_seconds=0.5)
         del capture
         gc.collect()
-        wait_until(asked.recover, "the lease has run out")
+        wait_until(asked.streams.recover, "the lease has run out")
         check_recovered(asked, asked.get("main"))
 
 

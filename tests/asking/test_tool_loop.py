@@ -11,7 +11,7 @@ import pytest
 
 from headish import Store, Turn
 from headish.errors import InvalidArgument
-from headish.store.tools import REFUSED
+from headish.store.calls import REFUSED
 from headish.values.blocks import Text, ToolResult, ToolUse
 from support import mcp_server
 from support.answers import anthropic_calls, anthropic_text
@@ -61,7 +61,7 @@ class TestTheCallsOfAnAnswer:
         ]
         assert results(asking, turn) == [("c1", "f 1", None), ("c2", "g 2", None), ("c3", "f 3", None)]
         assert turn is not None
-        assert (turn.meta.role, turn.meta.head, turn.meta.continues) == ("tool", "main", (called.id,))
+        assert (turn.meta.role, turn.meta.bookmark, turn.meta.continues) == ("tool", "main", (called.id,))
         assert asking.get("main") == turn
         assert asking.open_calls("main") == []
 
@@ -127,14 +127,14 @@ class TestTheCallsOfAnAnswer:
 
         turn = asking.run_tools("main", run_slowly)
         assert turn is not None
-        assert (turn.meta.head, turn.meta.continues) == (None, (called.id,))
+        assert (turn.meta.bookmark, turn.meta.continues) == (None, (called.id,))
         assert asking.get("main") == moved[0]
 
     def test_of_several_names_the_one_that_is_run_by_moves(self, asking: Store, called: Turn) -> None:
-        asking.bookmark("other", called.id)
+        asking.bookmarks.set("other", called.id)
         turn = asking.run_tools("main", run)
         assert turn is not None
-        assert (turn.meta.head, asking.get("other")) == ("main", called)
+        assert (turn.meta.bookmark, asking.get("other")) == ("main", called)
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ class TestWithRealServers:
             roles = [turn.meta.role for turn in store.log("main")[::-1]]
             assert roles == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
             assert store.options("main")["servers"] == ["calc"]
-            assert "add" in {tool["name"] for tool in store.tools("calc")}
+            assert "add" in {tool["name"] for tool in store.tools["calc"]}
             assert store.verify().problems == ()
 
     def test_without_a_name_each_round_still_asks_from_the_results(

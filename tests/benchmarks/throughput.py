@@ -453,7 +453,7 @@ def verify(bench: Bench) -> None:
 def large_store(bench: Bench) -> None:
     path = bench.large()
     with Store.open(path) as store, closing(connect(path, "full")) as plain:
-        turns, names = store.stats().turns, [each.name for each in store.bookmarks()][:: bench.size(10, 1)]
+        turns, names = store.stats().turns, [each.name for each in store.bookmarks.list()][:: bench.size(10, 1)]
 
         def headish() -> float:
             return microseconds(lambda: [store.get(name) for name in names], len(names))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from headish import Store
-from headish.store.tools import REFUSED
+from headish.store.calls import REFUSED
 from support import mcp_server
 from support.answers import anthropic_call, anthropic_calls, anthropic_message, anthropic_text
 from support.capturers import wait_until
@@ -272,7 +272,7 @@ class TestAtATerminal:
         with Store.open(headish.target) as store:
             assert texts(store, "main") == ["Hi", "Hel"]
             assert store.get("main").meta.reply["incomplete"]
-            assert (store.recovered, store.streams()) == ((), [])
+            assert (store.recovered, store.streams.list()) == ((), [])
 
     def test_ctrl_c_before_anything_came_leaves_the_question(self, headish: Command, server: Loopback) -> None:
         def fall_silent() -> Iterator[bytes]:
@@ -287,7 +287,7 @@ class TestAtATerminal:
         assert (process.returncode, out) == (1, b"")
         assert err == b"\nheadish: stopped; what you said is kept, and 'headish ask -c main' asks again\n"
         with Store.open(headish.target) as store:
-            assert (texts(store, "main"), store.streams()) == (["Hi"], [])
+            assert (texts(store, "main"), store.streams.list()) == (["Hi"], [])
 
     def test_each_call_is_asked_for(self, headish: Command, server: Loopback, loop: Sequence[str]) -> None:
         calls = [("calc___add", {"a": 2, "b": number}, f"c{number}") for number in (1, 2)]

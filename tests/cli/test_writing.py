@@ -52,7 +52,7 @@ class TestAdd:
             "--set", 'note={"a":[1]}', "--cache", "--expect", first, "--json",
         ).json  # fmt: skip
         assert turn["meta"]["continues"] == [first, other]
-        assert turn["meta"]["head"] == "main"
+        assert turn["meta"]["bookmark"] == "main"
         assert turn["meta"]["role"] == "assistant"
         assert turn["meta"]["cache"] is True
         assert turn["meta"]["inherited"] == {

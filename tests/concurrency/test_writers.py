@@ -49,7 +49,7 @@ class TestProcesses:
         assert {turn.id for turn in children} == {turn for each in ids for turn in each}
         assert len(children) == PROCESSES * TURNS_EACH
         # The first to come carried the name along (R2); the others continue an older turn.
-        assert [turn.meta.head for turn in children] == ["main"] + [None] * (len(children) - 1)
+        assert [turn.meta.bookmark for turn in children] == ["main"] + [None] * (len(children) - 1)
         assert store.get("main").id == children[0].id
         assert store.verify().problems == ()
 
@@ -74,7 +74,7 @@ class TestProcesses:
     def test_a_name_that_many_set_and_remove_keeps_its_whole_history(self, rooted: tuple[Place, Store, str]) -> None:
         place, store, _ = rooted
         run_together(place, workers.move_one_name)
-        moves = store.bookmark_history("contested")
+        moves = store.bookmarks.history("contested")
         assert [move.number for move in moves] == list(range(len(moves), 0, -1))
         assert store.verify().problems == ()
 

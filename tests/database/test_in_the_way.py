@@ -81,7 +81,7 @@ class TestWritingInVain:
         store = file_place.open()
         grow(store, "q? <- a")
         before = dump(store)
-        store._database._wait_seconds = 0.1  # type: ignore[attr-defined]
+        store._backend._wait_seconds = 0.1  # type: ignore[attr-defined]
         with closing(sqlite3.connect(file_place.path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(DatabaseLocked, match=r"another process has held it for 0\.1 seconds"):
@@ -95,7 +95,7 @@ class TestWritingInVain:
         with Store.open(f"sqlite:///file:{file_place.path}?mode=ro&uri=true") as store:
             assert store.get("main") == turn
             assert store.resolve("main").messages[0].turn == turn.id
-            for write in (lambda: store.add_turn("r"), lambda: store.bookmark("x", "main")):
+            for write in (lambda: store.add_turn("r"), lambda: store.bookmarks.set("x", "main")):
                 with pytest.raises(DatabaseReadOnly, match="cannot be written"):
                     write()
 
@@ -113,7 +113,7 @@ class TestWritingInVain:
         """The disk is played by SQLite's own limit on the number of pages."""
         store = file_place.open()
         grow(store, "q? <- a")
-        store.bookmark("main", "@")
+        store.bookmarks.set("main", "@")
         [(pages,)] = run_sql(store, "PRAGMA page_count")
         run_sql(store, f"PRAGMA max_page_count = {pages + 2}")
         before = dump(store)
@@ -161,7 +161,7 @@ class TestDamage:
             store.add_turn("q", bookmark="main")
             cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() " \
                   "AND datname = current_database()"  # fmt: skip
-            with other._database.schema_connection() as connection:
+            with other._backend.schema_connection() as connection:
                 connection.exec_driver_sql(cut)
             store.add_turn("a", continues="main")
             assert len(store.resolve("main").messages) == 2

@@ -30,7 +30,7 @@ CALLS: dict[str, Callable[[Store, int], Any]] = {
 
 def rows_read(store: Store, work: Callable[[], object]) -> int:
     """How many rows and index entries the server read for a piece of work on the store's one connection."""
-    database: Any = store._database
+    database: Any = store._backend
 
     def total() -> int:
         pooled = database._engine.raw_connection()

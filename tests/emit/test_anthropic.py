@@ -30,13 +30,13 @@ TOOL = {"name": "weather", "inputSchema": {"type": "object"}}
 def test_any_window_is_a_valid_request_or_is_refused(window: ContextWindow) -> None:
     before = copy.deepcopy(window)
     try:
-        emission = prepare_request("anthropic", window)
+        prepared = prepare_request("anthropic", window)
     except Unrepresentable:
         return
-    check_anthropic(emission.body)
+    check_anthropic(prepared.body)
     assert window == before
-    assert prepare_request("anthropic", window) == emission
-    assert json.loads(json.dumps(emission.body)) == emission.body
+    assert prepare_request("anthropic", window) == prepared
+    assert json.loads(json.dumps(prepared.body)) == prepared.body
 
 
 @given(window=windows(odd_too=False), model=st.none() | st.just("m"))

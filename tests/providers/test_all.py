@@ -150,12 +150,12 @@ def test_a_window_is_sent_or_refused_and_lint_says_which(provider: str, window: 
     findings = lint(provider, window)
     refused = [finding.what for finding in findings if finding.kind == "refused"]
     try:
-        emission = prepare_request(provider, window)
+        prepared = prepare_request(provider, window)
     except Unsupported as error:
         assert error.what == refused[0]
     else:
         assert not refused
-        assert [note.what for note in emission.notes] == [finding.what for finding in findings]
+        assert [note.what for note in prepared.notes] == [finding.what for finding in findings]
 
 
 def test_requests_are_the_same_under_every_hash_seed() -> None:
@@ -223,11 +223,11 @@ class TestCallsOfOneId:
     def test_their_results_are_told_apart_by_name_and_order(self, provider: str, named: bool) -> None:
         results = tuple(ToolResult("x", name if named else None, (Text(f"of {name}"),)) for name in ("f", "g"))
         window = ContextWindow((USER, self.calls, Message(role="tool", content=results)), {})
-        emission = prepare_request(provider, window)
-        told = [json.dumps(message) for message in emission.body[find_provider(provider).writer.list_name][2:]]
+        prepared = prepare_request(provider, window)
+        told = [json.dumps(message) for message in prepared.body[find_provider(provider).writer.list_name][2:]]
         said = "".join(told)
         assert said.index("of f") < said.index("of g")
-        assert not [note for note in emission.notes if "no result" in note.what or "no open call" in note.what]
+        assert not [note for note in prepared.notes if "no result" in note.what or "no open call" in note.what]
 
     def test_a_result_by_another_name_finds_the_older_call_of_its_id(self) -> None:
         older = Message(role="assistant", content=(ToolUse("f", "x", {}),))

@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 
 from headish import ContextWindow
 from headish.errors import Unsupported
-from headish.providers import Emission, Reply, Stream, parse_response, prepare_request
+from headish.providers import Reply, Request, Stream, parse_response, prepare_request
 from headish.providers.anthropic.reply import STOPS
 from headish.values.blocks import ProviderBlock, Text, Thinking, ToolUse
 from support.emitted import check_anthropic, windows
@@ -285,16 +285,16 @@ class TestBrokenStreams:
 # Requests: what the types of the SDK say, and what they do not.
 
 
-def request(messages: list[Any], options: Any = None, **settings: Any) -> Emission:
+def request(messages: list[Any], options: Any = None, **settings: Any) -> Request:
     """A request, checked."""
-    emission = prepare_request(PROVIDER, {"messages": messages, "options": options or {}}, **settings)
-    check_anthropic(emission.body)
-    check_strictly(_bodies[emission.body["stream"]], {**emission.body, "model": "m"})
-    return emission
+    prepared = prepare_request(PROVIDER, {"messages": messages, "options": options or {}}, **settings)
+    check_anthropic(prepared.body)
+    check_strictly(_bodies[prepared.body["stream"]], {**prepared.body, "model": "m"})
+    return prepared
 
 
-def notes(emission: Emission) -> list[str]:
-    return [note.what for note in emission.notes]
+def notes(prepared: Request) -> list[str]:
+    return [note.what for note in prepared.notes]
 
 
 def refused(messages: list[Any], options: Any = None, **settings: Any) -> str:
@@ -399,14 +399,14 @@ def test_the_types_of_the_sdk_refuse_what_is_wrong() -> None:
 class TestReasoning:
     def test_an_answer_does_not_end_with_it(self) -> None:
         """The API refuses one that does: an answer that was cut off while the model thought."""
-        emission = request([USER, said("Yes.", THOUGHT, own(type="redacted_thinking", data="eA==")), USER])
-        assert emission.body["messages"][1]["content"] == [{"type": "text", "text": "Yes."}]
-        assert notes(emission).count("reasoning that nothing follows is left out") == 2
+        prepared = request([USER, said("Yes.", THOUGHT, own(type="redacted_thinking", data="eA==")), USER])
+        assert prepared.body["messages"][1]["content"] == [{"type": "text", "text": "Yes."}]
+        assert notes(prepared).count("reasoning that nothing follows is left out") == 2
         assert len(request([USER, said(THOUGHT, " "), USER]).body["messages"]) == 1
 
     def test_it_stands_in_front_of_what_it_led_to(self) -> None:
-        emission = request([USER, said(THOUGHT, call())], tools=[WEATHER])
-        assert [part["type"] for part in emission.body["messages"][1]["content"]] == ["thinking", "tool_use"]
+        prepared = request([USER, said(THOUGHT, call())], tools=[WEATHER])
+        assert [part["type"] for part in prepared.body["messages"][1]["content"]] == ["thinking", "tool_use"]
 
     def test_the_limit_of_an_answer_has_room_for_it(self) -> None:
         thinking = {"thinking": {"type": "enabled", "budget_tokens": 10_000}}
@@ -432,17 +432,17 @@ class TestWhatComesBack:
         caller = {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"}
         code = own(type="server_tool_use", id="srvtoolu_1", name="code_execution", input={})
         calls = call(opaque={PROVIDER: {"caller": caller, "toolset_name": "geo"}})
-        emission = request([USER, said(code, calls), {"role": "tool", "content": [result()]}, USER], tools=[WEATHER])
-        sent, called = emission.body["messages"][1]["content"]
+        prepared = request([USER, said(code, calls), {"role": "tool", "content": [result()]}, USER], tools=[WEATHER])
+        sent, called = prepared.body["messages"][1]["content"]
         assert sent["id"] == "srvtoolu_1", "code that waits for its calls was not cut off"
         assert (called["caller"], called["toolset_name"]) == (caller, "geo")
 
     def test_citations_go_back_as_a_request_takes_them(self) -> None:
-        emission = request([USER, said(text("A", citations=[{**CITED, "file_id": None}])), USER])
-        assert emission.body["messages"][1]["content"] == [{"type": "text", "text": "A", "citations": [CITED]}]
-        assert notes(emission) == []
-        emission = request([USER, said(text("A", citations=[{**CITED, "file_id": "file_1"}])), USER])
-        assert notes(emission) == ["the file_id of a citation has no place in a request"]
+        prepared = request([USER, said(text("A", citations=[{**CITED, "file_id": None}])), USER])
+        assert prepared.body["messages"][1]["content"] == [{"type": "text", "text": "A", "citations": [CITED]}]
+        assert notes(prepared) == []
+        prepared = request([USER, said(text("A", citations=[{**CITED, "file_id": "file_1"}])), USER])
+        assert notes(prepared) == ["the file_id of a citation has no place in a request"]
 
     def test_citations_of_a_user_are_not_sent(self) -> None:
         body = request([{"role": "user", "content": [text("A", citations=[CITED])]}]).body
@@ -456,21 +456,21 @@ class TestWhatComesBack:
 
     @pytest.mark.parametrize("data", [{}, {"type": None}, {"type": "tool_use", "id": "x"}, {"type": "tool_result"}])
     def test_a_block_of_its_own_that_cannot_be_sent_is_left_out(self, data: dict[str, Any]) -> None:
-        emission = request([USER, {**said(own(**data), "A"), "cache": True}, USER])
-        assert f"a block of its own of type {data.get('type')!r} is left out" in notes(emission)
+        prepared = request([USER, {**said(own(**data), "A"), "cache": True}, USER])
+        assert f"a block of its own of type {data.get('type')!r} is left out" in notes(prepared)
 
     def test_a_search_that_was_cut_off_goes_on_at_the_end_alone(self) -> None:
         body = prepare_request(PROVIDER, {"messages": [USER, said("A", SEARCH)]}).body
         assert body["messages"][1]["content"][1] == SEARCH["data"]
-        emission = request([USER, said("A", SEARCH), USER])
-        assert emission.body["messages"][1]["content"] == [{"type": "text", "text": "A"}]
-        assert "a search that was cut off is left out" in notes(emission)
+        prepared = request([USER, said("A", SEARCH), USER])
+        assert prepared.body["messages"][1]["content"] == [{"type": "text", "text": "A"}]
+        assert "a search that was cut off is left out" in notes(prepared)
 
 
 class TestDocumentsAndTools:
     def test_the_name_of_an_image_has_no_place(self) -> None:
-        emission = request([{"role": "user", "content": [document("image/png", name="a.png")]}])
-        assert notes(emission) == ["the name of the document 'a.png' has no place"]
+        prepared = request([{"role": "user", "content": [document("image/png", name="a.png")]}])
+        assert notes(prepared) == ["the name of the document 'a.png' has no place"]
 
     @pytest.mark.parametrize("media_type", ["image/png", "application/pdf"])
     def test_an_empty_document_is_refused(self, media_type: str) -> None:
@@ -486,8 +486,8 @@ class TestDocumentsAndTools:
             "oneOf": [{"properties": {"b": {"type": "string"}}, "required": ["b"]}, {"required": ["c"]}, True],
             "allOf": [{"properties": {"d": {"anyOf": [{"type": "null"}]}}, "required": ["d"]}],
         }
-        emission = request([USER], tools=[{"name": "f", "inputSchema": schema}])
-        assert emission.body["tools"][0]["input_schema"] == {
+        prepared = request([USER], tools=[{"name": "f", "inputSchema": schema}])
+        assert prepared.body["tools"][0]["input_schema"] == {
             "type": "object",
             "properties": {
                 "a": {"type": "string"},
@@ -496,7 +496,7 @@ class TestDocumentsAndTools:
             },
             "required": ["a", "d"],
         }
-        assert notes(emission) == ["the top of the schema of f is made one object, without oneOf, allOf"]
+        assert notes(prepared) == ["the top of the schema of f is made one object, without oneOf, allOf"]
 
     def test_the_apis_other_tools_stand_beside_the_threads(self) -> None:
         code = {"type": "code_execution_20250825", "name": "code_execution"}

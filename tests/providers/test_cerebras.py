@@ -95,10 +95,10 @@ class TestRequests(ChatRequests):
     ) -> None:
         inner = {"type": "integer", "minimum": 0, "format": "uint8", "nullable": True}
         schema = {"$schema": "x", "type": "object", "properties": {"format": inner, "minimum": {"items": inner}}}
-        emission = request("cerebras", PLAIN, tools=[{"name": "f", "inputSchema": schema}])
+        prepared = request("cerebras", PLAIN, tools=[{"name": "f", "inputSchema": schema}])
         cleaned = {"format": {"type": "integer"}, "minimum": {"items": {"type": "integer"}}}
-        assert emission.body["tools"][0]["function"]["parameters"] == {"type": "object", "properties": cleaned}
-        assert [note.what for note in emission.notes] == [
+        assert prepared.body["tools"][0]["function"]["parameters"] == {"type": "object", "properties": cleaned}
+        assert [note.what for note in prepared.notes] == [
             "not sent of tool definitions: $schema, minimum, format, nullable"
         ]
 
@@ -121,10 +121,10 @@ class TestRequests(ChatRequests):
                   "reasoning_format": "parsed", "prompt_cache_key": "k", "model_parameters": {"a": 1}, "seed": 1,
                   "prediction": {"type": "content", "content": "x"}, "max_tokens": 5,
                   "stop_sequences": ["x"]}  # fmt: skip
-        emission = request("cerebras", PLAIN, {"params": params}, model="m")
-        assert emission.notes == ()
-        assert (emission.body["max_completion_tokens"], emission.body["reasoning_effort"]) == (5, "low")
-        validate(emission.body)
+        prepared = request("cerebras", PLAIN, {"params": params}, model="m")
+        assert prepared.notes == ()
+        assert (prepared.body["max_completion_tokens"], prepared.body["reasoning_effort"]) == (5, "low")
+        validate(prepared.body)
 
     def test_cache_flags_are_not_sent(self) -> None:
         assert sent("cerebras", [say("user", "?", cache=True)])[1] == [

@@ -159,10 +159,10 @@ class TestRequests(ChatRequests):
         params = {"citation_options": {"mode": "OFF"}, "priority": 1, "max_tokens": 5, "stop_sequences": ["x"],
                   "top_p": 0.5, "top_k": 3, "thinking": {"type": "enabled", "token_budget": 9}, "seed": 1,
                   "safety_mode": "STRICT", "schema": {"type": "object"}}  # fmt: skip
-        emission = request("cohere", PLAIN, {"params": params}, model="m")
-        assert emission.notes == ()
-        assert (emission.body["p"], emission.body["k"]) == (0.5, 3)
-        validate(emission.body)
+        prepared = request("cohere", PLAIN, {"params": params}, model="m")
+        assert prepared.notes == ()
+        assert (prepared.body["p"], prepared.body["k"]) == (0.5, 3)
+        validate(prepared.body)
         alone = request("cohere", PLAIN, {"params": {"strict_tools": True}})
         assert [note.what for note in alone.notes] == ["the option params.strict_tools is not sent: there are no tools"]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from headish import ContextWindow, Message
 from headish.errors import Unsupported
-from headish.providers import Emission, lint, prepare_request
+from headish.providers import Request, lint, prepare_request
 from headish.providers.gemini.names import GeminiNames
 from headish.providers.gemini.request import OPENING, GeminiWriter
 from headish.providers.gemini.signatures import SKIP
@@ -83,10 +83,10 @@ models = st.sampled_from([None, "gemini-2.5-flash", "models/gemini-3-pro-preview
 def sent(content: Any, role: str = "assistant", **settings: Any) -> tuple[list[dict[str, Any]], list[str]]:
     """The parts that a message becomes behind a user's, and the notes."""
     thread = [{"role": "user", "content": "Hi"}, {"role": role, "content": content}]
-    emission = prepare_request("gemini", {"messages": thread}, **settings)
-    check_gemini(emission.body)
-    parts = [part for each in emission.body["contents"] for part in each["parts"]]
-    return parts[1:], [note.what for note in emission.notes]
+    prepared = prepare_request("gemini", {"messages": thread}, **settings)
+    check_gemini(prepared.body)
+    parts = [part for each in prepared.body["contents"] for part in each["parts"]]
+    return parts[1:], [note.what for note in prepared.notes]
 
 
 def refused(content: Any, role: str = "user", **settings: Any) -> str:
@@ -95,12 +95,12 @@ def refused(content: Any, role: str = "user", **settings: Any) -> str:
     return str(error.value)
 
 
-def asked(options: dict[str, Any], **settings: Any) -> Emission:
-    emission = prepare_request(
+def asked(options: dict[str, Any], **settings: Any) -> Request:
+    prepared = prepare_request(
         "gemini", {"messages": [{"role": "user", "content": "Hi"}], "options": options}, **settings
     )
-    check_gemini({**emission.body, "generationConfig": {}})
-    return emission
+    check_gemini({**prepared.body, "generationConfig": {}})
+    return prepared
 
 
 class TestEveryThread:
@@ -108,13 +108,13 @@ class TestEveryThread:
     def test_it_is_a_valid_request_or_is_refused(self, window: ContextWindow, model: str | None) -> None:
         before = copy.deepcopy(window)
         try:
-            emission = prepare_request("gemini", window, tools=[TOOL], model=model)
+            prepared = prepare_request("gemini", window, tools=[TOOL], model=model)
         except Unsupported:
             return
-        check_gemini(emission.body)
+        check_gemini(prepared.body)
         assert window == before
-        assert prepare_request("gemini", window, tools=[TOOL], model=model) == emission
-        assert json.loads(json.dumps(emission.body)) == emission.body
+        assert prepare_request("gemini", window, tools=[TOOL], model=model) == prepared
+        assert json.loads(json.dumps(prepared.body)) == prepared.body
 
     @given(window=windows(odd_too=False))
     def test_a_usual_one_is_never_refused_for_its_tools(self, window: ContextWindow) -> None:
@@ -158,13 +158,13 @@ class TestEveryThread:
     @given(window=windows() | own_windows)
     def test_every_part_says_where_it_came_from(self, window: ContextWindow) -> None:
         try:
-            emission = prepare_request("gemini", window)
+            prepared = prepare_request("gemini", window)
         except Unsupported:
             return
-        places = {f"contents[{index}]" for index in range(len(emission.body["contents"]))}
-        system = emission.body.get("systemInstruction", {"parts": []})["parts"]
+        places = {f"contents[{index}]" for index in range(len(prepared.body["contents"]))}
+        system = prepared.body.get("systemInstruction", {"parts": []})["parts"]
         places |= {f"systemInstruction.parts[{index}]" for index in range(len(system))}
-        assert {origin.place for origin in emission.origins} == places
+        assert {origin.place for origin in prepared.origins} == places
 
 
 def _parts(body: dict[str, Any]) -> list[tuple[str, str]]:
@@ -182,30 +182,30 @@ class TestContents:
     def test_what_the_system_says_is_lifted_out_with_a_note_where_it_stood_inside(self) -> None:
         thread = [{"role": "system", "content": "A"}, {"role": "user", "content": "Hi"},
                   {"role": "developer", "content": ["B", " "]}]  # fmt: skip
-        emission = prepare_request("gemini", {"messages": thread})
-        assert emission.body == {
+        prepared = prepare_request("gemini", {"messages": thread})
+        assert prepared.body == {
             "systemInstruction": {"parts": [{"text": "A"}, {"text": "B"}]},
             "contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
         }
-        assert [note.what for note in emission.notes] == [
+        assert [note.what for note in prepared.notes] == [
             "a blank text is left out",
             "a developer message inside the conversation is moved to its head",
         ]
 
     def test_a_thread_that_begins_with_the_assistant_gets_a_user_before_it(self) -> None:
-        emission = prepare_request("gemini", {"messages": [{"role": "assistant", "content": "Welcome."}]})
-        assert [content["parts"] for content in emission.body["contents"]] == [
+        prepared = prepare_request("gemini", {"messages": [{"role": "assistant", "content": "Welcome."}]})
+        assert [content["parts"] for content in prepared.body["contents"]] == [
             [{"text": OPENING}],
             [{"text": "Welcome."}],
         ]
-        assert "stands before it" in emission.notes[0].what
+        assert "stands before it" in prepared.notes[0].what
 
     def test_neither_model_nor_stream_stand_in_the_body(self) -> None:
         window = {"messages": [{"role": "user", "content": "Hi"}]}
         for stream in (True, False):
-            emission = prepare_request("gemini", window, model="gemini-3-pro", stream=stream)
-            assert list(emission.body) == ["contents"]
-            assert emission.model == "gemini-3-pro"
+            prepared = prepare_request("gemini", window, model="gemini-3-pro", stream=stream)
+            assert list(prepared.body) == ["contents"]
+            assert prepared.model == "gemini-3-pro"
 
     def test_cache_flags_are_noted_once(self) -> None:
         thread = [{"role": "user", "content": "Hi", "cache": True}, {"role": "user", "content": "Ho", "cache": True}]
@@ -254,10 +254,10 @@ class TestCallsAndResults:
             {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "f", "input": {}}]},
             {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "c1", **block}]},
         ]
-        emission = prepare_request("gemini", {"messages": thread}, model="gemini-2.5-pro")
-        check_gemini(emission.body)
-        part: dict[str, Any] = emission.body["contents"][-1]["parts"][0]["functionResponse"]
-        return part, [note.what for note in emission.notes]
+        prepared = prepare_request("gemini", {"messages": thread}, model="gemini-2.5-pro")
+        check_gemini(prepared.body)
+        part: dict[str, Any] = prepared.body["contents"][-1]["parts"][0]["functionResponse"]
+        return part, [note.what for note in prepared.notes]
 
     def test_a_result_is_an_object_of_its_texts(self) -> None:
         part, _ = self.result(content=[{"type": "text", "text": "A"}, {"type": "text", "text": "B"}])
@@ -421,10 +421,10 @@ class TestToolsAndParameters:
             "additionalProperties": False,
         }
         tool = {"name": "files___read.it", "description": "Reads.", "inputSchema": schema, "title": "Read"}
-        emission = asked({}, tools=[tool])
-        (declared,) = emission.body["tools"][0]["functionDeclarations"]
+        prepared = asked({}, tools=[tool])
+        (declared,) = prepared.body["tools"][0]["functionDeclarations"]
         assert declared == {"name": "files___read.it", "description": "Reads.", "parametersJsonSchema": schema}
-        assert [note.what for note in emission.notes] == ["not sent of tool definitions: title"]
+        assert [note.what for note in prepared.notes] == ["not sent of tool definitions: title"]
 
     def test_names_that_are_refused_are_rewritten_one_for_one(self) -> None:
         names = GeminiNames(GeminiWriter.tool_name, GeminiWriter.tool_name_limit)
@@ -486,9 +486,9 @@ class TestToolsAndParameters:
     def test_what_a_cached_content_holds_is_not_said_again(self) -> None:
         thread = [{"role": "system", "content": "A"}, {"role": "user", "content": "Hi"}]
         options = {"params": {"cachedContent": "cachedContents/1"}}
-        emission = prepare_request("gemini", {"messages": thread, "options": options}, tools=[TOOL])
-        assert emission.body.keys() == {"contents", "cachedContent"}
-        assert [note.what for note in emission.notes] == [
+        prepared = prepare_request("gemini", {"messages": thread, "options": options}, tools=[TOOL])
+        assert prepared.body.keys() == {"contents", "cachedContent"}
+        assert [note.what for note in prepared.notes] == [
             "systemInstruction, tools left out: a cached content has its own"
         ]
 

@@ -44,7 +44,7 @@ def shown(name: str) -> list[dict[str, Any]]:
 
 
 def record(reply: Reply) -> dict[str, Any]:
-    return {"content": [to_mapping(block) for block in reply.content], **reply.to_record()}
+    return {"content": [to_mapping(block) for block in reply.content], **reply.to_meta()}
 
 
 def chunk(*parts: Any, **candidate: Any) -> dict[str, Any]:
@@ -222,7 +222,7 @@ class TestUsage:
         ],
     )
     def test_counts_are_disjoint_and_never_invented(self, said: dict[str, Any], usage: dict[str, int] | None) -> None:
-        assert read([{**chunk({"text": "A"}), "usageMetadata": said}]).to_record().get("usage") == usage
+        assert read([{**chunk({"text": "A"}), "usageMetadata": said}]).to_meta().get("usage") == usage
 
     def test_the_last_counts_are_those_of_the_whole(self) -> None:
         events = [
@@ -230,7 +230,7 @@ class TestUsage:
             {**chunk({"text": "B"}), "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 2}},
             {**chunk({"text": "C"}, finishReason="STOP"), "usageMetadata": {"trafficType": "ON_DEMAND"}},
         ]
-        assert read(events).to_record()["usage"] == {"input_tokens": 9, "output_tokens": 2}
+        assert read(events).to_meta()["usage"] == {"input_tokens": 9, "output_tokens": 2}
 
 
 class TestCalls:

@@ -172,12 +172,12 @@ class TestRequests(ChatRequests):
         """The API refuses a choice there, arrays without items, and an object without properties."""
         choice = {"anyOf": [{"properties": {"a": {"type": "array"}}, "required": ["a"]}], "not": {"required": ["b"]}}
         tools = [{"name": "f", "inputSchema": {"type": "object", **choice}}, {"name": "g"}]
-        emission = request("openai", [say("user", "?")], tools=tools)
-        schemas = [tool["function"]["parameters"] for tool in emission.body["tools"]]
+        prepared = request("openai", [say("user", "?")], tools=tools)
+        schemas = [tool["function"]["parameters"] for tool in prepared.body["tools"]]
         properties = {"a": {"type": "array", "items": {}}}
         assert schemas[0] == {"type": "object", "properties": properties, "required": ["a"]}
         assert schemas[1] == {"type": "object", "properties": {}}
-        assert [note.what for note in emission.notes] == [
+        assert [note.what for note in prepared.notes] == [
             "the top of the schema of f is made one object, without anyOf, not"
         ]
 

@@ -17,7 +17,7 @@ from openai import OpenAI
 
 from headish import ContextWindow, Message
 from headish.errors import Unsupported
-from headish.providers import Emission, lint, prepare_request
+from headish.providers import Request, lint, prepare_request
 from headish.providers.openai_responses.files import FILES
 from headish.providers.shared.ledger import INTERRUPTED
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse
@@ -70,12 +70,12 @@ def text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
-def request(messages: list[dict[str, Any]], options: Any = None, **settings: Any) -> Emission:
+def request(messages: list[dict[str, Any]], options: Any = None, **settings: Any) -> Request:
     """A request, checked."""
-    emission = prepare_request(PROVIDER, {"messages": messages, "options": options or {}}, **settings)
-    check_openai_responses(emission.body)
-    fits_the_sdk(emission.body)
-    return emission
+    prepared = prepare_request(PROVIDER, {"messages": messages, "options": options or {}}, **settings)
+    check_openai_responses(prepared.body)
+    fits_the_sdk(prepared.body)
+    return prepared
 
 
 def items(*messages: dict[str, Any], **settings: Any) -> list[dict[str, Any]]:
@@ -83,8 +83,8 @@ def items(*messages: dict[str, Any], **settings: Any) -> list[dict[str, Any]]:
     return found
 
 
-def notes(emission: Emission) -> list[str]:
-    return [note.what for note in emission.notes]
+def notes(prepared: Request) -> list[str]:
+    return [note.what for note in prepared.notes]
 
 
 def refused(messages: list[dict[str, Any]], options: Any = None, **settings: Any) -> str:
@@ -139,16 +139,16 @@ class TestEveryThread:
     def test_it_is_a_valid_request_or_is_refused(self, window: ContextWindow, settings: dict[str, Any]) -> None:
         before = copy.deepcopy(window)
         try:
-            emission = prepare_request(PROVIDER, window, **settings)
+            prepared = prepare_request(PROVIDER, window, **settings)
         except Unsupported as error:
             assert any(reason in str(error) for reason in ALLOWED), str(error)
             return
-        check_openai_responses(emission.body)
+        check_openai_responses(prepared.body)
         assert window == before
-        assert prepare_request(PROVIDER, window, **settings) == emission
-        assert json.loads(json.dumps(emission.body)) == emission.body
-        assert [origin.place for origin in emission.origins] == [
-            f"input[{index}]" for index in range(len(emission.body["input"]))
+        assert prepare_request(PROVIDER, window, **settings) == prepared
+        assert json.loads(json.dumps(prepared.body)) == prepared.body
+        assert [origin.place for origin in prepared.origins] == [
+            f"input[{index}]" for index in range(len(prepared.body["input"]))
         ]
 
     @given(window=windows() | own_windows)
@@ -206,12 +206,12 @@ class TestMessages:
     def test_the_phase_of_an_answer_goes_back_with_it(self) -> None:
         first = {**text("I look."), "opaque": {PROVIDER: {"phase": "commentary"}}}
         second = {**text("Snow."), "opaque": {PROVIDER: {"phase": "final_answer", "annotations": [{"a": 1}]}}}
-        emission = request([USER, said(first, second)])
-        assert emission.body["input"][1:] == [
+        prepared = request([USER, said(first, second)])
+        assert prepared.body["input"][1:] == [
             {"role": "assistant", "content": "I look.", "phase": "commentary"},
             {"role": "assistant", "content": "Snow.", "phase": "final_answer"},
         ]
-        assert "what openai_responses keeps beside 1 block is left out" in notes(emission)
+        assert "what openai_responses keeps beside 1 block is left out" in notes(prepared)
 
     def test_a_phase_of_the_user_is_not_sent(self) -> None:
         block = {**text("Hi"), "opaque": {PROVIDER: {"phase": "commentary"}}}
@@ -243,11 +243,11 @@ class TestMessages:
 
 class TestDocuments:
     def test_an_image_is_sent_with_its_detail(self) -> None:
-        emission = request([{"role": "user", "content": [document("image/webp", name="a.webp")]}])
-        assert emission.body["input"][0]["content"] == [
+        prepared = request([{"role": "user", "content": [document("image/webp", name="a.webp")]}])
+        assert prepared.body["input"][0]["content"] == [
             {"type": "input_image", "detail": "auto", "image_url": f"data:image/webp;base64,{DATA}"}
         ]
-        assert notes(emission) == ["the name of the document 'a.webp' has no place"]
+        assert notes(prepared) == ["the name of the document 'a.webp' has no place"]
 
     @pytest.mark.parametrize(
         ("media_type", "name", "sent"),
@@ -262,12 +262,12 @@ class TestDocuments:
     )
     def test_a_file_has_a_name_that_says_its_type(self, media_type: str, name: str | None, sent: str) -> None:
         block = document(media_type) | ({"name": name} if name else {})
-        emission = request([{"role": "user", "content": [block]}])
-        assert emission.body["input"][0]["content"] == [
+        prepared = request([{"role": "user", "content": [block]}])
+        assert prepared.body["input"][0]["content"] == [
             {"type": "input_file", "filename": sent, "file_data": f"data:{media_type};base64,{DATA}"}
         ]
         changed = [f"the file {name!r} goes out as {sent!r}: its ending says what it is"]
-        assert notes(emission) == (changed if name not in (None, sent) else [])
+        assert notes(prepared) == (changed if name not in (None, sent) else [])
 
     def test_the_endings_are_those_of_their_types(self) -> None:
         """The standard table of Python is the judge, as far as it knows them."""
@@ -295,9 +295,9 @@ class TestDocuments:
         assert f"an empty document of type {media_type}" in message
 
     def test_a_document_of_a_tool_that_is_in_no_result_goes_into_a_message_of_the_user(self) -> None:
-        emission = request([USER, said(call()), result("Snow."), {"role": "tool", "content": [document("image/png")]}])
-        assert emission.body["input"][-1]["role"] == "user"
-        assert "a document of a tool that is in no result goes into a message of the user" in notes(emission)
+        prepared = request([USER, said(call()), result("Snow."), {"role": "tool", "content": [document("image/png")]}])
+        assert prepared.body["input"][-1]["role"] == "user"
+        assert "a document of a tool that is in no result goes into a message of the user" in notes(prepared)
 
 
 class TestCallsAndResults:
@@ -369,9 +369,9 @@ class TestReasoning:
         "item", [{**REASONING, "encrypted_content": None}, {**REASONING, "encrypted_content": ""}, {}, None, "x", []]
     )
     def test_without_its_encrypted_content_it_is_left_out(self, item: Any) -> None:
-        emission = request([USER, said(thought(item), "Yes.")])
-        assert emission.body["input"][1:] == [{"role": "assistant", "content": "Yes."}]
-        assert "reasoning without its encrypted content is left out" in notes(emission)
+        prepared = request([USER, said(thought(item), "Yes.")])
+        assert prepared.body["input"][1:] == [{"role": "assistant", "content": "Yes."}]
+        assert "reasoning without its encrypted content is left out" in notes(prepared)
 
     @pytest.mark.parametrize(
         "content",
@@ -386,9 +386,9 @@ class TestReasoning:
         ids=["at the end", "a blank text", "reasoning at the end", "a call without output", "another's", "half a call"],
     )
     def test_it_is_left_out_where_what_it_led_to_is_not_sent(self, content: tuple[Any, ...]) -> None:
-        emission = request([USER, said(*content), USER])
-        assert [item.get("role") for item in emission.body["input"]] == ["user", "user"]
-        assert "reasoning without what it led to is left out" in notes(emission)
+        prepared = request([USER, said(*content), USER])
+        assert [item.get("role") for item in prepared.body["input"]] == ["user", "user"]
+        assert "reasoning without what it led to is left out" in notes(prepared)
 
     def test_what_follows_in_a_later_message_is_not_what_it_led_to(self) -> None:
         """What a message becomes may not depend on later ones."""
@@ -396,15 +396,15 @@ class TestReasoning:
 
     def test_where_the_server_stores_answers_it_is_left_out(self) -> None:
         for params in ({"store": True}, {"store": False, PROVIDER: {"store": True}}):
-            emission = request([USER, said(thought(), "Yes.")], {"params": params})
-            assert emission.body["store"] is True
-            assert len(emission.body["input"]) == 2
+            prepared = request([USER, said(thought(), "Yes.")], {"params": params})
+            assert prepared.body["store"] is True
+            assert len(prepared.body["input"]) == 2
         assert len(items(USER, said(thought(), "Yes."))) == 3
 
     def test_anothers_reasoning_is_left_out(self) -> None:
-        emission = request([USER, said({"type": "thinking", "text": "Hm.", "provider": "anthropic"}, "Yes.")])
-        assert len(emission.body["input"]) == 2
-        assert "another provider's reasoning is left out" in notes(emission)
+        prepared = request([USER, said({"type": "thinking", "text": "Hm.", "provider": "anthropic"}, "Yes.")])
+        assert len(prepared.body["input"]) == 2
+        assert "another provider's reasoning is left out" in notes(prepared)
 
 
 class TestItemsOfItsOwn:
@@ -419,21 +419,21 @@ class TestItemsOfItsOwn:
         ]  # fmt: skip
 
     def test_one_without_the_other_is_left_out(self) -> None:
-        emission = request([USER, said(own(SHELL)), USER])
-        assert len(emission.body["input"]) == 2
-        assert "a custom_tool_call without an output is left out" in notes(emission)
-        emission = request([{"role": "user", "content": [own(SHELL_OUTPUT), "So?"]}, said(own(SHELL))])
-        assert len(emission.body["input"]) == 1
-        assert "a custom_tool_call_output without its call is left out" in notes(emission)
+        prepared = request([USER, said(own(SHELL)), USER])
+        assert len(prepared.body["input"]) == 2
+        assert "a custom_tool_call without an output is left out" in notes(prepared)
+        prepared = request([{"role": "user", "content": [own(SHELL_OUTPUT), "So?"]}, said(own(SHELL))])
+        assert len(prepared.body["input"]) == 1
+        assert "a custom_tool_call_output without its call is left out" in notes(prepared)
 
     def test_each_is_sent_once(self) -> None:
-        emission = request([USER, said(own(SHELL), own(SHELL), own(SHELL_OUTPUT), own(SHELL), own(SHELL_OUTPUT))])
-        assert emission.body["input"][1:] == [SHELL, SHELL_OUTPUT]
+        prepared = request([USER, said(own(SHELL), own(SHELL), own(SHELL_OUTPUT), own(SHELL), own(SHELL_OUTPUT))])
+        assert prepared.body["input"][1:] == [SHELL, SHELL_OUTPUT]
 
     def test_a_function_is_called_by_a_call_and_by_nothing_else(self) -> None:
-        emission = request([USER, said(own(FUNCTION), call()), result("Snow.")])
-        assert [item.get("type") for item in emission.body["input"][1:]] == ["function_call", "function_call_output"]
-        assert "a function_call in a block of its own is left out" in notes(emission)
+        prepared = request([USER, said(own(FUNCTION), call()), result("Snow.")])
+        assert [item.get("type") for item in prepared.body["input"][1:]] == ["function_call", "function_call_output"]
+        assert "a function_call in a block of its own is left out" in notes(prepared)
 
     def test_what_the_server_answers_itself_needs_no_output(self) -> None:
         found = {"type": "tool_search_call", "id": "t", "call_id": None, "execution": "server", "arguments": {}}
@@ -441,12 +441,12 @@ class TestItemsOfItsOwn:
         assert items(USER, said(own(found), own(answer), "Yes."))[1:3] == [found, answer]
 
     def test_one_without_a_type_is_left_out(self) -> None:
-        emission = request([USER, said(own({"type": None}), "Yes.")])
-        assert "a block of its own without a type is left out" in notes(emission)
+        prepared = request([USER, said(own({"type": None}), "Yes.")])
+        assert "a block of its own without a type is left out" in notes(prepared)
 
     def test_anothers_is_left_out(self) -> None:
-        emission = request([USER, said({"type": "provider", "provider": "anthropic", "data": {}}, "Yes.")])
-        assert any(each.startswith("a block of anthropic") for each in notes(emission))
+        prepared = request([USER, said({"type": "provider", "provider": "anthropic", "data": {}}, "Yes.")])
+        assert any(each.startswith("a block of anthropic") for each in notes(prepared))
 
 
 class TestTools:
@@ -472,8 +472,8 @@ class TestTools:
             "not": {"required": ["x"]},
             "$defs": {"c": {"properties": {"b": {"type": "integer"}}, "required": ["b"]}},
         }
-        emission = request([USER], tools=[{"name": "f", "inputSchema": schema}])
-        assert emission.body["tools"][0]["parameters"] == {
+        prepared = request([USER], tools=[{"name": "f", "inputSchema": schema}])
+        assert prepared.body["tools"][0]["parameters"] == {
             "type": "object",
             "$defs": schema["$defs"],
             "properties": {
@@ -482,14 +482,14 @@ class TestTools:
             },
             "required": ["b"],
         }
-        assert notes(emission) == ["the top of the schema of f is made one object, without anyOf, not"]
+        assert notes(prepared) == ["the top of the schema of f is made one object, without anyOf, not"]
 
     def test_a_schema_that_fits_stays_as_it_is(self) -> None:
         properties = {"enum": {"enum": ["a"]}, "anyOf": {"anyOf": [{"type": "array", "items": {"type": "string"}}]}}
         schema = {"type": "object", "properties": properties, "required": ["enum"], "additionalProperties": False}
-        emission = request([USER], tools=[{"name": "f", "inputSchema": schema}])
-        assert emission.body["tools"][0]["parameters"] == schema
-        assert notes(emission) == []
+        prepared = request([USER], tools=[{"name": "f", "inputSchema": schema}])
+        assert prepared.body["tools"][0]["parameters"] == schema
+        assert notes(prepared) == []
 
     def test_none_are_no_key(self) -> None:
         assert not {"tools", "tool_choice"} & request([USER, said(call()), result("Snow.")]).body.keys()
@@ -525,14 +525,14 @@ class TestTools:
         assert "it is a list of tools" in refused([USER], {"params": {PROVIDER: {"tools": tools}}})
 
     def test_a_choice_without_tools_is_not_sent(self) -> None:
-        emission = request([USER], {"params": {PROVIDER: {"tool_choice": "required"}}})
-        assert "tool_choice" not in emission.body
-        assert notes(emission) == ["the option params.tool_choice is not sent: there are no tools"]
+        prepared = request([USER], {"params": {PROVIDER: {"tool_choice": "required"}}})
+        assert "tool_choice" not in prepared.body
+        assert notes(prepared) == ["the option params.tool_choice is not sent: there are no tools"]
 
     def test_a_name_that_the_api_refuses_is_rewritten_everywhere(self) -> None:
-        emission = request([USER, said({**call(), "name": "a.b"}), result("x")], tools=[{"name": "a.b"}])
-        (sent,) = emission.tool_names
-        assert emission.body["input"][1]["name"] == emission.body["tools"][0]["name"] == sent
+        prepared = request([USER, said({**call(), "name": "a.b"}), result("x")], tools=[{"name": "a.b"}])
+        (sent,) = prepared.tool_names
+        assert prepared.body["input"][1]["name"] == prepared.body["tools"][0]["name"] == sent
 
 
 class TestBody:
@@ -583,28 +583,28 @@ class TestBody:
     def test_what_belongs_to_a_stream_goes_with_it(self) -> None:
         options = {"params": {PROVIDER: {"stream_options": {"include_obfuscation": False}}}}
         assert request([USER], options).body["stream_options"] == {"include_obfuscation": False}
-        emission = request([USER], options, stream=False)
-        assert "stream_options" not in emission.body
-        assert notes(emission) == ["the option params.stream_options is not sent: the answer is no stream"]
+        prepared = request([USER], options, stream=False)
+        assert "stream_options" not in prepared.body
+        assert notes(prepared) == ["the option params.stream_options is not sent: the answer is no stream"]
 
 
 class TestCacheFlags:
     flagged = [{**USER, "cache": True} for _ in range(6)]
 
     def test_they_are_not_sent_unless_asked(self) -> None:
-        emission = request(self.flagged)
-        assert "prompt_cache_breakpoint" not in json.dumps(emission.body)
-        assert notes(emission) == ["6 cache flags are not sent: openai_responses caches by itself"]
+        prepared = request(self.flagged)
+        assert "prompt_cache_breakpoint" not in json.dumps(prepared.body)
+        assert notes(prepared) == ["6 cache flags are not sent: openai_responses caches by itself"]
 
     def test_the_last_four_become_breakpoints(self) -> None:
-        emission = request(self.flagged, cache_breakpoints=True)
-        marks = ["prompt_cache_breakpoint" in item["content"][-1] for item in emission.body["input"]]
+        prepared = request(self.flagged, cache_breakpoints=True)
+        marks = ["prompt_cache_breakpoint" in item["content"][-1] for item in prepared.body["input"]]
         assert marks == [False, False, True, True, True, True]
-        assert notes(emission) == ["the first 2 of 6 cache flags are left out: 4 fit"]
+        assert notes(prepared) == ["the first 2 of 6 cache flags are left out: 4 fit"]
 
     def test_an_answer_takes_none(self) -> None:
-        emission = request([USER, {**said("Yes."), "cache": True}], cache_breakpoints=True)
-        assert "1 cache flag left out: nothing of the message can be marked" in notes(emission)
+        prepared = request([USER, {**said("Yes."), "cache": True}], cache_breakpoints=True)
+        assert "1 cache flag left out: nothing of the message can be marked" in notes(prepared)
 
     def test_the_window_stays_as_it_was(self) -> None:
         block = own({"type": "input_text", "text": "Hi"})

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.content.drafts import NewTurn
 from headish.errors import HeadishError, InvalidArgument, InvalidContent, InvalidRole, UnknownTurn
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from support.growing import texts
@@ -105,18 +104,17 @@ class TestBatches:
 
 
 class TestItems:
-    def test_an_item_is_content_a_mapping_or_a_new_turn(self, store: Store) -> None:
+    def test_an_item_is_content_or_a_mapping(self, store: Store) -> None:
         stored = store.add_turns(
             [
                 "text",
                 ["two", "blocks"],
                 {"type": "text", "text": "one block"},
                 {"content": "arguments", "role": "assistant", "cache": True},
-                NewTurn("struct", "tool"),
             ]
         )
-        assert [turn.meta.role for turn in stored] == ["user", "user", "user", "assistant", "tool"]
-        assert [len(store.blocks(turn.id)) for turn in stored] == [1, 2, 1, 1, 1]
+        assert [turn.meta.role for turn in stored] == ["user", "user", "user", "assistant"]
+        assert [len(store.blocks(turn.id)) for turn in stored] == [1, 2, 1, 1]
 
     def test_no_items_store_nothing(self, store: Store) -> None:
         with unchanged(store):
@@ -239,12 +237,12 @@ def drawn(store: Store) -> Any:
     turns = list(store.turns())
     number = {turn.id: index for index, turn in enumerate(turns)}
     return (
-        [(turn.digest, turn.meta.head, [number[each] for each in turn.meta.continues]) for turn in turns],
+        [(turn.digest, turn.meta.bookmark, [number[each] for each in turn.meta.continues]) for turn in turns],
         {
             name: [number.get(move.turn or "") for move in history(store, name)]
             for name in (*NAMES, "start", "twin", "third")
         },
-        {each.name: number[each.turn] for each in store.bookmarks()},
+        {each.name: number[each.turn] for each in store.bookmarks.list()},
         [number[turn.id] for turn in store.heads()],
         [row[1:4] for row in dump(store)["turn"]],
     )
@@ -252,7 +250,7 @@ def drawn(store: Store) -> Any:
 
 def history(store: Store, name: str) -> list[Any]:
     try:
-        return store.bookmark_history(name)
+        return store.bookmarks.history(name)
     except UnknownTurn:
         return []
 
@@ -264,7 +262,7 @@ def test_a_stream_gives_what_its_items_give_one_by_one(place: Place, items: list
         for store in (whole, single):
             store.add_turn("start", bookmark="start")
             for name in ("twin", "third")[:twins]:
-                store.bookmark(name, "start")
+                store.bookmarks.set(name, "start")
         try:
             one_by_one(single, items)
         except HeadishError as error:
@@ -284,7 +282,7 @@ def test_a_name_that_is_left_alone_within_a_batch_moves_as_it_would_one_by_one(p
         with place.fresh() as store:
             first = store.add_turn("first", bookmark="a")
             for name in ("b", "c", "d"):
-                store.bookmark(name, first.id)
+                store.bookmarks.set(name, first.id)
             told = [
                 {**item, "continues": first.id if item["continues"] == "ID" else item["continues"]} for item in items
             ]
@@ -292,5 +290,5 @@ def test_a_name_that_is_left_alone_within_a_batch_moves_as_it_would_one_by_one(p
                 store.add_turns(told)
             else:
                 one_by_one(store, told)
-            found.append([turn.meta.head for turn in store.turns()])
+            found.append([turn.meta.bookmark for turn in store.turns()])
     assert found[0] == found[1] == ["a", "a", "b", None, "c", "d"]

@@ -11,7 +11,7 @@ from blake3 import blake3
 
 from headish import Store
 from headish.errors import InvalidRole, TooLarge, UnknownTurn
-from headish.limits import RECORD_LIMIT_BYTES
+from headish.limits import MAPPING_LIMIT_BYTES
 from headish.values.blocks import Document, Other, Text, ToolUse
 from headish.values.messages import Attributes
 from support.growing import grow, texts
@@ -109,7 +109,7 @@ class TestMeta:
         assert turn.meta.role == "assistant"
         assert turn.meta.content_type == "application/json"
         assert turn.meta.type is None
-        assert turn.meta.head == "main"
+        assert turn.meta.bookmark == "main"
         assert turn.meta.continues == (first.id,)
         assert turn.meta.cache is True
         assert turn.meta.attributes == Attributes(speaker="Ada", channel="final")
@@ -298,7 +298,7 @@ class TestLimits:
 
     @pytest.mark.parametrize("argument", ["meta", "inherited"])
     def test_records_have_a_limit_of_their_own(self, store: Store, argument: str) -> None:
-        fits = {"k": "x" * (RECORD_LIMIT_BYTES - len('{"k":""}'))}
+        fits = {"k": "x" * (MAPPING_LIMIT_BYTES - len('{"k":""}'))}
         turn = store.add_turn("a", **{argument: fits})
         assert (turn.meta.app or turn.meta.inherited) == fits
         with unchanged(store), pytest.raises(TooLarge, match=argument):

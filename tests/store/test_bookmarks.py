@@ -17,7 +17,7 @@ from support.places import Place
 
 def where(store: Store) -> dict[str, str]:
     """Every name and the id that it names."""
-    return {bookmark.name: bookmark.turn for bookmark in store.bookmarks()}
+    return {bookmark.name: bookmark.turn for bookmark in store.bookmarks.list()}
 
 
 class TestTheBookmarkRule:
@@ -27,54 +27,54 @@ class TestTheBookmarkRule:
     def test_continuing_a_name_moves_it_whatever_the_role(self, store: Store, role: str) -> None:
         store.add_turn("a", bookmark="main")
         b = store.add_turn("b", role=role, continues="main")
-        assert b.meta.head == "main"
+        assert b.meta.bookmark == "main"
         assert where(store) == {"main": b.id}
 
     def test_continuing_the_turn_that_one_name_points_at_moves_the_name(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="main")
         b = store.add_turn("b", continues=a.id)
-        assert b.meta.head == "main"
+        assert b.meta.bookmark == "main"
         assert where(store) == {"main": b.id}
 
     def test_a_turn_on_an_older_turn_starts_an_unnamed_branch(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="main")
         b = store.add_turn("b", continues="main")
         fork = store.add_turn("fork", continues=a.id)
-        assert fork.meta.head is None
+        assert fork.meta.bookmark is None
         assert where(store) == {"main": b.id}
 
     def test_of_several_names_at_one_turn_only_the_named_one_moves(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="main")
-        store.bookmark("draft", a.id)
+        store.bookmarks.set("draft", a.id)
         b = store.add_turn("b", continues="draft")
-        assert b.meta.head == "draft"
+        assert b.meta.bookmark == "draft"
         assert where(store) == {"main": a.id, "draft": b.id}
 
     def test_by_bare_id_no_name_moves_where_several_point_there(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="main")
-        store.bookmark("draft", a.id)
+        store.bookmarks.set("draft", a.id)
         b = store.add_turn("b", continues=a.id)
-        assert b.meta.head is None
+        assert b.meta.bookmark is None
         assert where(store) == {"main": a.id, "draft": a.id}
 
     def test_only_the_first_that_is_continued_moves_its_name(self, store: Store) -> None:
         store.add_turn("a", bookmark="one")
         b = store.add_turn("b", bookmark="two")
         c = store.add_turn("c", continues=["one", "two"])
-        assert c.meta.head == "one"
+        assert c.meta.bookmark == "one"
         assert where(store) == {"one": c.id, "two": b.id}
 
     def test_a_nameless_first_leaves_the_second_ones_name_where_it_is(self, store: Store) -> None:
         a = store.add_turn("a")
         b = store.add_turn("b", bookmark="two")
         c = store.add_turn("c", continues=[a.id, "two"])
-        assert c.meta.head is None
+        assert c.meta.bookmark is None
         assert where(store) == {"two": b.id}
 
     def test_a_given_bookmark_is_set_and_the_continued_name_stays(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="main")
         b = store.add_turn("b", continues="main", bookmark="other")
-        assert b.meta.head == "other"
+        assert b.meta.bookmark == "other"
         assert where(store) == {"main": a.id, "other": b.id}
 
     def test_a_given_bookmark_moves_from_wherever_it_was(self, store: Store) -> None:
@@ -86,14 +86,14 @@ class TestTheBookmarkRule:
     def test_respond_moves_the_name_of_the_newest_turn(self, store: Store) -> None:
         store.add_turn("a", bookmark="main")
         b = store.add_turn("b", respond=True)
-        assert b.meta.head == "main"
+        assert b.meta.bookmark == "main"
         assert where(store) == {"main": b.id}
 
     @pytest.mark.parametrize("headish", ["@", "main~0", "main^0", "main@{0}"])
     def test_any_other_words_for_the_turn_count_as_its_bare_id(self, store: Store, headish: str) -> None:
         store.add_turn("a", bookmark="main")
         b = store.add_turn("b", continues=headish)
-        assert b.meta.head == "main"
+        assert b.meta.bookmark == "main"
         assert where(store) == {"main": b.id}
 
     def test_a_suffix_that_leads_to_an_older_turn_leaves_the_name(self, store: Store) -> None:
@@ -102,15 +102,15 @@ class TestTheBookmarkRule:
         for headish in ("main~1", "main^", "main@{1}"):
             fork = store.add_turn("fork", continues=headish)
             assert fork.meta.continues == (a.id,)
-            assert fork.meta.head is None
+            assert fork.meta.bookmark is None
         assert where(store) == {"main": b.id}
 
     def test_a_name_that_stood_on_the_older_turn_moves_with_the_branch(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="main")
         b = store.add_turn("b", continues="main")
-        store.bookmark("old", a.id)
+        store.bookmarks.set("old", a.id)
         fork = store.add_turn("fork", continues="main~1")
-        assert fork.meta.head == "old"
+        assert fork.meta.bookmark == "old"
         assert where(store) == {"main": b.id, "old": fork.id}
 
     def test_names_of_another_space_neither_move_nor_count(self, durable_place: Place) -> None:
@@ -118,7 +118,7 @@ class TestTheBookmarkRule:
         one, other = durable_place.open("one"), durable_place.open("other")
         a = one.add_turn("a", bookmark="main")
         x = other.add_turn("x", bookmark="main")
-        other.bookmark("second", x.id)
+        other.bookmarks.set("second", x.id)
         b = one.add_turn("b", continues="main")
         assert where(one) == {"main": b.id}
         assert where(other) == {"main": x.id, "second": x.id}
@@ -141,7 +141,7 @@ class TestExpect:
 
     def test_the_turn_is_refused_where_the_name_is_gone(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="main")
-        store.unbookmark("main")
+        store.bookmarks.remove("main")
         with unchanged(store), pytest.raises(BookmarkMoved, match="no such bookmark") as refused:
             store.add_turn("b", bookmark="main", expect=a.id)
         assert refused.value.actual is None
@@ -165,10 +165,10 @@ class TestHistory:
     def test_every_move_is_told_the_last_first(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="main")
         b = store.add_turn("b", continues="main")
-        store.bookmark("main", a.id)
-        store.unbookmark("main")
-        store.bookmark("main", b.id)
-        moves = store.bookmark_history("main")
+        store.bookmarks.set("main", a.id)
+        store.bookmarks.remove("main")
+        store.bookmarks.set("main", b.id)
+        moves = store.bookmarks.history("main")
         assert [(move.number, move.turn) for move in moves] == [
             (5, b.id), (4, None), (3, a.id), (2, b.id), (1, a.id),
         ]  # fmt: skip
@@ -176,16 +176,16 @@ class TestHistory:
     def test_the_time_of_a_move_is_told_in_utc(self, store: Store) -> None:
         before = time.time_ns() // 1_000_000
         store.add_turn("a", bookmark="main")
-        [move] = store.bookmark_history("main")
+        [move] = store.bookmarks.history("main")
         assert before <= move.time.timestamp() * 1000 <= time.time_ns() // 1_000_000
         assert move.time.tzinfo is UTC
 
     def test_a_move_is_undone_through_the_past_position(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="main")
         b = store.add_turn("b", continues="main")
-        store.bookmark("main", "main@{1}")
+        store.bookmarks.set("main", "main@{1}")
         assert where(store) == {"main": a.id}
-        store.bookmark("main", "main@{1}")
+        store.bookmarks.set("main", "main@{1}")
         assert where(store) == {"main": b.id}
 
     def test_past_positions_count_back_from_where_the_name_is(self, store: Store) -> None:
@@ -223,7 +223,9 @@ class TestHistory:
     ) -> None:
         a = store.add_turn("a")
         noon = int(datetime(2030, 1, 1, 12, tzinfo=UTC).timestamp())
-        for minute, move in enumerate([lambda: store.bookmark("main", a.id), lambda: store.unbookmark("main")]):
+        for minute, move in enumerate(
+            [lambda: store.bookmarks.set("main", a.id), lambda: store.bookmarks.remove("main")]
+        ):
             monkeypatch.setattr(time, "time_ns", lambda at=noon + 60 * minute: at * 10**9)
             move()
         assert store.get("main@{2030-01-01T12:00:30Z}").id == a.id
@@ -232,46 +234,46 @@ class TestHistory:
 
     def test_names_have_histories_of_their_own(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="one")
-        store.bookmark("two", a.id)
+        store.bookmarks.set("two", a.id)
         store.add_turn("b", continues="one")
-        assert len(store.bookmark_history("one")) == 2
-        assert len(store.bookmark_history("two")) == 1
+        assert len(store.bookmarks.history("one")) == 2
+        assert len(store.bookmarks.history("two")) == 1
 
     def test_a_batch_logs_each_step_of_a_name(self, store: Store) -> None:
         items = [{"content": "a", "bookmark": "main"}, *({"content": "b", "continues": "main"},) * 3]
         turns = list(store.add_turns(items))
-        assert [move.turn for move in store.bookmark_history("main")] == [turn.id for turn in turns][::-1]
+        assert [move.turn for move in store.bookmarks.history("main")] == [turn.id for turn in turns][::-1]
 
 
 class TestNaming:
     def test_a_name_is_set_moved_and_listed_by_name(self, store: Store) -> None:
         grown = grow(store, "a? <- b")
-        assert store.bookmark("zoe", grown["a?"].id).turn == grown["a?"].id
-        store.bookmark("ann", grown["a?"].id)
-        store.bookmark("zoe", grown["b"].id)
-        assert [(each.name, each.turn) for each in store.bookmarks()] == [
+        assert store.bookmarks.set("zoe", grown["a?"].id).turn == grown["a?"].id
+        store.bookmarks.set("ann", grown["a?"].id)
+        store.bookmarks.set("zoe", grown["b"].id)
+        assert [(each.name, each.turn) for each in store.bookmarks.list()] == [
             ("ann", grown["a?"].id), ("zoe", grown["b"].id),
         ]  # fmt: skip
 
     def test_a_removed_name_is_unknown_and_its_turns_stay(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="main")
-        store.unbookmark("main")
-        assert store.bookmarks() == []
+        store.bookmarks.remove("main")
+        assert store.bookmarks.list() == []
         assert store.get(a.id) == a
-        for read in (store.get, store.unbookmark):
+        for read in (store.get, store.bookmarks.remove, store.bookmarks.__getitem__):
             with unchanged(store), pytest.raises(UnknownTurn):
                 read("main")
 
     def test_a_name_that_never_was_has_no_history(self, store: Store) -> None:
         with pytest.raises(UnknownTurn, match="never was"):
-            store.bookmark_history("main")
+            store.bookmarks.history("main")
 
     def test_moving_a_name_alters_no_turn(self, store: Store) -> None:
         """I1."""
         grown = grow(store, "a? <- b")
         before = dump(store)
-        store.bookmark("main", grown["b"].id)
-        store.bookmark("main", grown["a?"].id)
+        store.bookmarks.set("main", grown["b"].id)
+        store.bookmarks.set("main", grown["a?"].id)
         after = dump(store)
         assert {table: after[table] for table in ("turn", "payload", "link", "space")} == {
             table: before[table] for table in ("turn", "payload", "link", "space")
@@ -284,15 +286,15 @@ class TestNaming:
     )  # fmt: skip
     def test_a_name_is_kept_as_it_was_given(self, store: Store, name: str) -> None:
         a = store.add_turn("a", bookmark=name)
-        assert a.meta.head == name
+        assert a.meta.bookmark == name
         assert store.get(name).id == a.id
-        assert [each.name for each in store.bookmarks()] == [name]
+        assert [each.name for each in store.bookmarks.list()] == [name]
 
     def test_names_that_differ_by_case_or_by_normal_form_are_different(self, store: Store) -> None:
         a = store.add_turn("a")
         for name in ("main", "Main", "\u00e9", "e\u0301"):
-            store.bookmark(name, a.id)
-        assert len(store.bookmarks()) == 4
+            store.bookmarks.set(name, a.id)
+        assert len(store.bookmarks.list()) == 4
 
     @pytest.mark.parametrize(
         ("name", "reason"),
@@ -326,9 +328,9 @@ class TestNaming:
             lambda: store.add_turns([{"content": "b", "bookmark": name}]),
             lambda: store.add_document(b"b", bookmark=name),
             lambda: store.record([{"role": "user", "content": "b"}], bookmark=name),
-            lambda: store.bookmark(name, "@"),
-            lambda: store.unbookmark(name),
-            lambda: store.bookmark_history(name),
+            lambda: store.bookmarks.set(name, "@"),
+            lambda: store.bookmarks.remove(name),
+            lambda: store.bookmarks.history(name),
         ]
         for call in calls:
             with unchanged(store), pytest.raises(InvalidName, match=reason):

@@ -80,7 +80,7 @@ def test_a_document_continues_and_is_continued(store: Store) -> None:
     document = store.add_document(b"x", continues="main", bookmark="file")
     answer = store.add_turn("an x", role="assistant", continues=[question.id, document.id])
     assert document.meta.continues == (question.id,)
-    assert document.meta.head == "file"
+    assert document.meta.bookmark == "file"
     assert [message.turn for message in store.resolve(answer.id).messages] == [question.id, document.id, answer.id]
 
 

@@ -113,9 +113,9 @@ class TestPrefixes:
         a, b = store.add_turn("a"), store.add_turn("b")
         name = a.id[:20]
         assert store.get(name).id == a.id
-        store.bookmark(name, b.id)
+        store.bookmarks.set(name, b.id)
         assert store.get(name).id == b.id
-        store.unbookmark(name)
+        store.bookmarks.remove(name)
         assert store.get(name).id == a.id
 
     def test_steps_follow_a_prefix(self, store: Store) -> None:
@@ -213,7 +213,7 @@ class TestWords:
     def test_text_that_is_no_headish_is_refused_with_the_reason(self, store: Store, text: str, reason: str) -> None:
         store.add_turn("a", bookmark="main")
         calls = [store.get, store.payload, store.blocks, store.children, store.log, store.tree]
-        calls += [lambda bad: store.add_turn("b", continues=[bad]), lambda bad: store.bookmark("x", bad)]
+        calls += [lambda bad: store.add_turn("b", continues=[bad]), lambda bad: store.bookmarks.set("x", bad)]
         calls += [lambda bad: store.resolve([bad]), lambda bad: store.options([bad]), lambda bad: store.thread([bad])]
         with unchanged(store):
             for call in calls:
@@ -246,9 +246,9 @@ headish_like = st.one_of(
 @example(text="İ" * 25)
 def test_arbitrary_text_names_a_turn_or_raises_only_headish_errors(place: Place, text: str) -> None:
     store = place.reuse()
-    if not store.bookmarks():
+    if not store.bookmarks.list():
         store.add_turn("a", bookmark="main")
-    for call in (store.get, store.resolve, store.log, lambda each: store.bookmark("x", each)):
+    for call in (store.get, store.resolve, store.log, lambda each: store.bookmarks.set("x", each)):
         # Anything else than an error of the caller's ends the test.
         with suppress(InputError):
             call(text)

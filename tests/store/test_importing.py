@@ -77,9 +77,9 @@ class TestTrees:
 
     def test_the_root_is_bookmarked_and_no_other_name_moves(self, store: Store) -> None:
         store.import_file(as_file(CAPITAL))
-        assert [bookmark.name for bookmark in store.bookmarks()] == ["capital"]
+        assert [bookmark.name for bookmark in store.bookmarks.list()] == ["capital"]
         assert store.get("capital").meta.continues == ()
-        assert all(turn.meta.head is None for turn in store.turns())
+        assert all(turn.meta.bookmark is None for turn in store.turns())
 
     @pytest.mark.parametrize("format", ["oasst", None])
     def test_a_bookmark_cannot_name_several_trees(self, store: Store, format: str | None) -> None:
@@ -102,7 +102,7 @@ class TestTrees:
     def test_a_name_that_somebody_moved_stays_where_it_is(self, store: Store) -> None:
         store.import_file(as_file(CAPITAL))
         lima = store.children("capital")[0]
-        store.bookmark("capital", lima.id)
+        store.bookmarks.set("capital", lima.id)
         store.import_file(as_file(CAPITAL))
         assert store.get("capital") == lima
 

@@ -33,88 +33,88 @@ def numbers(store: Store, kind: str, name: str) -> list[int]:
 
 class TestPointers:
     def test_a_name_points_at_what_it_was_given(self, store: Store) -> None:
-        made = store.set_pointer(
+        made = store.pointers.set(
             "milli", "openai/org/model:free", params={"max_tokens": 5}, base_url="http://127.0.0.1:1/v1/", key_env="K"
         )
         wanted = Pointer("openai", "org/model:free", {"max_tokens": 5}, "http://127.0.0.1:1/v1", "K")
-        assert made == store.pointer("milli") == wanted
+        assert made == store.pointers["milli"] == wanted
         assert str(made) == "openai/org/model:free"
-        [listed] = store.pointers()
+        [listed] = store.pointers.list()
         assert (listed.name, listed.pointer) == ("milli", wanted)
 
     def test_names_are_listed_in_order_and_taken_as_they_are(self, store: Store) -> None:
         for name in ("ü", "Milli", "milli", "a.b/c"):
-            store.set_pointer(name, "openai/m")
-        assert [each.name for each in store.pointers()] == ["Milli", "a.b/c", "milli", "ü"]
+            store.pointers.set(name, "openai/m")
+        assert [each.name for each in store.pointers.list()] == ["Milli", "a.b/c", "milli", "ü"]
 
     def test_what_it_pointed_at_stays_in_its_history(self, store: Store) -> None:
-        store.set_pointer("milli", "openai/one")
-        store.set_pointer("milli", "openai/two")
-        store.set_pointer("milli", "openai/two")  # says nothing new
-        store.remove_pointer("milli")
-        store.set_pointer("milli", "openai/one")
-        history = store.pointer_history("milli")
+        store.pointers.set("milli", "openai/one")
+        store.pointers.set("milli", "openai/two")
+        store.pointers.set("milli", "openai/two")  # says nothing new
+        store.pointers.remove("milli")
+        store.pointers.set("milli", "openai/one")
+        history = store.pointers.history("milli")
         assert [None if each.pointer is None else each.pointer.model for each in history] == ["one", None, "two", "one"]
         assert [each.time for each in history] == sorted((each.time for each in history), reverse=True)
         assert numbers(store, "pointer", "milli") == [1, 2, 3, 4]
 
     def test_equal_pointers_are_stored_once(self, store: Store) -> None:
         for name in ("a", "b"):
-            store.set_pointer(name, "openai/m", params={"effort": "low"})
+            store.pointers.set(name, "openai/m", params={"effort": "low"})
         assert len(dump(store)["payload"]) == 1
         assert store.verify().problems == ()
 
     def test_one_that_was_removed_is_unknown(self, store: Store) -> None:
-        store.set_pointer("milli", "openai/m")
-        store.remove_pointer("milli")
-        assert store.pointers() == []
+        store.pointers.set("milli", "openai/m")
+        store.pointers.remove("milli")
+        assert store.pointers.list() == []
         with pytest.raises(UnknownPointer, match="headish ptr set milli"):
-            store.pointer("milli")
+            store.pointers["milli"]
         with unchanged(store), pytest.raises(UnknownPointer):
-            store.remove_pointer("milli")
+            store.pointers.remove("milli")
 
     def test_one_that_never_was_has_no_history(self, store: Store) -> None:
         with unchanged(store):
-            for find in (store.pointer, store.pointer_history, store.remove_pointer):
+            for find in (store.pointers.__getitem__, store.pointers.history, store.pointers.remove):
                 with pytest.raises(UnknownPointer):
                     find("milli")
 
     def test_spaces_do_not_see_each_others(self, durable_place: Place) -> None:
         one, other = durable_place.open("one"), durable_place.open("other")
-        one.set_pointer("milli", "openai/m")
-        one.set_tools("files", [READ])
-        assert (other.pointers(), other.servers()) == ([], {})
+        one.pointers.set("milli", "openai/m")
+        one.tools.set("files", [READ])
+        assert (other.pointers.list(), other.tools.list()) == ([], {})
         with unchanged(other):
-            for find in (other.pointer, other.pointer_history, other.remove_pointer):
+            for find in (other.pointers.__getitem__, other.pointers.history, other.pointers.remove):
                 with pytest.raises(UnknownPointer):
                     find("milli")
             with pytest.raises(UnknownServer):
-                other.tools("files")
-        other.set_pointer("milli", "openai/other")
-        assert one.pointer("milli").model == "m"
+                other.tools["files"]
+        other.pointers.set("milli", "openai/other")
+        assert one.pointers["milli"].model == "m"
 
     def test_those_that_set_a_name_at_the_same_time_follow_one_another(self, durable_place: Place) -> None:
         stores = [durable_place.open() for _ in range(6)]
 
         def work(number: int) -> None:
             for turn in range(4):
-                stores[number].set_pointer("milli", f"openai/{number}-{turn}")
+                stores[number].pointers.set("milli", f"openai/{number}-{turn}")
 
         with ThreadPoolExecutor(len(stores)) as pool:
             list(pool.map(work, range(len(stores))))
         assert numbers(stores[0], "pointer", "milli") == list(range(1, 25))
-        models = [each.pointer.model for each in stores[0].pointer_history("milli") if each.pointer is not None]
+        models = [each.pointer.model for each in stores[0].pointers.history("milli") if each.pointer is not None]
         assert sorted(models) == sorted(f"{number}-{turn}" for number in range(6) for turn in range(4))
         for number in range(6):
             own = [model for model in models if model.startswith(f"{number}-")]
             assert own == sorted(own, reverse=True)
-        assert stores[0].pointer("milli").model == models[0]
+        assert stores[0].pointers["milli"].model == models[0]
 
     def test_a_stored_pointer_that_was_altered_is_an_error_that_names_it(self, file_place: FilePlace) -> None:
         store = file_place.open()
-        store.set_pointer("milli", "openai/m")
+        store.pointers.set("milli", "openai/m")
         run_sql(store, "UPDATE payload SET data = CAST('{}' AS BLOB)")
-        for find in (store.pointer, store.pointer_history):
+        for find in (store.pointers.__getitem__, store.pointers.history):
             with pytest.raises(CorruptTurn, match="of the provider pointer 'milli'"):
                 find("milli")
 
@@ -123,17 +123,17 @@ class TestWhatIsNoPointer:
     @pytest.mark.parametrize("target", ["", "openai", "openai/", "/m", "nobody/m", "openai m", None, 3])
     def test_what_is_not_provider_and_model_is_refused(self, store: Store, target: Any) -> None:
         with unchanged(store), pytest.raises(InvalidArgument, match="is not PROVIDER/MODEL with one of anthropic, "):
-            store.set_pointer("milli", target)
+            store.pointers.set("milli", target)
 
     @pytest.mark.parametrize("model", ["a b", "a\n", "\x1b[31m", "m" * 513])
     def test_so_is_what_no_model_is_named(self, store: Store, model: str) -> None:
         with unchanged(store), pytest.raises(InvalidArgument, match="is no name of a model"):
-            store.set_pointer("milli", f"openai/{model}")
+            store.pointers.set("milli", f"openai/{model}")
 
     @pytest.mark.parametrize("name", ["", "a b", "-a", "a~1", "@", "0" * 25])
     def test_names_follow_the_rules_of_bookmarks(self, store: Store, name: str) -> None:
         with unchanged(store), pytest.raises(InvalidName, match="cannot be the name of a provider pointer"):
-            store.set_pointer(name, "openai/m")
+            store.pointers.set(name, "openai/m")
 
     @pytest.mark.parametrize(
         "given",
@@ -154,7 +154,7 @@ class TestWhatIsNoPointer:
     )
     def test_what_looks_like_a_key_is_refused_and_not_repeated(self, store: Store, given: dict[str, Any]) -> None:
         with unchanged(store), pytest.raises(InvalidArgument) as raised:
-            store.set_pointer("milli", "openai/m", **given)
+            store.pointers.set("milli", "openai/m", **given)
         assert not [part for part in (KEY[:8], "AIza") if part in str(raised.value)]
 
     @pytest.mark.parametrize(
@@ -175,66 +175,66 @@ class TestWhatIsNoPointer:
     )
     def test_a_url_that_cannot_be_called_or_holds_a_password_is_refused(self, store: Store, url: str) -> None:
         with unchanged(store), pytest.raises(InvalidAddress) as raised:
-            store.set_pointer("milli", "openai/m", base_url=url)
+            store.pointers.set("milli", "openai/m", base_url=url)
         assert KEY not in str(raised.value)
 
     @pytest.mark.parametrize("params", [{"a": float("nan")}, {"a": "\ud800"}, {"a": object()}, {1: 2}])
     def test_parameters_that_cannot_be_kept_are_refused(self, store: Store, params: Any) -> None:
         with unchanged(store), pytest.raises(InvalidContent, match="the parameters of a pointer"):
-            store.set_pointer("milli", "openai/m", params=params)
+            store.pointers.set("milli", "openai/m", params=params)
 
     def test_so_are_more_than_a_record_holds(self, store: Store) -> None:
         with unchanged(store), pytest.raises(TooLarge):
-            store.set_pointer("milli", "openai/m", params={"a": "x" * 2_000_000})
+            store.pointers.set("milli", "openai/m", params={"a": "x" * 2_000_000})
 
     def test_a_keyring_can_be_named_and_so_can_tokens_to_count(self, store: Store) -> None:
-        store.set_pointer("milli", "openai/m", key_env="keyring:me", params={"max_tokens": 1, "prompt_cache_key": "a"})
-        assert store.pointer("milli").key_env == "keyring:me"
+        store.pointers.set("milli", "openai/m", key_env="keyring:me", params={"max_tokens": 1, "prompt_cache_key": "a"})
+        assert store.pointers["milli"].key_env == "keyring:me"
 
 
 class TestTools:
     def test_a_list_is_kept_as_it_is_and_its_hash_is_given(self, store: Store) -> None:
-        hash = store.set_tools("files", [READ])
-        assert store.tools("files") == [READ]
-        assert list(store.tools("files")[0]["inputSchema"]) == ["type", "x-order"]
-        assert hash == store.set_tools("copy", {"tools": [READ], "nextCursor": None})
-        assert list(store.servers()) == ["copy", "files"]
+        hash = store.tools.set("files", [READ])
+        assert store.tools["files"] == [READ]
+        assert list(store.tools["files"][0]["inputSchema"]) == ["type", "x-order"]
+        assert hash == store.tools.set("copy", {"tools": [READ], "nextCursor": None})
+        assert list(store.tools.list()) == ["copy", "files"]
         assert len(dump(store)["payload"]) == 1
 
     def test_a_server_may_offer_nothing(self, store: Store) -> None:
-        store.set_tools("files", [])
-        assert (store.tools("files"), store.servers()) == ([], {"files": []})
+        store.tools.set("files", [])
+        assert (store.tools["files"], store.tools.list()) == ([], {"files": []})
 
     def test_a_new_list_takes_the_place_of_the_old_one(self, store: Store) -> None:
-        store.set_tools("files", [READ])
-        store.set_tools("files", [{"name": "write"}])
-        assert [tool["name"] for tool in store.tools("files")] == ["write"]
-        store.remove_tools("files")
+        store.tools.set("files", [READ])
+        store.tools.set("files", [{"name": "write"}])
+        assert [tool["name"] for tool in store.tools["files"]] == ["write"]
+        store.tools.remove("files")
         assert numbers(store, "tools", "files") == [1, 2, 3]
         with pytest.raises(UnknownServer, match="headish tools set files FILE"):
-            store.tools("files")
+            store.tools["files"]
         with unchanged(store), pytest.raises(UnknownServer):
-            store.remove_tools("files")
+            store.tools.remove("files")
 
     def test_pointers_and_servers_have_names_of_their_own(self, store: Store) -> None:
-        store.set_pointer("same", "openai/m")
-        store.set_tools("same", [READ])
-        store.remove_pointer("same")
-        assert store.tools("same") == [READ]
+        store.pointers.set("same", "openai/m")
+        store.tools.set("same", [READ])
+        store.pointers.remove("same")
+        assert store.tools["same"] == [READ]
 
     @pytest.mark.parametrize("tools", [3, "read", None, {}, {"tools": "read"}, [1], [{}], [{"name": 1}], [READ, READ]])
     def test_what_is_no_list_of_tools_is_refused(self, store: Store, tools: Any) -> None:
         with unchanged(store), pytest.raises((InvalidArgument, InvalidContent)):
-            store.set_tools("files", tools)
+            store.tools.set("files", tools)
 
     @pytest.mark.parametrize("server", ["a___b", "a_", "", "a b"])
     def test_a_server_that_could_not_be_told_from_its_tools_is_refused(self, store: Store, server: str) -> None:
         with unchanged(store), pytest.raises(InvalidName, match="cannot be the name of a server"):
-            store.set_tools(server, [READ])
+            store.tools.set(server, [READ])
 
     def test_a_list_too_large_for_a_turn_is_refused(self) -> None:
         place = MemoryPlace()
         store = place.open(payload_limit_bytes=1000)
         with unchanged(store), pytest.raises(TooLarge, match="the tools of a server"):
-            store.set_tools("files", [{"name": "read", "description": "x" * 1000}])
+            store.tools.set("files", [{"name": "read", "description": "x" * 1000}])
         place.close()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from headish import Store
 from headish.errors import UnknownTurn
-from headish.store.space import PAGE_TURNS
+from headish.store.read import PAGE_TURNS
 from headish.values.blocks import Text
 from support.dags import dags
 from support.growing import grow, names_of
@@ -53,7 +53,7 @@ class TestChildrenAndHeads:
             assert [ids.index(turn.id) for turn in store.heads()] == heads[::-1]
             stats = store.stats()
             assert stats.heads == len(heads)
-            assert stats.threads == sum(not each for each in parents)
+            assert stats.roots == sum(not each for each in parents)
 
     def test_their_turns_are_complete(self, store: Store) -> None:
         grown = grow(store, DRAWING, meta={"k": 1})
@@ -99,9 +99,9 @@ class TestTurns:
 class TestTree:
     def test_a_tree_is_all_branches_of_a_thread_with_their_names(self, store: Store) -> None:
         grown = grow(store, DRAWING + ", other? <- thread")
-        store.bookmark("main", grown["end"].id)
-        store.bookmark("old", grown["a"].id)
-        store.bookmark("older", grown["a"].id)
+        store.bookmarks.set("main", grown["end"].id)
+        store.bookmarks.set("old", grown["a"].id)
+        store.bookmarks.set("older", grown["a"].id)
         for name in ("q?", "a", "b", "end"):
             tree = store.tree(grown[name].id)
             assert names_of(tree, grown) == ["q?", "a", "r?", "b", "end"]
@@ -170,15 +170,15 @@ class TestStats:
     def test_they_count_the_space(self, store: Store) -> None:
         grown = grow(store, DRAWING + ", other? <- a2")
         store.add_turn("a")
-        store.bookmark("main", grown["end"].id)
+        store.bookmarks.set("main", grown["end"].id)
         stats = store.stats()
-        assert (stats.turns, stats.threads, stats.heads, stats.bookmarks) == (8, 3, 3, 1)
+        assert (stats.turns, stats.roots, stats.heads, stats.bookmarks) == (8, 3, 3, 1)
         assert stats.payloads == 7
         assert stats.payload_bytes == sum({turn.hash: len(store.payload(turn.id)) for turn in store.turns()}.values())
 
     def test_an_empty_space_counts_nothing(self, place: Place) -> None:
         stats = place.fresh().stats()
-        assert (stats.turns, stats.threads, stats.heads, stats.bookmarks, stats.payloads, stats.payload_bytes) == (
+        assert (stats.turns, stats.roots, stats.heads, stats.bookmarks, stats.payloads, stats.payload_bytes) == (
             0, 0, 0, 0, 0, 0,
         )  # fmt: skip
 
@@ -186,7 +186,7 @@ class TestStats:
         one, other = durable_place.open("one"), durable_place.open("other")
         grow(one, DRAWING)
         assert other.stats().turns == 0
-        assert other.heads() == other.bookmarks() == list(other.turns()) == []
+        assert other.heads() == other.bookmarks.list() == list(other.turns()) == []
 
     def test_the_files_size_is_told(self, file_place: FilePlace) -> None:
         store = file_place.open()

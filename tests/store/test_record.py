@@ -51,7 +51,7 @@ class TestTheTail:
         edited = store.record(said("a", "B", "c"))
         assert edited.added == 2
         assert texts(store, edited.tip.id) == ["a", "B", "c"]
-        assert store.stats().threads == 1
+        assert store.stats().roots == 1
 
     @given(lists=st.lists(st.lists(st.sampled_from("ab"), min_size=1, max_size=6), min_size=1, max_size=6))
     def test_the_store_is_the_tree_of_all_prefixes(self, place: Place, lists: list[list[str]]) -> None:
@@ -116,14 +116,14 @@ class TestWhere:
     def test_inside_the_tree_of_the_given_bookmark(self, store: Store) -> None:
         grow(store, "a? <- b <- c?")
         mine = grow(store, "a? <- b")
-        store.bookmark("mine", mine["b"].id)
+        store.bookmarks.set("mine", mine["b"].id)
         recorded = store.record(said("a?", "b", "c?"), bookmark="mine")
         assert recorded.added == 1
         assert recorded.tip.meta.continues == (mine["b"].id,)
 
     def test_on_another_branch_of_the_bookmarks_tree(self, store: Store) -> None:
         grown = grow(store, "a? <- b <- c?, a? <- d")
-        store.bookmark("main", grown["d"].id)
+        store.bookmarks.set("main", grown["d"].id)
         recorded = store.record(said("a?", "b", "c?"), bookmark="main")
         assert (recorded.added, recorded.tip) == (0, grown["c?"])
         assert store.get("main") == grown["c?"]
@@ -181,13 +181,19 @@ class TestWhere:
 class TestNames:
     def test_only_the_given_bookmark_moves(self, store: Store) -> None:
         first = store.record(said("a", "b"), bookmark="main")
-        store.bookmark("other", first.tip.id)
+        store.bookmarks.set("other", first.tip.id)
         recorded = store.record(said("a", "b", "c"))
-        assert {each.name: each.turn for each in store.bookmarks()} == {"main": first.tip.id, "other": first.tip.id}
-        assert recorded.tip.meta.head is None
+        assert {each.name: each.turn for each in store.bookmarks.list()} == {
+            "main": first.tip.id,
+            "other": first.tip.id,
+        }
+        assert recorded.tip.meta.bookmark is None
         moved = store.record(said("a", "b", "c"), bookmark="main")
         assert moved.tip == recorded.tip
-        assert {each.name: each.turn for each in store.bookmarks()} == {"main": moved.tip.id, "other": first.tip.id}
+        assert {each.name: each.turn for each in store.bookmarks.list()} == {
+            "main": moved.tip.id,
+            "other": first.tip.id,
+        }
 
     def test_a_name_that_is_continued_stays(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="main")
@@ -201,7 +207,7 @@ class TestNames:
     def test_a_name_that_is_there_already_makes_no_move(self, store: Store) -> None:
         store.record(said("a"), bookmark="main")
         store.record(said("a"), bookmark="main")
-        assert len(store.bookmark_history("main")) == 1
+        assert len(store.bookmarks.history("main")) == 1
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ FORMS: dict[str, Callable[[], Any]] = {
 
 @pytest.fixture
 def asked(store: Store) -> Store:
-    store.set_pointer("milli", "anthropic/small")
+    store.pointers.set("milli", "anthropic/small")
     store.add_turn("Read a.txt", bookmark="main", provider_ptr="milli")
     return store
 
@@ -74,7 +74,7 @@ class TestAnAnswer:
         question = asked.get("main").id
         turn = asked.reply("main", "anthropic", FORMS[form]())
         assert asked.blocks(turn.id) == (Text("Let me look."), ToolUse("read", "toolu_1", {"path": "a.txt"}))
-        assert (turn.meta.role, turn.meta.continues, turn.meta.head) == ("assistant", (question,), "main")
+        assert (turn.meta.role, turn.meta.continues, turn.meta.bookmark) == ("assistant", (question,), "main")
         assert turn.meta.reply == {
             "provider": "anthropic",
             "model": "small-1",
@@ -213,23 +213,23 @@ class TestWhatMoves:
         moved = asked.add_turn("Never mind.", continues="main")
         turn = asked.reply(request, "anthropic", MESSAGE)
         assert turn.meta.continues == request.turns
-        assert turn.meta.head is None
+        assert turn.meta.bookmark is None
         assert asked.get("main") == moved
 
     def test_a_bookmark_that_came_back_moves_again(self, asked: Store) -> None:
         request = asked.request("main")
         asked.add_turn("Never mind.", continues="main")
-        asked.bookmark("main", request.turns[0])
-        assert asked.reply(request, "anthropic", MESSAGE).meta.head == "main"
+        asked.bookmarks.set("main", request.turns[0])
+        assert asked.reply(request, "anthropic", MESSAGE).meta.bookmark == "main"
 
     def test_by_its_id_the_one_name_that_points_at_a_turn_moves(self, asked: Store) -> None:
         turn = asked.reply(asked.get("main").id, "anthropic", MESSAGE)
-        assert turn.meta.head == "main"
+        assert turn.meta.bookmark == "main"
 
     def test_of_several_names_the_one_that_was_asked_by_moves(self, asked: Store) -> None:
-        before = asked.bookmark("other", "main")
+        before = asked.bookmarks.set("other", "main")
         turn = asked.reply("main", "anthropic", MESSAGE)
-        assert turn.meta.head == "main"
+        assert turn.meta.bookmark == "main"
         assert asked.get("other").id == before.turn
 
     def test_an_answer_to_several_turns_continues_them_all(self, store: Store) -> None:
@@ -240,7 +240,7 @@ class TestWhatMoves:
     def test_a_thread_that_could_not_be_asked_from_is_answered_all_the_same(self, store: Store) -> None:
         question = store.add_turn("Hi", bookmark="main", servers=["unknown"])
         turn = store.reply("main", "anthropic", MESSAGE)
-        assert (turn.meta.continues, turn.meta.head) == ((question.id,), "main")
+        assert (turn.meta.continues, turn.meta.bookmark) == ((question.id,), "main")
 
 
 class TestACapture:
@@ -256,7 +256,7 @@ class TestACapture:
         ]
         turn = capture.finish()
         assert turn == capture.finish() == asked.get("main")
-        assert asked.streams() == []
+        assert asked.streams.list() == []
 
     def test_an_exception_inside_stores_what_arrived_and_goes_on(self, asked: Store) -> None:
         def stop() -> None:

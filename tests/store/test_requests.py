@@ -14,8 +14,8 @@ READ = {"name": "read", "description": "Read a file", "inputSchema": {"type": "o
 @pytest.fixture
 def asked(store: Store) -> Store:
     """A store with a pointer, the tools of a server, and a thread that names both."""
-    store.set_pointer("milli", "anthropic/small-1", params={"max_tokens": 5, "stop_sequences": ["END"]})
-    store.set_tools("files", [READ])
+    store.pointers.set("milli", "anthropic/small-1", params={"max_tokens": 5, "stop_sequences": ["END"]})
+    store.tools.set("files", [READ])
     store.add_turn("Be brief.", role="system", bookmark="main", inherited={"params": {"max_tokens": 7}})
     store.add_turn("Read a.txt", continues="main", provider_ptr="milli", servers=["files"])
     return store
@@ -23,28 +23,28 @@ def asked(store: Store) -> Store:
 
 class TestWhoIsAsked:
     def test_the_threads_pointer_says_it(self, asked: Store) -> None:
-        emission = asked.request("main")
-        assert (emission.provider, emission.model, emission.ptr) == ("anthropic", "small-1", "milli")
-        assert emission.body["model"] == "small-1"
+        prepared = asked.request("main")
+        assert (prepared.provider, prepared.model, prepared.ptr) == ("anthropic", "small-1", "milli")
+        assert prepared.body["model"] == "small-1"
 
     def test_the_threads_parameters_win_over_the_pointers(self, asked: Store) -> None:
         body = asked.request("main").body
         assert (body["max_tokens"], body["stop_sequences"]) == (7, ["END"])
 
     def test_a_pointer_is_resolved_when_it_is_asked(self, asked: Store) -> None:
-        asked.set_pointer("milli", "anthropic/small-2")
+        asked.pointers.set("milli", "anthropic/small-2")
         assert asked.request("main").model == "small-2"
 
     def test_another_pointer_can_be_named(self, asked: Store) -> None:
-        asked.set_pointer("kilo", "anthropic/large-1", base_url="http://127.0.0.1:1/", key_env="KILO_KEY")
-        emission = asked.request("main", ptr="kilo")
-        assert (emission.model, emission.ptr) == ("large-1", "kilo")
-        assert (emission.base_url, emission.key_env) == ("http://127.0.0.1:1", "KILO_KEY")
+        asked.pointers.set("kilo", "anthropic/large-1", base_url="http://127.0.0.1:1/", key_env="KILO_KEY")
+        prepared = asked.request("main", ptr="kilo")
+        assert (prepared.model, prepared.ptr) == ("large-1", "kilo")
+        assert (prepared.base_url, prepared.key_env) == ("http://127.0.0.1:1", "KILO_KEY")
 
     def test_a_provider_by_name_needs_no_pointer_and_no_model(self, store: Store) -> None:
         store.add_turn("Hi", bookmark="main", provider_ptr="never-set")
-        emission = store.request("main", "anthropic")
-        assert (emission.model, emission.ptr, "model" in emission.body) == (None, None, False)
+        prepared = store.request("main", "anthropic")
+        assert (prepared.model, prepared.ptr, "model" in prepared.body) == (None, None, False)
 
     def test_a_provider_by_name_uses_the_threads_pointer_if_that_is_its(self, asked: Store) -> None:
         assert asked.request("main", "anthropic").model == "small-1"
@@ -86,20 +86,20 @@ class TestTools:
             store.request("main", "anthropic")
 
     def test_a_new_list_takes_the_place_of_the_old_one(self, asked: Store) -> None:
-        assert asked.set_tools("files", {"tools": [READ, {**READ, "name": "write"}]}) != asked.set_tools("x", [READ])
+        assert asked.tools.set("files", {"tools": [READ, {**READ, "name": "write"}]}) != asked.tools.set("x", [READ])
         assert [tool["name"] for tool in asked.request("main").body["tools"]] == ["files___read", "files___write"]
 
 
 class TestWhatItSaysOfItself:
     def test_each_message_and_option_names_its_turns(self, asked: Store) -> None:
         system, user = (record.id for record in asked.thread("main"))
-        emission = asked.request("main")
-        assert [(origin.place, origin.turns) for origin in emission.origins] == [
+        prepared = asked.request("main")
+        assert [(origin.place, origin.turns) for origin in prepared.origins] == [
             ("system[0]", (system,)),
             ("messages[0]", (user,)),
         ]
-        assert emission.options == {"params.max_tokens": system, "provider_ptr": user, "servers": user}
-        assert (emission.turns, emission.bookmark) == ((user,), "main")
+        assert prepared.options == {"params.max_tokens": system, "provider_ptr": user, "servers": user}
+        assert (prepared.turns, prepared.bookmark) == ((user,), "main")
 
     def test_messages_that_are_joined_name_all_their_turns(self, store: Store) -> None:
         first = store.add_turn("One.", bookmark="main")
@@ -126,15 +126,15 @@ class TestWhatItSaysOfItself:
         root = store.add_turn("root", bookmark="main")
         one = store.add_turn("one", continues=root.id)
         other = store.add_turn("other", continues=root.id)
-        emission = store.request([one.id, other.id], "anthropic")
-        texts = [block["text"] for block in emission.body["messages"][0]["content"]]
+        prepared = store.request([one.id, other.id], "anthropic")
+        texts = [block["text"] for block in prepared.body["messages"][0]["content"]]
         assert texts == ["root", "one", "other"]
-        assert emission.turns == (one.id, other.id)
+        assert prepared.turns == (one.id, other.id)
 
 
 class TestLint:
     def test_it_tells_all_that_would_be_refused_and_repaired_and_changes_nothing(self, store: Store) -> None:
-        store.set_tools("files", [READ])
+        store.tools.set("files", [READ])
         store.add_turn("Hi", bookmark="main", servers=["files"], inherited={"params": {"top_k": 1, "seed": 2}})
         store.add_turn([{"type": "tool_use", "name": "f", "input": {}}], role="assistant", continues="main")
         with unchanged(store):

@@ -31,8 +31,8 @@ OPERATIONS: dict[str, Callable[[Store, dict[str, Turn]], object]] = {
     "respond": lambda store, grown: store.add_turn("new", respond=True),
     "fork": lambda store, grown: store.add_turn("new", continues=grown["q?"].id),
     "merge": lambda store, grown: store.add_turn("new", continues=[grown["a"].id, grown["end"].id]),
-    "bookmark": lambda store, grown: store.bookmark("other", grown["a"].id),
-    "bookmark history": lambda store, grown: store.bookmark_history("main"),
+    "bookmark": lambda store, grown: store.bookmarks.set("other", grown["a"].id),
+    "bookmark history": lambda store, grown: store.bookmarks.history("main"),
     "record": lambda store, grown: store.record([{"role": "user", "content": "q?"}], bookmark="main"),
 }
 
@@ -42,7 +42,7 @@ def steps_among(others: int, operation: str) -> int:
     with Store.open(":memory:") as store:
         store.add_turns({"content": f"other {index}", "inherited": {"t": index}} for index in range(others // 2))
         grown = grow(store, DRAWING)
-        store.bookmark("main", grown["end"].id)
+        store.bookmarks.set("main", grown["end"].id)
         store.add_turns({"content": f"long {index}", "respond": index > 0} for index in range(others // 2))
         OPERATIONS[operation](store, grown)  # the first call compiles and prepares
         with counted_steps(store) as steps:

@@ -11,6 +11,7 @@ from headish import Store
 from headish.content.drafts import make_message_draft
 from headish.errors import InvalidArgument, UnknownTurn
 from headish.providers.shared.values import Usage
+from headish.store.write import add_drafts
 from headish.values.ids import time_of
 from headish.values.messages import Message
 from support.growing import grow
@@ -36,7 +37,7 @@ def branched(store: Store) -> Store:
     store.add_turn("root?", bookmark="main")
     answer(store, "main", 1)
     fork = store.add_turn("and?", continues="main").id
-    store.bookmark("other", fork)
+    store.bookmarks.set("other", fork)
     answer(store, "main", 2)
     answer(store, "other", 4, model="large")
     return store
@@ -139,7 +140,7 @@ class TestOddities:
     def test_what_another_writer_calls_a_reply_is_counted_as_far_as_it_can_be_read(
         self, store: Store, reply: Any, counted: list[Any]
     ) -> None:
-        store.add_drafts([make_message_draft(Message(role="assistant", content=()), 1000, system={"reply": reply})])
+        add_drafts(store, [make_message_draft(Message(role="assistant", content=()), 1000, system={"reply": reply})])
         for headish in ("@", None):
             found = [(count.key, count.replies, count.silent) for count in store.usage(headish, by="model")]
             assert found == counted

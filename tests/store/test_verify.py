@@ -43,8 +43,8 @@ class TestInOrder:
                 for index, continues in enumerate(parents)
             )
             store.add_document(b"\x00", name="x")
-            store.bookmark("b0", "@")
-            store.unbookmark("b0")
+            store.bookmarks.set("b0", "@")
+            store.bookmarks.remove("b0")
             report = store.verify()
             assert report.problems == ()
             assert report.turns == len(parents) + 1
@@ -58,7 +58,7 @@ class TestInOrder:
 
     def test_what_a_writer_adds_meanwhile_is_no_problem(self, store: Store) -> None:
         store.add_turns({"content": "a", "respond": index > 0} for index in range(PAGE_TURNS + 5))
-        store.bookmark("main", "@")
+        store.bookmarks.set("main", "@")
 
         def write(_: int) -> None:
             store.add_turn("b", continues="main")
@@ -86,21 +86,21 @@ def damaged(file_place: FilePlace) -> tuple[FilePlace, Store, dict[str, Turn]]:
     """A store with something in every column, in a file that is to be damaged."""
     store = file_place.open()
     grown = grow(store, DRAWING)
-    store.bookmark("main", grown["end"].id)
+    store.bookmarks.set("main", grown["end"].id)
     grown["full"] = store.add_turn(
         "full", continues="main", cache=True, inherited={"t": 1}, meta={"k": 1}, attributes={"speaker": "Ada"}
     )
     grown["document"] = store.add_document(b"x", name="x.txt", continues=grown["r?"].id)
     grown["after"] = store.add_turn("after", continues=grown["document"].id)
-    store.bookmark("main", grown["a"].id)
-    store.bookmark("old", grown["q?"].id)
-    store.unbookmark("old")
-    store.bookmark("main", grown["full"].id)
+    store.bookmarks.set("main", grown["a"].id)
+    store.bookmarks.set("old", grown["q?"].id)
+    store.bookmarks.remove("old")
+    store.bookmarks.set("main", grown["full"].id)
     for model in ("small", "smaller"):
-        store.set_pointer("milli", f"anthropic/{model}")
-    store.set_tools("files", [{"name": "read"}])
+        store.pointers.set("milli", f"anthropic/{model}")
+    store.tools.set("files", [{"name": "read"}])
     store.capture("main", "anthropic").finish()
-    store.bookmark("main", "main~1")  # the turn that the tests alter is the last of its name
+    store.bookmarks.set("main", "main~1")  # the turn that the tests alter is the last of its name
     capture = store.capture("main", "anthropic", lease_seconds=1000)
     for event in ({"type": "ping"}, {"type": "ping"}):
         capture.feed(event)
@@ -248,7 +248,7 @@ def test_whatever_is_written_anywhere_verify_and_reading_do_not_break(
     file_place: FilePlace, data: st.DataObject
 ) -> None:
     store = file_place.reuse()
-    if not store.bookmarks():
+    if not store.bookmarks.list():
         grown = grow(store, DRAWING, inherited={"t": 1}, attributes={"speaker": "Ada"}, meta={"k": 1})
         store.add_turn("full", continues=grown["end"].id, bookmark="main")
         store.add_document(b"x", name="x.txt")
@@ -270,7 +270,7 @@ def test_whatever_is_written_anywhere_verify_and_reading_do_not_break(
                 for headish in ("main", "@"):
                     with suppress(HeadishError):
                         call(headish)
-            for read in (store.heads, store.bookmarks, store.stats, lambda: list(store.turns())):
+            for read in (store.heads, store.bookmarks.list, store.stats, lambda: list(store.turns())):
                 with suppress(HeadishError):
                     read()
         finally:

@@ -13,7 +13,7 @@ from headish import Store
 from headish.answers.capture import Capture
 from headish.answers.journal import LEASE_SECONDS
 from headish.database.query import Connection
-from headish.rows import streams as journals
+from headish.rows import streams
 from support.answers import anthropic_text
 from support.insides import read
 from support.places import Place
@@ -37,15 +37,15 @@ def journalled(store: Store) -> bytes:
     """What the journals of all open streams hold."""
 
     def work(connection: Connection) -> bytes:
-        streams = journals.open_streams(connection, store._number)
-        return b"".join(chunk for each in streams for chunk in journals.journal_of(connection, store._number, each.id))
+        found = streams.open_streams(connection, store._number)
+        return b"".join(chunk for each in found for chunk in streams.journal_of(connection, store._number, each.id))
 
     return read(store, work)
 
 
 def expiry(store: Store) -> int:
     """When the lease of the only open stream ends, in Unix milliseconds."""
-    [stream] = read(store, lambda connection: journals.open_streams(connection, store._number))
+    [stream] = read(store, lambda connection: streams.open_streams(connection, store._number))
     return stream.expires
 
 

@@ -166,7 +166,7 @@ class ChatReplies:
         reply = stream.finish()
         encode_payload(reply.content)
         assert reply.stop is None or isinstance(reply.stop, str)
-        json.dumps(reply.to_record(), allow_nan=False).encode()
+        json.dumps(reply.to_meta(), allow_nan=False).encode()
 
     def _compare(self, events: list[dict[str, Any]]) -> None:
         with Loopback() as server:
@@ -187,7 +187,7 @@ class ChatReplies:
 
 def record_of(reply: Reply) -> dict[str, Any]:
     """A reply as the case files have it."""
-    return {**reply.to_record(), "content": [to_mapping(block) for block in reply.content]}
+    return {**reply.to_meta(), "content": [to_mapping(block) for block in reply.content]}
 
 
 def told(reply: Reply) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from headish import ContextWindow
 from headish.errors import Unsupported
-from headish.providers import Emission, prepare_request
+from headish.providers import Request, prepare_request
 from headish.providers.shared.ledger import INTERRUPTED
 from support.chat_windows import CLOCK, MODES, SHARED_WINDOWS, WEATHER, own_reasoning, own_windows
 from support.emitted import windows
@@ -34,15 +34,15 @@ ALLOWED = (
 )  # fmt: skip
 
 
-def request(provider: str, messages: list[dict[str, Any]], options: Any = None, **settings: Any) -> Emission:
+def request(provider: str, messages: list[dict[str, Any]], options: Any = None, **settings: Any) -> Request:
     """The request of a window's JSON."""
     return prepare_request(provider, {"messages": messages, "options": options or {}}, **settings)
 
 
 def sent(provider: str, messages: list[dict[str, Any]], **settings: Any) -> tuple[list[dict[str, Any]], list[str]]:
     """The messages of a request, and its notes."""
-    emission = request(provider, messages, **settings)
-    return emission.body["messages"], [note.what for note in emission.notes]
+    prepared = request(provider, messages, **settings)
+    return prepared.body["messages"], [note.what for note in prepared.notes]
 
 
 class ChatRequests:
@@ -71,15 +71,15 @@ class ChatRequests:
         before = copy.deepcopy(window)
         settings = data.draw(st.sampled_from([{}, {"cache_breakpoints": True}, {"stream": False, "tools": TOOLS}]))
         try:
-            emission = prepare_request(self.provider, window, **settings)
+            prepared = prepare_request(self.provider, window, **settings)
         except Unsupported as error:
             assert any(reason in str(error) for reason in ALLOWED), str(error)
             return
-        type(self).check(emission.body)
-        type(self).validate(emission.body | {"model": "m"})
+        type(self).check(prepared.body)
+        type(self).validate(prepared.body | {"model": "m"})
         assert window == before
-        assert prepare_request(self.provider, window, **settings) == emission
-        assert json.loads(json.dumps(emission.body)) == emission.body
+        assert prepare_request(self.provider, window, **settings) == prepared
+        assert json.loads(json.dumps(prepared.body)) == prepared.body
 
     @given(data=st.data())
     def test_what_was_emitted_is_the_beginning_of_what_is_emitted_later(self, data: st.DataObject) -> None:

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def database_of(store: Store) -> Backend:
-    return store._database
+    return store._backend
 
 
 def read(store: Store, work: Callable[[Connection], T]) -> T:
@@ -93,7 +93,7 @@ def counted_steps(store: Store) -> Iterator[list[int]]:
         steps[0] += 1
         return 0
 
-    pooled = store._database._engine.raw_connection()
+    pooled = store._backend._engine.raw_connection()
     driver = pooled.driver_connection
     driver.set_progress_handler(step, 1)
     try:

@@ -53,7 +53,7 @@ def show(provider: str, events: Iterable[Mapping[str, Any]]) -> tuple[list[Delta
 
 def record(reply: Reply) -> dict[str, Any]:
     """A reply as the case files have it."""
-    return {"content": [to_mapping(block) for block in reply.content], **reply.to_record()}
+    return {"content": [to_mapping(block) for block in reply.content], **reply.to_meta()}
 
 
 def told(reply: Reply) -> dict[str, Any]:
@@ -171,7 +171,7 @@ class Replies:
             assert all(isinstance(delta, Delta) for delta in stream.feed(event))
         reply = stream.finish()
         assert decode_payload(encode_payload(reply.content)) == reply.content
-        json.dumps(reply.to_record(), allow_nan=False).encode()
+        json.dumps(reply.to_meta(), allow_nan=False).encode()
         assert stream.finish() == reply, "the end can be asked for again"
 
 

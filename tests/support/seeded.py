@@ -37,7 +37,7 @@ def main() -> None:
         stream = Stream(provider)
         for event in ({"type": "new", "z": 1, "a": 2}, {"error": {"message": "no", "type": "x"}}):
             stream.feed(json.loads(json.dumps(event)))
-        digest.update(msgspec.json.encode(stream.finish().to_record()))
+        digest.update(msgspec.json.encode(stream.finish().to_meta()))
     print(digest.hexdigest())
 
 

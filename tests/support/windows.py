@@ -49,10 +49,10 @@ def emitted_files(folder: Path) -> dict[str, str]:
 
 def _requested(provider: str, window: ContextWindow, record: Mapping[str, Any]) -> tuple[str, str]:
     try:
-        emission = prepare_request(provider, window, tools=record.get("tools"), **record.get("settings", {}))
+        prepared = prepare_request(provider, window, tools=record.get("tools"), **record.get("settings", {}))
     except HeadishError as error:
         return f"{provider}.refused", f"{type(error).__name__} {error.code}: {error}\n"
-    notes = [str(note) for note in emission.notes]
-    shown = {"body": emission.body, "notes": notes, "tool_names": emission.tool_names}
+    notes = [str(note) for note in prepared.notes]
+    shown = {"body": prepared.body, "notes": notes, "tool_names": prepared.tool_names}
     shown = {key: value for key, value in shown.items() if value}
     return f"{provider}.json", json.dumps(shown, ensure_ascii=False, indent=1) + "\n"

@@ -78,10 +78,10 @@ def move_one_name(store: Store, number: int) -> int:
     """Set and remove a name that others set and remove."""
     root = next(store.turns()).id
     for _ in range(TURNS_EACH):
-        store.bookmark("contested", root)
+        store.bookmarks.set("contested", root)
         if number % 2:
             try:
-                store.unbookmark("contested")
+                store.bookmarks.remove("contested")
             except LookupError:
                 raise
             except Exception as error:

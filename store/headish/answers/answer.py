@@ -13,7 +13,7 @@ from typing import Self
 from headish.answers.capture import Capture
 from headish.calls import Call
 from headish.errors import CallError, HeadishError, InvalidReply, TooLarge
-from headish.providers import Delta, Emission
+from headish.providers import Delta, Request
 from headish.values.turns import Turn
 
 
@@ -23,7 +23,7 @@ class Answer:
     ``failure`` is what ended it before its end, where it was not the provider who said so.
     """
 
-    def __init__(self, request: Emission, call: Call, capture: Capture) -> None:
+    def __init__(self, request: Request, call: Call, capture: Capture) -> None:
         self.request = request
         self.failure: HeadishError | None = None
         self._call, self._capture = call, capture

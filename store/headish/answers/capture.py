@@ -13,17 +13,13 @@ from typing import Any, Self
 import msgspec
 
 from headish.answers.journal import About, Journal
+from headish.answers.reading import open_stream
 from headish.errors import TooLarge
 from headish.providers.shared.shapes import healed
 from headish.providers.shared.values import Delta, Reply
-from headish.providers.stream import Stream, as_record
+from headish.providers.stream import as_mapping
 from headish.values.ids import TurnId
 from headish.values.turns import Turn
-
-
-def open_stream(about: About) -> Stream:
-    """A reader of an answer."""
-    return Stream(about.provider, model=about.model, tool_names=about.tool_names, seed=about.turns[0])
 
 
 class Capture:
@@ -50,7 +46,7 @@ class Capture:
         Raises: InvalidArgument for what is no event; TooLarge where the answer grows past what a turn can hold.
         ``finish`` stores what came before.
         """
-        event = as_record(event)
+        event = as_mapping(event)
         try:
             encoded = msgspec.json.encode(event)
         except (UnicodeEncodeError, TypeError):
@@ -68,7 +64,7 @@ class Capture:
 
     def finish(self) -> Turn:
         """Store the answer as one turn, and say which; asked again, the same. The bookmark that was asked by moves
-        along if it still points where it did, else the turn's ``meta.head`` is None: a branch without a name."""
+        along if it still points where it did, else the turn's ``meta.bookmark`` is None: a branch without a name."""
         if self._turn is None:
             self._journal.close()
             self.reply = self._stream.finish()

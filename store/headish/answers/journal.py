@@ -16,7 +16,8 @@ from msgspec import Struct
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import DatabaseError
-from headish.rows import streams as journals
+from headish.providers.shared.values import Request
+from headish.rows import streams
 from headish.values.ids import TurnId
 
 LEASE_SECONDS = 30.0
@@ -45,6 +46,24 @@ class About(Struct, frozen=True, omit_defaults=True):
     base_url: str | None = None
     key_env: str | None = None
 
+    @classmethod
+    def of_request(cls, request: Request) -> About:
+        """What the reply to a request belongs to.
+
+        Of a pointer its name is enough: what it says of the server is looked up when it is asked again.
+        """
+        named = request.ptr is None
+        return cls(
+            provider=request.provider,
+            turns=request.turns,
+            bookmark=request.bookmark,
+            model=request.model,
+            ptr=request.ptr,
+            tool_names=dict(request.tool_names),
+            base_url=request.base_url if named else None,
+            key_env=request.key_env if named else None,
+        )
+
     @property
     def asked(self) -> dict[str, str]:
         """Who was asked, as the turn keeps it beside what was answered."""
@@ -70,7 +89,7 @@ class Journal:
         now = _milliseconds()
         forget_before = now - int(KEPT_SECONDS * 1000)
         expires = now + int(lease_seconds * 1000)
-        database.write(lambda connection: journals.open_stream(connection, space, id, about, expires, forget_before))
+        database.write(lambda connection: streams.open_stream(connection, space, id, about, expires, forget_before))
         self._wake = threading.Event()
         tick = min(FLUSH_SECONDS, lease_seconds / 4)
         threading.Thread(target=_keep, args=(weakref.ref(self), self._wake, tick), daemon=True).start()
@@ -105,8 +124,8 @@ class Journal:
 
         def work(connection: Connection) -> bool:
             if not data:
-                return journals.renew_stream(connection, self._space, self.id, expires)
-            return journals.add_chunk(connection, self._space, self.id, number, data, expires)
+                return streams.renew_stream(connection, self._space, self.id, expires)
+            return streams.add_chunk(connection, self._space, self.id, number, data, expires)
 
         try:
             if not self._database.write(work):

@@ -1,6 +1,6 @@
 """Calls: a prepared request goes to its provider over HTTP, and the events of the answer come back one by one.
 
-    with open_call("anthropic", emission.body) as call:
+    with open_call("anthropic", request.body) as call:
         for event in call:
             …
 

@@ -7,19 +7,18 @@ transaction knows: its id, its parents and its place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 from msgspec import Struct
 
-from headish.content import encoding as content
-from headish.content import strictjson
+from headish.content import encoding, strictjson
 from headish.content.encoding import Content
 from headish.content.hashes import Said, hash_payload
 from headish.content.merge import combine
 from headish.content.secrecy import find_secret
 from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarge
-from headish.limits import CONTINUES_LIMIT, RECORD_LIMIT_BYTES
+from headish.limits import CONTINUES_LIMIT, MAPPING_LIMIT_BYTES
 from headish.values.grammar import Headish, parse_headish
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import NO_ATTRIBUTES, ROLES, Attributes, Message
@@ -30,26 +29,36 @@ from headish.values.turns import DOCUMENT
 Continues = str | int | Sequence[str | int] | None
 """What a turn continues: one headish or several; inside ``add_turns`` also the index of an earlier item."""
 Reference = Headish | int | Place
+SHORTCUTS = ("provider_ptr", "servers", "search", "tool_mode")
+"""Inherited options that have an argument of their own."""
 
 
-class NewTurn(Struct, frozen=True):
-    """One item of ``add_turns``: the arguments of ``Store.add_turn``, by the same names."""
+class TurnOptions(TypedDict, total=False):
+    """What a turn says beside its content: the keywords of ``add_turn``, and the keys of an item of ``add_turns``.
 
-    content: Content
-    role: str = "user"
-    continues: Continues = None
-    respond: bool = False
-    bookmark: str | None = None
-    expect: str | None = None
-    provider_ptr: str | None = None
-    servers: Sequence[str] | None = None
-    search: bool | None = None
-    tool_mode: str | None = None
-    inherited: Mapping[str, Any] | None = None
-    json: bool = False
-    cache: bool = False
-    attributes: Attributes | Mapping[str, Any] | None = None
-    meta: Mapping[str, Any] | None = None
+    - ``role``: system, developer, user (the default), assistant or tool.
+    - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
+    - ``bookmark``: the name to set or move. ``expect``: the id that the moving name must have pointed at.
+    - ``inherited``: options for this turn and all that follow it, deep-merged with the shortcuts ``provider_ptr``,
+      ``servers``, ``search`` and ``tool_mode``; ``None`` inside switches a value off.
+    - ``json``: the content is the JSON text of blocks. ``cache``: ask providers to cache up to here.
+    - ``attributes``: the transcript's. ``meta``: the application's own.
+    """
+
+    role: str
+    continues: Continues
+    respond: bool
+    bookmark: str | None
+    expect: str | None
+    provider_ptr: str | None
+    servers: Sequence[str] | None
+    search: bool | None
+    tool_mode: str | None
+    inherited: Mapping[str, Any] | None
+    json: bool
+    cache: bool
+    attributes: Attributes | Mapping[str, Any] | None
+    meta: Mapping[str, Any] | None
 
 
 class Draft(Struct, frozen=True):
@@ -71,27 +80,30 @@ class Draft(Struct, frozen=True):
         return len(self.payload) + sum(len(part or b"") for part in (self.inherited, self.system, self.app))
 
 
-def make_draft(new: NewTurn, payload_limit_bytes: int) -> Draft:
-    """Check and encode the arguments of ``add_turn``.
+def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: int) -> Draft:
+    """Check and encode content and the options of a turn (``TurnOptions``).
 
-    Raises: InvalidRole, InvalidContent (TooDeep, TooLarge), InvalidHeadish, InvalidName, InvalidArgument.
+    Raises: InvalidRole, InvalidContent (TooDeep, TooLarge), InvalidHeadish, InvalidName; InvalidArgument, also for an
+    option that a turn does not have.
     """
-    if new.role not in ROLES:
-        raise InvalidRole(new.role)
-    payload = encode_content(new.content, json=new.json)
+    _check_known(turn)
+    role = turn.get("role", "user")
+    if role not in ROLES:
+        raise InvalidRole(role)
+    payload = encode_content(content, json=bool(turn.get("json")))
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
-    said = Said(role=new.role, hash=hash_payload(payload), attributes=encode_attributes(new.attributes))
+    bookmark = turn.get("bookmark")
     return Draft(
         payload=payload,
-        said=said,
-        continues=read_continues(new.continues),
-        respond=bool(new.respond),
-        bookmark=None if new.bookmark is None else check_name(new.bookmark),
-        expect=read_expect(new),
-        cache=bool(new.cache),
-        inherited=_encode_inherited(new),
-        app=_encode_mapping(new.meta, "meta"),
+        said=Said(role=role, hash=hash_payload(payload), attributes=encode_attributes(turn.get("attributes"))),
+        continues=read_continues(turn.get("continues")),
+        respond=bool(turn.get("respond")),
+        bookmark=None if bookmark is None else check_name(bookmark),
+        expect=_read_expect(turn.get("expect")),
+        cache=bool(turn.get("cache")),
+        inherited=_encode_inherited(turn),
+        app=_encode_mapping(turn.get("meta"), "meta"),
     )
 
 
@@ -102,7 +114,7 @@ def make_message_draft(
 
     Raises: InvalidContent (TooDeep, TooLarge).
     """
-    payload = content.encode_payload(message.content)
+    payload = encoding.encode_payload(message.content)
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
     # A bare sequence has no role: the empty one, which no other turn can have.
@@ -141,8 +153,8 @@ def make_document_draft(
 def encode_content(given: Content, *, json: bool = False) -> bytes:
     """Content as payload bytes."""
     if type(given) is str and not json:
-        return content.encode_text(given)
-    return content.encode_payload(content.read_content(given, json=json))
+        return encoding.encode_text(given)
+    return encoding.encode_payload(encoding.read_content(given, json=json))
 
 
 def encode_attributes(given: Attributes | Mapping[str, Any] | None) -> bytes | None:
@@ -175,26 +187,30 @@ def read_continues(given: Continues) -> tuple[Reference, ...]:
     return tuple(item if type(item) is int or isinstance(item, Place) else parse_headish(item) for item in listed)
 
 
-def read_expect(new: NewTurn) -> TurnId | None:
+def _check_known(turn: Mapping[str, Any]) -> None:
+    unknown = turn.keys() - TurnOptions.__annotations__.keys()
+    if unknown:
+        known = ", ".join(TurnOptions.__annotations__)
+        raise InvalidArgument(f"unknown argument {min(map(str, unknown))!r}; a turn has content, {known}")
+
+
+def _read_expect(expect: object) -> TurnId | None:
     """The id that the moved bookmark must name, where one is expected."""
-    if new.expect is None:
+    if expect is None:
         return None
-    expected = as_turn_id(new.expect) if isinstance(new.expect, str) else None
+    expected = as_turn_id(expect) if isinstance(expect, str) else None
     if expected is None:
-        raise InvalidArgument(f"expect takes the 25 digits of a turn id, not {new.expect!r}")
+        raise InvalidArgument(f"expect takes the 25 digits of a turn id, not {expect!r}")
     return expected
 
 
-def _encode_inherited(new: NewTurn) -> bytes | None:
-    """The options of a turn: ``inherited``, with the named shortcuts on top."""
-    given: Mapping[str, Any] = {} if new.inherited is None else new.inherited
-    shortcuts = {
-        "provider_ptr": new.provider_ptr,
-        "servers": None if new.servers is None else _listed(new.servers),
-        "search": new.search,
-        "tool_mode": new.tool_mode,
-    }
-    named = {key: value for key, value in shortcuts.items() if value is not None}
+def _encode_inherited(turn: Mapping[str, Any]) -> bytes | None:
+    """The options that a turn hands down: ``inherited``, with the named shortcuts on top."""
+    given = turn.get("inherited")
+    given = {} if given is None else given
+    named = {key: turn[key] for key in SHORTCUTS if turn.get(key) is not None}
+    if "servers" in named:
+        named["servers"] = _listed(named["servers"])
     if not isinstance(given, Mapping):
         raise InvalidContent("inherited", f"it must be a mapping, not {type(given).__name__}")
     secret = find_secret(given["params"], "$.params") if "params" in given else None
@@ -218,10 +234,10 @@ def _listed(servers: Sequence[str]) -> list[str]:
 def _encode_mapping(given: Mapping[str, Any] | None, what: str) -> bytes | None:
     if given is None or given == {}:
         return None
-    return strictjson.encode_record(given, what, RECORD_LIMIT_BYTES)
+    return strictjson.encode_mapping(given, what, MAPPING_LIMIT_BYTES)
 
 
 def _within(encoded: bytes, what: str) -> bytes:
-    if len(encoded) > RECORD_LIMIT_BYTES:
-        raise TooLarge(what, len(encoded), RECORD_LIMIT_BYTES)
+    if len(encoded) > MAPPING_LIMIT_BYTES:
+        raise TooLarge(what, len(encoded), MAPPING_LIMIT_BYTES)
     return encoded

@@ -38,18 +38,6 @@ class Said(Struct, frozen=True):
     attributes: bytes | None = None
 
 
-class Sealed(Struct, frozen=True):
-    """What enters a seal beside the parents' ids. JSON fields are stored bytes, None where absent."""
-
-    id: str
-    digest: bytes
-    head: bytes | None = None
-    cache: bool = False
-    inherited: bytes | None = None
-    system: bytes | None = None
-    app: bytes | None = None
-
-
 def hash_payload(payload: bytes) -> bytes:
     """The address of payload bytes: their BLAKE3-256, 32 bytes."""
     return blake3(payload).digest()
@@ -70,17 +58,30 @@ def digest_turn(said: Said, parents: Iterable[bytes]) -> bytes:
     return blake3(_netstrings(fields)).digest()
 
 
-def seal_turn(sealed: Sealed, parents: Iterable[str]) -> bytes:
-    """The seal of a record, 32 bytes, from its own fields and its parents' ids in order."""
+def seal_turn(
+    id: str,
+    digest: bytes,
+    parents: Iterable[str],
+    *,
+    head: bytes | None = None,
+    cache: bool = False,
+    inherited: bytes | None = None,
+    system: bytes | None = None,
+    app: bytes | None = None,
+) -> bytes:
+    """The seal of a record, 32 bytes, from its own fields and its parents' ids in order.
+
+    JSON fields are stored bytes, None where absent; ``head`` is the bookmark that moved with the turn.
+    """
     fields = [
         SEAL_VERSION,
-        sealed.id.encode(),
-        sealed.digest.hex().encode(),
-        sealed.head or b"",
-        b"1" if sealed.cache else b"0",
-        sealed.inherited or b"",
-        sealed.system or b"",
-        sealed.app or b"",
+        id.encode(),
+        digest.hex().encode(),
+        head or b"",
+        b"1" if cache else b"0",
+        inherited or b"",
+        system or b"",
+        app or b"",
         *(parent.encode() for parent in parents),
     ]
     return blake3(_netstrings(fields)).digest()

@@ -41,7 +41,7 @@ def encode(value: Any) -> bytes:
     return _encode(value)
 
 
-def encode_record(value: Mapping[str, Any], what: str, limit_bytes: int) -> bytes:
+def encode_mapping(value: Mapping[str, Any], what: str, limit_bytes: int) -> bytes:
     """A checked mapping as JSON text.
 
     Raises: InvalidContent, TooDeep, TooLarge, all naming ``what``.

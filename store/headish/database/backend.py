@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import sqlalchemy
 
@@ -12,6 +12,7 @@ from headish.database.query import Connection
 
 T = TypeVar("T")
 
+Durability = Literal["full", "normal"]
 DURABILITIES = ("full", "normal")
 """``full``: an acknowledged turn survives a power cut. ``normal``: it survives ``kill -9``, not a power cut."""
 

@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError
 
 from headish.database.query import Connection
 from headish.errors import (
+    Closed,
     DatabaseError,
     DatabaseFull,
     DatabaseReadOnly,
@@ -54,6 +55,7 @@ class PostgreSQLBackend:
         except ImportError:
             raise InvalidArgument("PostgreSQL needs the extra: pip install 'headish[postgresql]'") from None
         self._psycopg = psycopg
+        self._is_closed = False
         self.target = url.render_as_string(hide_password=True)
         commit = "off" if durability == "normal" else "on"
         given = url.query.get("options", "")  # ours go with the user's own, not in their place
@@ -73,6 +75,7 @@ class PostgreSQLBackend:
         return self._attempt(work)
 
     def _attempt(self, work: Callable[[Connection], T]) -> T:
+        self._check_open()
         reconnected = False
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -114,6 +117,7 @@ class PostgreSQLBackend:
 
     @contextmanager
     def schema_connection(self) -> Iterator[sqlalchemy.Connection]:
+        self._check_open()
         try:
             with self._engine.begin() as connection:
                 yield connection
@@ -140,7 +144,12 @@ class PostgreSQLBackend:
             size = connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one()
         return int(size)
 
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise Closed(f"the database {self.target}")
+
     def close(self) -> None:
+        self._is_closed = True
         self._engine.dispose()
 
 

@@ -28,6 +28,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from headish.database.query import Connection
 from headish.errors import (
+    Closed,
     DatabaseCorrupt,
     DatabaseError,
     DatabaseFull,
@@ -83,6 +84,7 @@ class SQLiteBackend:
     def __init__(self, url: URL, *, durability: str, create: bool, wait_seconds: float = WAIT_SECONDS) -> None:
         self.target = url.database or ":memory:"
         self._wait_seconds = wait_seconds
+        self._is_closed = False
         self._synchronous = _SYNCHRONOUS[durability]
         self._in_memory = self.target == ":memory:" or "mode=memory" in self.target
         self._is_uri = self.target.startswith("file:")
@@ -102,10 +104,12 @@ class SQLiteBackend:
         self._reading: AbstractContextManager[Any] = self._writing if self._in_memory else nullcontext()
 
     def read(self, work: Callable[[Connection], T]) -> T:
+        self._check_open()
         with self._reading:
             return self._wait(lambda: self._transact("BEGIN", work))
 
     def write(self, work: Callable[[Connection], T]) -> T:
+        self._check_open()
         with self._writing:
             return self._wait(lambda: self._transact("BEGIN IMMEDIATE", work))
 
@@ -163,6 +167,7 @@ class SQLiteBackend:
 
     @contextmanager
     def schema_connection(self) -> Iterator[sqlalchemy.Connection]:
+        self._check_open()
         with self._writing:
             connection = self._wait(self._begin_schema)
             try:
@@ -233,7 +238,12 @@ class SQLiteBackend:
         files = (Path(self.target + suffix) for suffix in ("", "-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise Closed(f"the database {self.target}")
+
     def close(self) -> None:
+        self._is_closed = True
         while self._idle:
             self._idle.pop().close()
         self._engine.dispose()

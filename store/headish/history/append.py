@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from headish.content.drafts import Draft
-from headish.content.hashes import Sealed, digest_turn, seal_turn
+from headish.content.hashes import digest_turn, seal_turn
 from headish.database.query import Connection
 from headish.history.planning import Earlier, Known, Plan, Planner, chains_of
 from headish.rows.bookmarks import move_bookmark
@@ -21,6 +21,7 @@ from headish.rows.spaces import refresh_after, take_seq
 from headish.rows.turns import StoredTurn, add_links, add_turns, longest
 from headish.values.ids import TurnId
 from headish.values.places import Place
+from headish.values.turns import BLOCKS_TYPE
 
 
 class Appended(NamedTuple):
@@ -78,13 +79,25 @@ class _Builder:
         said, turn_id = draft.said, self._mint()
         digest = digest_turn(said, [digest for _, _, digest in parents])
         continues = tuple(parent_id for _, parent_id, _ in parents)
-        sealed = Sealed(turn_id, digest, plan.head, draft.cache, draft.inherited, draft.system, draft.app)
-        blocks = said.content_type == "application/json" and said.type is None
+        beside = {"inherited": draft.inherited, "system": draft.system, "app": draft.app}
+        is_blocks = said.content_type == BLOCKS_TYPE and said.type is None
         stored = StoredTurn(
-            *place, seq, turn_id, payload, digest, seal_turn(sealed, continues), said.role, said.type,
-            None if blocks else said.content_type, plan.head, 1 if draft.cache else None, said.attributes,
-            draft.inherited, draft.system, draft.app, said.hash,
-        )  # fmt: skip
+            chain=place.chain,
+            pos=place.pos,
+            seq=seq,
+            id=turn_id,
+            payload=payload,
+            digest=digest,
+            seal=seal_turn(turn_id, digest, continues, head=plan.name, cache=draft.cache, **beside),
+            role=said.role,
+            type=said.type,
+            content_type=None if is_blocks else said.content_type,
+            head=plan.name,
+            cache=1 if draft.cache else None,
+            attributes=said.attributes,
+            hash=said.hash,
+            **beside,
+        )
         self._built.append(stored)
         return Appended(stored, continues)
 
@@ -109,7 +122,7 @@ class _Builder:
 def _move_bookmarks(connection: Connection, space: int, built: Sequence[Appended], plans: Sequence[Plan]) -> None:
     moves: dict[bytes, list[Place]] = {}
     for appended, plan in zip(built, plans, strict=True):
-        if plan.head is not None:
-            moves.setdefault(plan.head, []).append(appended.turn.place)
+        if plan.name is not None:
+            moves.setdefault(plan.name, []).append(appended.turn.place)
     for name in sorted(moves):
         move_bookmark(connection, space, name, moves[name])

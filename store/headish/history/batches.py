@@ -6,9 +6,9 @@ No transaction is held while the caller's iterable runs, and memory holds one ba
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import overload
+from typing import Any, overload
 
-from headish.content.drafts import Draft, NewTurn
+from headish.content.drafts import Draft
 from headish.errors import InvalidArgument
 from headish.history.planning import Earlier
 from headish.limits import BATCH_BYTES, BATCH_TURNS
@@ -16,20 +16,16 @@ from headish.values.grammar import Headish
 from headish.values.turns import Turn
 
 
-def as_new_turn(item: object) -> NewTurn:
-    """An item of ``add_turns``: a NewTurn, a mapping of ``add_turn``'s arguments, or content alone.
+def read_item(item: object) -> tuple[Any, Mapping[str, Any]]:
+    """The content and the options of an item of ``add_turns``: a mapping of both, or content alone.
 
-    Raises: InvalidArgument for an argument that ``add_turn`` does not have.
+    Raises: InvalidArgument for a mapping without content.
     """
-    if isinstance(item, NewTurn):
-        return item
-    if isinstance(item, Mapping) and "type" not in item:
-        unknown = sorted(item.keys() - set(NewTurn.__struct_fields__))
-        if unknown or "content" not in item:
-            problem = f"unknown argument {unknown[0]!r}" if unknown else "content is missing"
-            raise InvalidArgument(f"{problem}; a turn has {', '.join(NewTurn.__struct_fields__)}")
-        return NewTurn(**item)
-    return NewTurn(item)  # type: ignore[arg-type]  # make_draft checks it
+    if not isinstance(item, Mapping) or "type" in item:
+        return item, {}
+    if "content" not in item:
+        raise InvalidArgument("content is missing: an item is content, or a mapping of it and a turn's options")
+    return item["content"], {key: value for key, value in item.items() if key != "content"}
 
 
 def in_batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:

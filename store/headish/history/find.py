@@ -11,7 +11,7 @@ from headish.values.grammar import NEWEST, Back, Headish, Parent
 from headish.values.places import Place
 
 
-def find_head(connection: Connection, space: int, headish: Headish) -> StoredTurn:
+def find_turn(connection: Connection, space: int, headish: Headish) -> StoredTurn:
     """The turn that a headish names.
 
     Cost: an index look-up or two, and one more for each fork that a suffix steps over.
@@ -27,11 +27,11 @@ def find_head(connection: Connection, space: int, headish: Headish) -> StoredTur
 
 
 def find_place(connection: Connection, space: int, headish: Headish) -> Place:
-    """Where the turn lies that a headish names; as ``find_head``, but a bare bookmark costs one look-up alone."""
+    """Where the turn lies that a headish names; as ``find_turn``, but a bare bookmark costs one look-up alone."""
     place = None
     if headish.bookmark is not None:
         place = find_bookmark(connection, space, headish.bookmark.encode())
-    return place or find_head(connection, space, headish).place
+    return place or find_turn(connection, space, headish).place
 
 
 def parents_of(connection: Connection, space: int, stored: StoredTurn) -> list[Place]:

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from headish.values.places import Place, Segment
 
 
-def arrange(heads: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> list[Segment]:
-    """The ranges that lead to the heads, in walk order.
+def arrange(ends: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> list[Segment]:
+    """The ranges that lead to the ends, in walk order.
 
-    Order: depth first along the links as listed, each turn once, parents before children; several heads count as if
+    Order: depth first along the links as listed, each turn once, parents before children; several ends count as if
     one turn continued them all. ``links`` maps a chain to what its first turn continues.
     Cost: linear in the links. Terminates also where damaged links form a circle.
     """
-    stack = list(heads)[::-1]
+    stack = list(ends)[::-1]
     walked: dict[int, int] = {}
     expanded: set[int] = set()
     segments: list[Segment] = []

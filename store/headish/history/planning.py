@@ -12,7 +12,7 @@ from typing import NamedTuple
 from headish.content.drafts import Draft, Reference
 from headish.database.query import Connection
 from headish.errors import BookmarkMoved, InvalidArgument, UnknownTurn
-from headish.history.find import find_head
+from headish.history.find import find_turn
 from headish.rows.bookmarks import bookmarks_at, lock_bookmarks
 from headish.rows.turns import StoredTurn, newest_turn, parent_at, turn_at, turn_by_seq
 from headish.values.grammar import Headish
@@ -40,7 +40,7 @@ class Plan(NamedTuple):
     """What a draft continues, and the name that moves with it."""
 
     parents: tuple[Known | int, ...]
-    head: bytes | None
+    name: bytes | None
 
 
 class Planner:
@@ -65,11 +65,11 @@ class Planner:
         if draft.respond:
             found.append(self._newest(index))
         parents = tuple(dict.fromkeys(found))
-        head = self._moving_name(draft, parents)
-        self._check_expected(draft, head)
-        if head is not None:
-            self._names[head] = index
-        return Plan(parents, head)
+        name = self._moving_name(draft, parents)
+        self._check_expected(draft, name)
+        if name is not None:
+            self._names[name] = index
+        return Plan(parents, name)
 
     def _find(self, reference: Reference, index: int) -> Known | int:
         if isinstance(reference, Place):
@@ -82,7 +82,7 @@ class Planner:
                 return moved
         elif reference.name == "@" and index and not reference.steps:
             return index - 1
-        stored = find_head(self._connection, self._space, reference)
+        stored = find_turn(self._connection, self._space, reference)
         return self._known(stored, reference.text)
 
     def _find_item(self, item: int, index: int) -> Known | int:
@@ -134,12 +134,12 @@ class Planner:
             here += [name for name in stored if name not in self._names]
         return here
 
-    def _check_expected(self, draft: Draft, head: bytes | None) -> None:
+    def _check_expected(self, draft: Draft, moving: bytes | None) -> None:
         if draft.expect is None:
             return
         first = draft.continues[0] if draft.continues else None
         named = draft.bookmark or (first.bookmark.encode() if isinstance(first, Headish) and first.bookmark else None)
-        if named is None or head != named:
+        if named is None or moving != named:
             raise InvalidArgument("expect says where a bookmark is: give bookmark=, or continue a bookmark by its name")
         actual = self._position(named)
         actual_id = actual.id if isinstance(actual, Known) else None

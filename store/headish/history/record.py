@@ -8,15 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from headish.content.drafts import Draft
 from headish.content.hashes import digest_turn
 from headish.database.query import Connection
-from headish.history.find import parents_of
+from headish.history.append import Appended, append
+from headish.history.decode import continues_of
+from headish.history.find import find_turn, parents_of
 from headish.history.order import arrange
+from headish.rows.bookmarks import lock_bookmarks, move_bookmark
 from headish.rows.payloads import LOOKED_UP
 from headish.rows.turns import StoredTurn, turns_by_digest
 from headish.rows.walks import read_links
+from headish.values.grammar import Headish
+from headish.values.ids import TurnId
 from headish.values.places import Place
+
+
+def record_list(
+    connection: Connection,
+    space: int,
+    drafts: Sequence[Draft],
+    base: Headish | None,
+    name: bytes | None,
+    mint: Callable[[], TurnId],
+) -> tuple[Appended, int]:
+    """Store what is new of a list; the turn that stands for its last message, and how many turns were new.
+
+    Cost: as ``match_stored`` and ``append``.
+    """
+    # Before the commit number is taken, as append does: in the other order two writers would wait for each other.
+    before = lock_bookmarks(connection, space, [] if name is None else [name])
+    stored_base = None if base is None else find_turn(connection, space, base)
+    roots = None if name is None or base is not None else thread_roots(connection, space, before.get(name))
+    digests, fits = digests_of_list(drafts, stored_base), fits_recorded(stored_base, roots)
+    matched, tip = match_stored(connection, space, digests, stored_base, fits)
+    tail = [_follow(draft, index, tip) for index, draft in enumerate(drafts[matched:])]
+    # By place, not by name: only the bookmark that was given may move (R4).
+    built = append(connection, space, tail, mint, carries_names=False) if tail else []
+    last = built[-1] if built else _as_appended(connection, space, tip)
+    if name is not None and before.get(name) != last.turn.place:
+        move_bookmark(connection, space, name, [last.turn.place])
+    return last, len(built)
 
 
 def match_stored(
@@ -89,3 +123,14 @@ def _continues_one(connection: Connection, space: int, stored: StoredTurn, paren
     """Whether a turn continues exactly one of the matched ones; where none is matched yet, whether it is a root."""
     own = parents_of(connection, space, stored)
     return not own if parents is None else len(own) == 1 and own[0] in parents
+
+
+def _follow(draft: Draft, index: int, tip: StoredTurn | None) -> Draft:
+    """The draft behind the one before it; the first behind the matched tip."""
+    before: tuple[int | Place, ...] = (index - 1,) if index else () if tip is None else (tip.place,)
+    return replace(draft, continues=before)
+
+
+def _as_appended(connection: Connection, space: int, tip: StoredTurn | None) -> Appended:
+    assert tip is not None  # a list is not empty: what is not new was matched
+    return Appended(tip, continues_of(connection, space, tip))

@@ -7,7 +7,7 @@ from typing import Any
 
 from headish.content.merge import fold
 from headish.content.unfinished import without_partial
-from headish.history.decode import decode_record, read_attributes, read_blocks, read_record
+from headish.history.decode import decode_mapping, read_attributes, read_blocks, read_mapping
 from headish.rows.walks import Walked
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, ContextWindow, Kept, Message, ThreadRecord
@@ -26,7 +26,7 @@ def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
 
 def kept_thread(walked: Sequence[Walked]) -> list[Kept]:
     """The messages of a walk with headish's own keys beside them: what a transcript is written from."""
-    return [Kept(_read_message(turn), read_record(turn, "system")) for turn in walked]
+    return [Kept(_read_message(turn), read_mapping(turn, "system")) for turn in walked]
 
 
 def _read_message(turn: Walked) -> Message:
@@ -41,7 +41,7 @@ def _read_message(turn: Walked) -> Message:
 
 def fold_options(inherited: Iterable[tuple[str, bytes]]) -> dict[str, Any]:
     """The options that ``(turn id, inherited)`` pairs hand down, merged in order."""
-    return fold(decode_record(encoded, turn_id, "inherited") for turn_id, encoded in inherited)
+    return fold(decode_mapping(encoded, turn_id, "inherited") for turn_id, encoded in inherited)
 
 
 def option_origins(walked: Sequence[Walked]) -> dict[str, TurnId]:
@@ -49,7 +49,7 @@ def option_origins(walked: Sequence[Walked]) -> dict[str, TurnId]:
     origins: dict[str, TurnId] = {}
     for turn in walked:
         if turn.inherited:
-            _note_origins(origins, decode_record(turn.inherited, turn.id, "inherited"), "", turn.id)
+            _note_origins(origins, decode_mapping(turn.inherited, turn.id, "inherited"), "", turn.id)
     return origins
 
 
@@ -74,7 +74,7 @@ def thread_records(walked: Sequence[Walked]) -> list[ThreadRecord]:
             id=turn.id,
             role=turn.role or None,
             content=read_blocks(turn, turn.payload),
-            inherited=read_record(turn, "inherited"),
+            inherited=read_mapping(turn, "inherited"),
             cache=bool(turn.cache),
         )
         for turn in walked

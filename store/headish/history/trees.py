@@ -4,27 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from headish.errors import CorruptTurn
 from headish.history.decode import read_attributes, read_blocks
 from headish.rows.walks import Walked
-from headish.values.blocks import ContentBlock
 from headish.values.ids import TurnId
-from headish.values.messages import NO_ATTRIBUTES, Attributes
 from headish.values.places import Place
-
-
-class TreeTurn(Struct, frozen=True):
-    """A turn of a tree: what it says, what it continues and what continues it, in commit order."""
-
-    id: TurnId
-    role: str | None
-    content: tuple[ContentBlock, ...]
-    continues: tuple[TurnId, ...]
-    children: tuple[TurnId, ...]
-    bookmarks: tuple[str, ...]
-    attributes: Attributes = NO_ATTRIBUTES
+from headish.values.turns import TreeTurn
 
 
 def build_tree(

@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, select
 from headish.database.query import Connection, Query
 from headish.database.schema import turn
 from headish.errors import InvalidArgument
-from headish.history.decode import decode_record
+from headish.history.decode import decode_mapping
 from headish.history.walk import walk_backwards
 from headish.providers.shared.values import Usage
 from headish.values.ids import TurnId, time_of
@@ -29,7 +29,7 @@ KEPT_AFTER = Query(
 )
 
 
-class Answer(NamedTuple):
+class CountedReply(NamedTuple):
     """A turn that is an answer, as far as counting needs it."""
 
     id: TurnId
@@ -54,24 +54,24 @@ class Count(Struct, frozen=True):
         return {"key": self.key, "replies": self.replies, "silent": self.silent, **counts}
 
 
-def read_answers(connection: Connection, space: int, places: Sequence[Place]) -> list[Answer]:
+def read_replies(connection: Connection, space: int, places: Sequence[Place]) -> list[CountedReply]:
     """The answers on the way to the places, each once."""
-    found: dict[Place, Answer] = {}
+    found: dict[Place, CountedReply] = {}
     for place in dict.fromkeys(places):
         for stored in walk_backwards(connection, space, place):
             if stored.place not in found and stored.system is not None:
-                found[stored.place] = _answer(stored.id, stored.head, stored.system)
+                found[stored.place] = _counted(stored.id, stored.head, stored.system)
     return [answer for answer in found.values() if answer.reply]
 
 
-def read_page(connection: Connection, space: int, seq: int) -> tuple[list[Answer], int | None]:
+def read_page(connection: Connection, space: int, seq: int) -> tuple[list[CountedReply], int | None]:
     """A page of the space's answers in commit order, and where the next one begins."""
     rows = connection.rows(KEPT_AFTER, space=space, seq=seq, limit=PAGE_TURNS)
-    answers = [answer for _, *row in rows if (answer := _answer(*row)).reply]
+    answers = [answer for _, *row in rows if (answer := _counted(*row)).reply]
     return answers, rows[-1][0] if len(rows) == PAGE_TURNS else None
 
 
-def count_usage(answers: Iterable[Answer], by: str | None) -> list[Count]:
+def count_usage(answers: Iterable[CountedReply], by: str | None) -> list[Count]:
     """The tokens of answers, those of one key together, in the order of the keys.
 
     Raises: InvalidArgument for another ``by`` than a key of ``KEYS``, or None for all together.
@@ -105,9 +105,9 @@ class _Tally:
         return Count(key, self._replies, self._silent, Usage(**self._totals))
 
 
-def _answer(id: TurnId, head: bytes | None, system: bytes) -> Answer:
-    reply = decode_record(bytes(system), id, "system").get("reply")
-    return Answer(id, head, reply if isinstance(reply, Mapping) else {})
+def _counted(id: TurnId, head: bytes | None, system: bytes) -> CountedReply:
+    reply = decode_mapping(bytes(system), id, "system").get("reply")
+    return CountedReply(id, head, reply if isinstance(reply, Mapping) else {})
 
 
 def _usage(reply: Mapping[str, Any]) -> Usage | None:
@@ -121,7 +121,7 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-KEYS: dict[str, Callable[[Answer], str | None]] = {
+KEYS: dict[str, Callable[[CountedReply], str | None]] = {
     "model": lambda answer: _text(answer.reply.get("model")),
     "provider": lambda answer: _text(answer.reply.get("provider")),
     "day": lambda answer: time_of(answer.id).date().isoformat(),

@@ -1,4 +1,4 @@
-"""The turns that lead to a head: each once, parents before children, depth first along ``continues`` (I7)."""
+"""The turns that lead to a turn: each once, parents before children, depth first along ``continues`` (I7)."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from headish.rows.walks import Walked, read_inherited, read_links, read_thread, 
 from headish.values.places import Place, Segment
 
 
-def walk(connection: Connection, space: int, heads: Sequence[Place]) -> list[Walked]:
-    """The turns that lead to the heads, in walk order; several heads count as if one turn continued them all.
+def walk(connection: Connection, space: int, ends: Sequence[Place]) -> list[Walked]:
+    """The turns that lead to the ends, in walk order; several ends count as if one turn continued them all.
 
-    Cost: two statements a head, three where its thread has forks, however long it is; one step of the database's for
-    each fork.
+    Cost: two statements for each end, three where its thread has forks, however long it is; one step of the
+    database's for each fork.
     Raises: CorruptTurn where a payload disagrees with its address or a turn of the thread is missing.
     """
     links: dict[int, list[Place]] = {}
     chains: dict[int, list[Walked]] = {}
-    for head in dict.fromkeys(heads):
-        leading = read_links(connection, space, head)
+    for end in dict.fromkeys(ends):
+        leading = read_links(connection, space, end)
         links |= leading
-        for chain, members in groupby(read_thread(connection, space, head, linear=not leading), itemgetter(0)):
+        for chain, members in groupby(read_thread(connection, space, end, linear=not leading), itemgetter(0)):
             walked = list(members)
             if len(walked) > len(chains.get(chain, ())):
                 chains[chain] = _checked(walked)
-    return [each for segment in arrange(heads, links) for each in _cut(chains, segment)]
+    return [each for segment in arrange(ends, links) for each in _cut(chains, segment)]
 
 
-def walk_backwards(connection: Connection, space: int, head: Place) -> Iterator[StoredTurn]:
+def walk_backwards(connection: Connection, space: int, end: Place) -> Iterator[StoredTurn]:
     """The turns of a walk, last first, without payloads; read in portions that grow, each when it is reached."""
     size = _FIRST_PORTION
-    for segment in reversed(arrange([head], read_links(connection, space, head))):
+    for segment in reversed(arrange([end], read_links(connection, space, end))):
         high = segment.high
         while high >= segment.low:
             portion = Segment(segment.chain, max(segment.low, high - size + 1), high)
@@ -49,21 +49,21 @@ def walk_backwards(connection: Connection, space: int, head: Place) -> Iterator[
             high, size = portion.low - 1, min(2 * size, _LARGEST_PORTION)
 
 
-def walk_inherited(connection: Connection, space: int, heads: Sequence[Place]) -> list[tuple[str, bytes]]:
-    """``(turn id, inherited)`` of the turns that set options on the way to the heads, in walk order.
+def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) -> list[tuple[str, bytes]]:
+    """``(turn id, inherited)`` of the turns that set options on the way to the ends, in walk order.
 
-    Cost: two statements a head, over the sparse index alone.
+    Cost: two statements for each end, over the sparse index alone.
     """
     links: dict[int, list[Place]] = {}
     found: dict[int, dict[int, tuple[str, bytes]]] = {}
-    for head in dict.fromkeys(heads):
-        for chain, pos, turn_id, inherited in read_inherited(connection, space, head):
+    for end in dict.fromkeys(ends):
+        for chain, pos, turn_id, inherited in read_inherited(connection, space, end):
             found.setdefault(chain, {})[pos] = (turn_id, inherited)
-        links |= read_links(connection, space, head)
+        links |= read_links(connection, space, end)
     positions = {chain: sorted(members) for chain, members in found.items()}
     return [
         found[chain][pos]
-        for chain, low, high in arrange(heads, links)
+        for chain, low, high in arrange(ends, links)
         for pos in _between(positions.get(chain, []), low, high)
     ]
 

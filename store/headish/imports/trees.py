@@ -7,7 +7,7 @@ are counted: the n-th message with a digest stands for the n-th stored turn that
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ from headish.content.hashes import digest_turn
 from headish.database.query import Connection
 from headish.history.append import append
 from headish.imports.imported import Imported, ImportedTree
+from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.rows.bookmarks import bookmark_if_free
 from headish.rows.turns import turns_by_digest
 from headish.values.ids import TurnId
@@ -52,6 +53,21 @@ def store_trees(
         for name, root in sorted(free.items())
     )
     return Imported(len(trees), sum(len(tree.drafts) for tree in trees), len(new), named)
+
+
+def in_tree_batches(trees: Iterable[ImportedTree]) -> Iterator[list[ImportedTree]]:
+    """Trees together until they hold a batch's turns or bytes; a tree is never split."""
+    batch: list[ImportedTree] = []
+    turns = size_bytes = 0
+    for tree in trees:
+        batch.append(tree)
+        turns += len(tree.drafts)
+        size_bytes += sum(draft.size_bytes for draft in tree.drafts)
+        if turns >= BATCH_TURNS or size_bytes >= BATCH_BYTES:
+            yield batch
+            batch, turns, size_bytes = [], 0, 0
+    if batch:
+        yield batch
 
 
 def digests_of(tree: ImportedTree) -> list[bytes]:

@@ -2,7 +2,7 @@
 
 The flow, which is also the way to read the code::
 
-    window ──> ledger (calls and results paired) ──> mapping (blocks to parts) ──> request ──> Emission
+    window ──> ledger (calls and results paired) ──> mapping (blocks to parts) ──> request ──> Request
     events ──> reply (blocks grow, piece by piece) ──> Reply
 
 What is the same for all providers is in these modules; what is one provider's own is in a package of its id, a writer
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from headish.providers.preparing import prepare_request as prepare_request
     from headish.providers.registry import PROVIDERS as PROVIDERS
     from headish.providers.shared.values import Delta as Delta
-    from headish.providers.shared.values import Emission as Emission
     from headish.providers.shared.values import Finding as Finding
     from headish.providers.shared.values import Note as Note
     from headish.providers.shared.values import Origin as Origin
     from headish.providers.shared.values import Reply as Reply
+    from headish.providers.shared.values import Request as Request
     from headish.providers.shared.values import Settings as Settings
     from headish.providers.shared.values import Usage as Usage
     from headish.providers.stream import Stream as Stream
@@ -35,11 +35,22 @@ _HOMES = {
     "preparing": ("lint", "prepare_request"),
     "registry": ("PROVIDERS",),
     "stream": ("Stream", "parse_response"),
-    "shared.values": ("Delta", "Emission", "Finding", "Note", "Origin", "Reply", "Settings", "Usage"),
+    "shared.values": ("Delta", "Request", "Finding", "Note", "Origin", "Reply", "Settings", "Usage"),
 }
 __all__ = [
-    "PROVIDERS", "Delta", "Emission", "Finding", "Note", "Origin", "Reply", "Settings", "Stream", "Usage", "lint",
-    "parse_response", "prepare_request",
+    "PROVIDERS",
+    "Delta",
+    "Finding",
+    "Note",
+    "Origin",
+    "Reply",
+    "Request",
+    "Settings",
+    "Stream",
+    "Usage",
+    "lint",
+    "parse_response",
+    "prepare_request",
 ]  # fmt: skip
 
 

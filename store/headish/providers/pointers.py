@@ -17,7 +17,7 @@ from msgspec import Struct
 from headish.content import strictjson
 from headish.content.secrecy import find_secret
 from headish.errors import InvalidArgument
-from headish.limits import RECORD_LIMIT_BYTES
+from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers import PROVIDERS
 from headish.values.addresses import parse_address
 
@@ -79,7 +79,7 @@ def make_pointer(
         parse_address(base_url)
         base_url = base_url.rstrip("/")
     pointer = Pointer(provider, model, dict(params or {}), base_url, key_env)
-    strictjson.encode_record(pointer.params, "the parameters of a pointer", RECORD_LIMIT_BYTES)
+    strictjson.encode_mapping(pointer.params, "the parameters of a pointer", MAPPING_LIMIT_BYTES)
     secret = find_secret(pointer.to_dict(), "pointer")
     if secret is not None:
         raise InvalidArgument(f"{secret} looks like a key: keys stay in the environment or a keyring")

@@ -13,7 +13,7 @@ from headish.content.encoding import read_content
 from headish.errors import InvalidArgument, InvalidContent
 from headish.providers.registry import find_provider
 from headish.providers.shared.request import RequestWriter
-from headish.providers.shared.values import Emission, Finding, Settings
+from headish.providers.shared.values import Finding, Request, Settings
 from headish.values.messages import ContextWindow, Message
 
 Window = ContextWindow | Mapping[str, Any]
@@ -23,7 +23,7 @@ Tools = Sequence[Mapping[str, Any]] | None
 
 def prepare_request(
     provider: str, window: Window, *, tools: Tools = None, model: str | None = None, **settings: Any
-) -> Emission:
+) -> Request:
     """The request that asks a provider to continue a window. ``settings`` are those of ``values.Settings``.
 
     Deterministic: the same window gives the same bytes on every machine, and a message that is added leaves the content
@@ -33,10 +33,10 @@ def prepare_request(
     Raises: UnknownFormat; Unsupported for what can neither be sent nor be left out; InvalidArgument, InvalidContent.
     """
     writer = _writer(provider, window, {"tools": tools, "model": model, **settings})
-    emission = writer.write()
+    request = writer.write()
     if writer.refusals:
         raise writer.refusals[0]
-    return replace(emission, body=_own(emission.body))
+    return replace(request, body=_own(request.body))
 
 
 def lint(provider: str, window: Window, tools: Tools = None, **settings: Any) -> list[Finding]:

@@ -15,7 +15,7 @@ class Stream:
     """The answer of a provider while it arrives: ``feed`` each event, then ``finish``.
 
     ``model`` is the one that was asked for, for a provider that does not say which answered. ``tool_names`` are those
-    of the request (``Emission.tool_names``): a call comes back under the name that the thread knows. ``seed`` goes into
+    of the request (``Request.tool_names``): a call comes back under the name that the thread knows. ``seed`` goes into
     the ids of calls that have none, where the answer has no id either.
     Raises: UnknownFormat for a provider that nobody knows.
     """
@@ -36,7 +36,7 @@ class Stream:
         A whole response is a short stream, and is taken as well. An event that nobody knows is kept with the reply and
         noted. Raises: InvalidArgument for what is no event.
         """
-        given = as_record(event)
+        given = as_mapping(event)
         if not self._reader.is_response(given):
             return self._reader.feed(given)
         return [delta for each in self._reader.events_of(given) for delta in self._reader.feed(each)]
@@ -60,12 +60,12 @@ def parse_response(
 ) -> Reply:
     """A whole response as a reply: the same that its stream gives. The arguments are those of ``Stream``."""
     reader = find_provider(provider).reader(model=model, tool_names=tool_names, seed=seed)
-    for event in reader.events_of(as_record(response)):
+    for event in reader.events_of(as_mapping(response)):
         reader.feed(event)
     return reader.finish()
 
 
-def as_record(event: Mapping[str, Any] | Any) -> Mapping[str, Any]:
+def as_mapping(event: Mapping[str, Any] | Any) -> Mapping[str, Any]:
     """An event as a mapping; the SDKs' objects give theirs by ``model_dump``."""
     if isinstance(event, Mapping):
         return event

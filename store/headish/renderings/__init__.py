@@ -7,10 +7,10 @@ from collections.abc import Callable
 from headish.errors import UnknownFormat
 from headish.renderings.html import render_html
 from headish.renderings.markdown import render_markdown
-from headish.renderings.pages import Page, Seen, make_page
+from headish.renderings.pages import Page, make_page
 from headish.renderings.plain import render_plain
 
-__all__ = ["RENDERINGS", "Page", "Seen", "make_page", "render"]
+__all__ = ["RENDERINGS", "Page", "make_page", "render"]
 
 
 def render(page: Page, format: str) -> str:

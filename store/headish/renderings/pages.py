@@ -27,19 +27,8 @@ from headish.values.blocks import (
     ToolUse,
 )
 from headish.values.ids import TurnId, time_of
-from headish.values.messages import NO_ATTRIBUTES, Attributes, Message
-
-
-class Seen(Struct, frozen=True):
-    """A turn of a tree as a page needs it, in commit order with the others."""
-
-    id: TurnId
-    role: str | None
-    content: tuple[ContentBlock, ...]
-    continues: tuple[TurnId, ...]
-    children: tuple[TurnId, ...]
-    bookmarks: tuple[str, ...] = ()
-    attributes: Attributes = NO_ATTRIBUTES
+from headish.values.messages import Message
+from headish.values.turns import TreeTurn
 
 
 class Part(Struct, frozen=True):
@@ -86,7 +75,9 @@ class Page(Struct, frozen=True):
     debug: bool
 
 
-def make_page(thread: Sequence[TurnId], tree: Sequence[Seen], *, title: str | None = None, debug: bool = False) -> Page:
+def make_page(
+    thread: Sequence[TurnId], tree: Sequence[TreeTurn], *, title: str | None = None, debug: bool = False
+) -> Page:
     """The page of a thread (ids in walk order) inside its tree."""
     turns = {turn.id: turn for turn in tree}
     builder = _Builder(turns, debug)
@@ -105,7 +96,7 @@ def one_line(text: str, limit: int = 80) -> str:
 class _Builder:
     """Walks the thread, then every branch that leaves it, then what leaves those."""
 
-    def __init__(self, turns: Mapping[TurnId, Seen], debug: bool) -> None:
+    def __init__(self, turns: Mapping[TurnId, TreeTurn], debug: bool) -> None:
         self._turns, self._debug = turns, debug
         self._placed: set[TurnId] = set()
 
@@ -150,14 +141,14 @@ class _Builder:
         return path
 
 
-def _entry(turn: Seen, parts: tuple[Part, ...]) -> Entry:
+def _entry(turn: TreeTurn, parts: tuple[Part, ...]) -> Entry:
     role = turn.role or "sequence"
     return Entry(
         turn.id, turn.attributes.speaker or role.capitalize(), role, time_of(turn.id), parts, turn.bookmarks, []
     )
 
 
-def _visible_parts(turn: Seen) -> Iterator[Part]:
+def _visible_parts(turn: TreeTurn) -> Iterator[Part]:
     text = visible_text(Message(role=turn.role, content=turn.content, attributes=turn.attributes))
     if text:
         yield Part("text", "", text)

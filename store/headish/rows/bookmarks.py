@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import BindParameter, bindparam, delete, insert, select, text
+from sqlalchemy import BindParameter, bindparam, delete, func, insert, select, text
 
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import bookmark, bookmark_log, turn
@@ -23,6 +23,9 @@ _here = (bookmark.c.space == _space, bookmark.c.name == _name)
 _logged = (bookmark_log.c.space == _space, bookmark_log.c.name == _name)
 _log = select(bookmark_log.c.move, bookmark_log.c.chain, bookmark_log.c.pos, bookmark_log.c.milliseconds)
 _points = (turn.c.space == bookmark.c.space, turn.c.chain == bookmark.c.chain, turn.c.pos == bookmark.c.pos)
+
+ALL = 2**63 - 1
+"""A limit that is none, for both databases."""
 
 FIND = Query("find bookmark", select(bookmark.c.chain, bookmark.c.pos).where(*_here))
 LOCK = Query("lock bookmark", select(bookmark.c.chain, bookmark.c.pos).where(*_here).with_for_update())
@@ -41,12 +44,25 @@ LOCK_AT = Query(
     .limit(bindparam("limit"))
     .with_for_update(),
 )
-LIST = Query(
-    "list bookmarks",
-    select(bookmark.c.name, turn.c.id, bookmark.c.chain, bookmark.c.pos)
-    .where(bookmark.c.space == _space, *_points)
-    .order_by(bookmark.c.name),
+_listed = select(bookmark.c.name, turn.c.id, bookmark.c.chain, bookmark.c.pos).where(
+    bookmark.c.space == _space,
+    bookmark.c.name > bindparam("after"),
+    bookmark.c.name >= bindparam("low"),
+    bookmark.c.name < bindparam("high"),
+    *_points,
 )
+LIST_BY_NAME = Query("list bookmarks by name", _listed.order_by(bookmark.c.name).limit(bindparam("limit")))
+LIST_BY_RECENCY = Query(
+    "list bookmarks, the last moved first",
+    _listed.where(
+        bookmark_log.c.space == bookmark.c.space,
+        bookmark_log.c.name == bookmark.c.name,
+        bookmark_log.c.move == bookmark.c.move,
+    )
+    .order_by(bookmark_log.c.milliseconds.desc(), bookmark.c.name)
+    .limit(bindparam("limit")),
+)
+COUNT = Query("count bookmarks", select(func.count()).select_from(bookmark).where(bookmark.c.space == _space))
 # A name that was removed goes on counting its moves where it left off.
 MOVE = Query(
     "move bookmark",
@@ -108,9 +124,28 @@ def bookmarks_at(connection: Connection, space: int, place: Place, limit: int) -
     return [row[0] for row in connection.rows(LOCK_AT, space=space, chain=place.chain, pos=place.pos, limit=limit)]
 
 
-def list_bookmarks(connection: Connection, space: int) -> Sequence[Row]:
-    """``(name, id, chain, pos)`` of every name, by name."""
-    return connection.rows(LIST, space=space)
+def list_bookmarks(
+    connection: Connection,
+    space: int,
+    *,
+    prefix: bytes = b"",
+    after: bytes = b"",
+    limit: int = ALL,
+    recent: bool = False,
+) -> Sequence[Row]:
+    """``(name, id, chain, pos)`` of the names that begin so, ``limit`` at the most.
+
+    Order: by name, those behind ``after``; or with ``recent`` the last moved first.
+    """
+    query = LIST_BY_RECENCY if recent else LIST_BY_NAME
+    # No name holds 0xFF, which is not UTF-8: it ends the range of the names that begin with the prefix.
+    return connection.rows(query, space=space, low=prefix, high=prefix + b"\xff", after=after, limit=limit)
+
+
+def count_bookmarks(connection: Connection, space: int) -> int:
+    """How many names there are."""
+    [(count,)] = connection.rows(COUNT, space=space)
+    return int(count)
 
 
 def move_bookmark(connection: Connection, space: int, name: bytes, places: Sequence[Place]) -> None:

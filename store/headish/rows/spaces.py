@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, select, text, update
+from sqlalchemy import bindparam, exists, or_, select, text, update
 
 from headish.database.dialects import refresh_statistics
 from headish.database.query import Connection, Query
-from headish.database.schema import space
+from headish.database.schema import bookmark_log, definition, space, stream, turn
+from headish.errors import RemovedSpace
 
 FIND_SPACE = Query("find space", select(space.c.id).where(space.c.name == bindparam("name")))
 ADD_SPACE = Query("add space", text("INSERT INTO space (name, seq) VALUES (:name, 0) ON CONFLICT DO NOTHING"))
 TAKE_SEQ = Query(
     "take commit numbers",
     update(space)
-    .where(space.c.id == bindparam("space"))
+    .where(space.c.id == bindparam("space"), space.c.seq >= 0)
     .values(seq=space.c.seq + bindparam("count"))
     .returning(space.c.seq),
+)
+# A number that was given out once is never given out again: of a removed space a line stays, which no name can find.
+LIST_SPACES = Query("list spaces", select(space.c.name).where(space.c.seq >= 0).order_by(space.c.name))
+RENAME_SPACE = Query(
+    "rename space",
+    update(space).where(space.c.name == bindparam("old"), space.c.seq >= 0).values(name=bindparam("new")),
+)
+_holds = (exists().where(table.c.space == space.c.id) for table in (turn, bookmark_log, definition, stream))
+REMOVE_SPACE = Query(
+    "remove an empty space",
+    update(space)
+    .where(space.c.id == bindparam("space"), space.c.seq == 0, ~or_(*_holds))
+    .values(seq=-1, name=bindparam("nameless")),
 )
 LAST_SEQ = Query("last commit number", select(space.c.seq).where(space.c.id == bindparam("space")))
 
@@ -44,8 +58,24 @@ def add_space(connection: Connection, name: bytes) -> int:
 def take_seq(connection: Connection, space: int, count: int) -> int:
     """The first of ``count`` commit numbers. The row lock is held until the commit, so commits come in order (R1)."""
     row = connection.row(TAKE_SEQ, space=space, count=count)
-    assert row is not None
+    if row is None:
+        raise RemovedSpace()
     return int(row[0]) - count + 1
+
+
+def list_spaces(connection: Connection) -> list[bytes]:
+    """The names of all spaces, by name."""
+    return [bytes(name) for (name,) in connection.rows(LIST_SPACES)]
+
+
+def rename_space(connection: Connection, old: bytes, new: bytes) -> bool:
+    """Whether there was such a space; its number, and all that it holds, stay."""
+    return connection.run(RENAME_SPACE, old=old, new=new) == 1
+
+
+def remove_space(connection: Connection, space: int) -> bool:
+    """Whether the space was empty, and is gone now. A store that still has it open can store nothing in it."""
+    return connection.run(REMOVE_SPACE, space=space, nameless=b"\0removed-%d" % space) == 1
 
 
 def refresh_after(connection: Connection, first: int, count: int) -> None:

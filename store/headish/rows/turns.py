@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from msgspec import Struct
-from msgspec.structs import astuple
 from sqlalchemy import (
     BindParameter,
     LargeBinary,
@@ -27,8 +25,11 @@ from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
 
-class StoredTurn(Struct, frozen=True):
-    """A row of ``turn`` with its payload's address; hashes and JSON as stored bytes. Fields in column order."""
+class StoredTurn(NamedTuple):
+    """A row of ``turn`` with its payload's address; hashes and JSON as stored bytes. Fields in column order.
+
+    ``head`` is the bookmark that moved with the turn.
+    """
 
     chain: int
     pos: int
@@ -54,7 +55,7 @@ class StoredTurn(Struct, frozen=True):
 
 
 _space: BindParameter[int] = bindparam("space")
-COLUMNS = [turn.c[name] for name in StoredTurn.__struct_fields__ if name != "hash"]
+COLUMNS = [turn.c[name] for name in StoredTurn._fields if name != "hash"]
 _with_hash = turn.outerjoin(payload, and_(payload.c.space == turn.c.space, payload.c.number == turn.c.payload))
 
 
@@ -189,7 +190,7 @@ def turns_of(connection: Connection, space: int, segment: Segment) -> list[Store
 
 def add_turns(connection: Connection, space: int, turns: Sequence[StoredTurn]) -> None:
     """Store rows that are complete."""
-    connection.run_rows(ADD_TURN, [(space, *astuple(each)[:-1]) for each in turns])  # the hash is the payload's
+    connection.run_rows(ADD_TURN, [(space, *each[:-1]) for each in turns])  # the hash is the payload's
 
 
 def add_links(connection: Connection, space: int, links: Iterable[tuple[int, Sequence[Place]]]) -> None:
@@ -208,9 +209,9 @@ def _shared_digits(one: str, other: str) -> int:
 
 
 def _read_turn(row: Row | None) -> StoredTurn | None:
-    return None if row is None else StoredTurn(*row)
+    return None if row is None else StoredTurn._make(row)
 
 
 def read_turns(rows: Iterable[Row]) -> list[StoredTurn]:
     """Rows of ``select_turns`` as values."""
-    return [StoredTurn(*row) for row in rows]
+    return list(map(StoredTurn._make, rows))

@@ -1,7 +1,7 @@
 """Reading whole threads: the statements that step from fork to fork.
 
-``reach`` is the set of places that a head leads to, one for each link followed; ``top`` is how far into each chain.
-Both take as many steps as there are forks, however long the chains are.
+``reach`` is the set of places that the end of a thread leads to, one for each link followed; ``top`` is how far into
+each chain. Both take as many steps as there are forks, however long the chains are.
 """
 
 from __future__ import annotations
@@ -131,26 +131,26 @@ READ_TREE_LINKS = Query(
 )
 
 
-def read_links(connection: Connection, space: int, head: Place) -> dict[int, list[Place]]:
-    """For each chain on the way to ``head``: what its first turn continues, in order.
+def read_links(connection: Connection, space: int, end: Place) -> dict[int, list[Place]]:
+    """For each chain on the way to ``end``: what its first turn continues, in order.
 
     Cost: a look-up where the thread is linear, else one statement more.
     """
-    if connection.row(HAS_LINKS, space=space, chain=head.chain) is None:
+    if connection.row(HAS_LINKS, space=space, chain=end.chain) is None:
         return {}
-    return _grouped(connection.rows(READ_LINKS, space=space, chain=head.chain, pos=head.pos))
+    return _grouped(connection.rows(READ_LINKS, space=space, chain=end.chain, pos=end.pos))
 
 
-def read_thread(connection: Connection, space: int, head: Place, *, linear: bool) -> list[Walked]:
-    """The turns that lead to ``head`` with their payloads, by place; ``linear`` where nothing leads to its chain."""
+def read_thread(connection: Connection, space: int, end: Place, *, linear: bool) -> list[Walked]:
+    """The turns that lead to ``end`` with their payloads, by place; ``linear`` where nothing leads to its chain."""
     query = READ_CHAIN if linear else READ_THREAD
-    rows = connection.rows(query, space=space, chain=head.chain, pos=head.pos)
+    rows = connection.rows(query, space=space, chain=end.chain, pos=end.pos)
     return _walked(rows if linear else sorted(row for row in rows if row[0] is not None))
 
 
-def read_inherited(connection: Connection, space: int, head: Place) -> Sequence[Row]:
-    """``(chain, pos, id, inherited)`` of the turns that set options on the way to ``head``, in no order."""
-    rows = connection.rows(READ_INHERITED, space=space, chain=head.chain, pos=head.pos)
+def read_inherited(connection: Connection, space: int, end: Place) -> Sequence[Row]:
+    """``(chain, pos, id, inherited)`` of the turns that set options on the way to ``end``, in no order."""
+    rows = connection.rows(READ_INHERITED, space=space, chain=end.chain, pos=end.pos)
     return [row for row in rows if row[0] is not None]
 
 

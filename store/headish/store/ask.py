@@ -1,203 +1,223 @@
-"""The part of the door that asks: a turn of the user's, a request over HTTP, and the answer as the next turn."""
+"""Verbs that ask: a turn of the user's, a request over HTTP, and the answer as the next turn (extra ``call``)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from msgspec.structs import replace
 
 from headish.content.drafts import Continues
 from headish.content.encoding import Content
 from headish.errors import InvalidArgument, UnknownPointer
-from headish.providers import Delta, Emission
+from headish.history.definitions import find_pointer, find_tools
+from headish.providers import Delta, Request
 from headish.providers.registry import check_provider
-from headish.store.replies import ReplyingSpace
-from headish.store.requests import ToolList
-from headish.store.space import Heads
-from headish.store.write import WritingSpace
-from headish.values.grammar import parse_headish
+from headish.store.calls import named_turn
+from headish.store.replies import capture
+from headish.store.requests import ToolList, pointer_named, request
+from headish.store.space import Headishes, Space
+from headish.store.write import add_turn
+from headish.values.names import check_name
 from headish.values.turns import Turn
 
 if TYPE_CHECKING:
     from headish.answers.answer import Answer
-    from headish.calls import Told
+    from headish.calls import Timeouts, Told
 
 OnDelta = Callable[[Delta], object]
 
 
-class AskingSpace(WritingSpace, ReplyingSpace):
-    """The methods that call providers (extra ``call``)."""
+class CallOptions(TypedDict, total=False):
+    """How a provider is called: the arguments of ``headish.calls.open_call``.
 
-    def ask(
-        self,
-        content: Content | None = None,
-        *,
-        continues: Continues = None,
-        bookmark: str | None = None,
-        ptr: str | None = None,
-        to: str | None = None,
-        model: str | None = None,
-        tools: ToolList | None = None,
-        servers: Sequence[str] | None = None,
-        on_delta: OnDelta | None = None,
-        **call: Any,
-    ) -> Turn:
-        """Say something, ask the provider, and store its answer as the turn that comes next.
+    ``timeouts`` may be the seconds that the provider may be silent.
+    """
 
-        ``content`` becomes a turn of the user's, as ``add_turn`` would store it (``ptr`` and ``servers`` are inherited
-        from it on); without it the thread is asked from as it stands. ``on_delta`` gets each piece of the answer as it
-        arrives. ``to``, ``model``, ``tools`` and further settings are those of ``request``; ``base_url``, ``key_env``,
-        ``headers``, ``timeouts`` (or the seconds that the provider may be silent), ``attempts`` and ``told`` those of
-        ``headish.calls.open_call``.
-        An answer that is cut off is stored as far as it came: see ``turn.meta.reply["incomplete"]``.
-        Raises: as ``add_turn`` and ``request``; CallError where nothing of an answer came; the user's turn stays.
-        """
-        said = self.say(content, continues=continues, bookmark=bookmark, ptr=ptr, to=to, servers=servers)
-        with self.open_answer(*said, ptr=ptr, to=to, model=model, tools=tools, **call) as answer:
-            for delta in answer:
-                if on_delta is not None:
-                    on_delta(delta)
-        return answer.finish()
+    base_url: str | None
+    key_env: str | None
+    headers: Mapping[str, str] | None
+    told: Told | None
+    timeouts: Timeouts | float | None
+    attempts: int
 
-    def say(
-        self,
-        content: Content | None,
-        *,
-        continues: Continues = None,
-        bookmark: str | None = None,
-        ptr: str | None = None,
-        to: str | None = None,
-        servers: Sequence[str] | None = None,
-    ) -> tuple[Heads, str | None]:
-        """Store what the user says; the turn that is to be asked from, and the bookmark that it carries.
 
-        Whether anybody can be asked, and with which tools, is looked at first: nothing is said twice because a pointer
-        was missing.
-        """
-        if content is None:
-            if bookmark is not None or servers is not None:
-                raise InvalidArgument("bookmark and servers belong to something that is said: give content")
-            return _heads(continues), None
-        self._check_asked(_heads(continues) if continues is not None else None, ptr, to)
-        for server in servers or ():
-            self.tools(server)
-        turn = self.add_turn(content, continues=continues, bookmark=bookmark, provider_ptr=ptr, servers=servers)
-        # The turn, not its name: somebody else may have moved that by the time the request is made.
-        return turn.id, turn.meta.head
+def ask(
+    space: Space,
+    content: Content | None = None,
+    *,
+    continues: Continues = None,
+    bookmark: str | None = None,
+    ptr: str | None = None,
+    to: str | None = None,
+    model: str | None = None,
+    tools: ToolList | None = None,
+    servers: Sequence[str] | None = None,
+    on_delta: OnDelta | None = None,
+    **options: Any,
+) -> Turn:
+    """Say something, ask the provider, and store its reply as the turn that comes next.
 
-    def open_answer(
-        self,
-        headish: Heads = "@",
-        bookmark: str | None = None,
-        *,
-        ptr: str | None = None,
-        to: str | None = None,
-        model: str | None = None,
-        tools: ToolList | None = None,
-        base_url: str | None = None,
-        key_env: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        told: Told | None = None,
-        timeouts: Any = None,
-        attempts: int = 4,
-        **settings: Any,
-    ) -> Answer:
-        """Ask the provider to continue a headish; the answer is iterated over, and stored at its end.
+    ``content`` becomes a turn of the user's, as ``add_turn`` would store it (``ptr`` and ``servers`` are inherited from
+    it on); without it the thread is asked from as it stands. ``on_delta`` gets each piece of the answer as it arrives.
+    ``options`` are those of ``open_answer``.
+    An answer that is cut off is stored as far as it came: see ``turn.meta.reply["incomplete"]``.
+    Raises: as ``add_turn`` and ``request``; CallError where nothing of an answer came; the user's turn stays.
+    """
+    said = say(space, content, continues=continues, bookmark=bookmark, ptr=ptr, to=to, servers=servers)
+    return _listen(open_answer(space, *said, ptr=ptr, to=to, model=model, tools=tools, **options), on_delta)
 
-        ``bookmark`` moves on to the answer if it still points there by then; left out, the one that the headish names.
-        Raises: as ``request``; CallError where nothing of an answer came.
-        """
-        request = self.request(headish, to, ptr=ptr, tools=tools, model=model, **settings)
-        request = replace(request, bookmark=bookmark or request.bookmark)
-        call = {"base_url": base_url, "key_env": key_env, "headers": headers, "told": told, "timeouts": timeouts}
-        return self._open(request, None, stream=settings.get("stream", True), attempts=attempts, **call)
 
-    def retry(self, headish: str = "@", *, on_delta: OnDelta | None = None, **call: Any) -> Turn:
-        """Ask again what a turn answered: the new answer stands beside it, and its bookmark moves over.
+def say(
+    space: Space,
+    content: Content | None,
+    *,
+    continues: Continues = None,
+    bookmark: str | None = None,
+    ptr: str | None = None,
+    to: str | None = None,
+    servers: Sequence[str] | None = None,
+) -> tuple[Headishes, str | None]:
+    """Store what the user says; the turn that is to be asked from, and the bookmark that it carries.
 
-        Who is asked is what the thread's pointer says, else who answered before. Further arguments are those of
-        ``open_answer``.
-        Raises: InvalidArgument for a turn that is no answer; as ``open_answer``.
-        """
-        with self.open_retry(headish, **call) as answer:
-            for delta in answer:
-                if on_delta is not None:
-                    on_delta(delta)
-        return answer.finish()
+    Whether anybody can be asked, and with which tools, is looked at first: nothing is said twice because a pointer was
+    missing.
+    """
+    if content is None:
+        if bookmark is not None or servers is not None:
+            raise InvalidArgument("bookmark and servers belong to something that is said: give content")
+        return _as_headishes(continues), None
+    _check_asked(space, None if continues is None else _as_headishes(continues), ptr, to, servers)
+    turn = add_turn(space, content, continues=continues, bookmark=bookmark, provider_ptr=ptr, servers=servers)
+    # The turn, not its name: somebody else may have moved that by the time the request is made.
+    return turn.id, turn.meta.bookmark
 
-    def open_retry(
-        self, headish: str = "@", *, stream: bool = True, attempts: int = 4, told: Told | None = None,
-        timeouts: Any = None, headers: Mapping[str, str] | None = None, base_url: str | None = None,
-        key_env: str | None = None, **settings: Any,
-    ) -> Answer:  # fmt: skip
-        """``retry``, answered step by step as ``open_answer`` does it."""
-        name = parse_headish(headish).bookmark
-        turn, bookmark = self._read(headish, lambda connection, stored: self._pinned(connection, stored, name))
-        if turn.meta.role != "assistant" or not turn.meta.continues:
-            raise InvalidArgument(f"turn {turn.id} is no answer: only an answer can be asked for again")
-        request = self._request_again(turn, {**settings, "stream": stream})
-        request = replace(request, bookmark=bookmark or turn.meta.head)
-        call = {"base_url": base_url, "key_env": key_env, "headers": headers, "told": told, "timeouts": timeouts}
-        return self._open(request, turn, stream=stream, attempts=attempts, **call)
 
-    def _request_again(self, turn: Turn, settings: dict[str, Any]) -> Emission:
-        """The request of an answer's question: to the server that was named for it, else to whom the thread names."""
-        parents, reply = list(turn.meta.continues), turn.meta.reply
-        given = {key: value for key, value in settings.items() if value is not None}
-        before = {"to": reply.get("provider"), "model": reply.get("model"), **given}
-        if "base_url" in reply and not given.keys() & {"to", "ptr"}:
-            # A thread does not go from a machine at home to a provider because nobody said the address again.
-            request = self.request(parents, **before)
-            return replace(request, ptr=None, base_url=reply["base_url"], key_env=reply.get("key_env"))
-        try:
-            return self.request(parents, **given)
-        except UnknownPointer as error:
-            if error.name is not None or not reply.get("provider"):
-                raise
-            return self.request(parents, **before)
+def open_answer(
+    space: Space,
+    headish: Headishes = "@",
+    bookmark: str | None = None,
+    *,
+    ptr: str | None = None,
+    to: str | None = None,
+    model: str | None = None,
+    tools: ToolList | None = None,
+    **options: Any,
+) -> Answer:
+    """Ask the provider to continue a headish; iterate over the answer, which is stored at its end.
 
-    def _open(
-        self, request: Emission, replaces: Turn | None, *, stream: bool, base_url: str | None, key_env: str | None,
-        timeouts: Any, **given: Any,
-    ) -> Answer:  # fmt: skip
-        from headish.answers.answer import Answer
-        from headish.calls import Timeouts, open_call
+    ``bookmark`` moves on to the reply if it still points there by then; left out, the one that the headish names.
+    ``ptr``, ``to``, ``model`` and ``tools`` are those of ``request``. ``options`` are further settings of ``request``,
+    and how the provider is called (``headish.calls.open_call``): ``base_url``, ``key_env``, ``headers``, ``timeouts``
+    (or the seconds that the provider may be silent), ``attempts`` and ``told``.
+    Raises: as ``request``; CallError where nothing of an answer came.
+    """
+    call, settings = _split(options)
+    asked = request(space, headish, to, ptr=ptr, tools=tools, model=model, **settings)
+    asked = replace(asked, bookmark=bookmark or asked.bookmark)
+    return _open(space, asked, None, settings.get("stream", True), call)
 
-        if base_url is not None:  # a server that is named for this call has nothing to do with the pointer's key
-            request = replace(request, ptr=None, base_url=base_url, key_env=None)
-        request = replace(request, key_env=key_env or request.key_env)
-        call = open_call(
-            request.provider,
-            request.body,
-            model=request.model,
-            stream=stream,
-            base_url=request.base_url,
-            key_env=request.key_env,
-            timeouts=Timeouts(read_seconds=timeouts) if isinstance(timeouts, int | float) else timeouts or Timeouts(),
-            **given,
-        )
-        try:
-            capture = self.capture(request, request.provider, replaces=replaces)
-        except BaseException:
-            call.close()
+
+def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, **options: Any) -> Turn:
+    """Ask again what a turn replied to: the new reply stands beside it, and its bookmark moves over.
+
+    Who is asked is what the thread's pointer says, else who replied before. ``options`` are those of ``open_answer``.
+    Raises: InvalidArgument for a turn that is no reply; as ``open_answer``.
+    """
+    return _listen(open_retry(space, headish, **options), on_delta)
+
+
+def open_retry(space: Space, headish: str = "@", *, stream: bool = True, **options: Any) -> Answer:
+    """``retry``, step by step, as ``open_answer`` asks."""
+    turn, bookmark = named_turn(space, headish)
+    if turn.meta.role != "assistant" or not turn.meta.continues:
+        raise InvalidArgument(f"turn {turn.id} is no answer: only an answer can be asked for again")
+    call, settings = _split(options)
+    asked = _ask_again(space, turn, {**settings, "stream": stream})
+    return _open(space, replace(asked, bookmark=bookmark or turn.meta.bookmark), turn, stream, call)
+
+
+def _listen(answer: Answer, on_delta: OnDelta | None) -> Turn:
+    """Take an answer to its end."""
+    with answer:
+        for delta in answer:
+            if on_delta is not None:
+                on_delta(delta)
+    return answer.finish()
+
+
+def _split(options: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
+    """The options of a call, and the rest, which are settings of its request."""
+    call: Any = {key: value for key, value in options.items() if key in CallOptions.__annotations__}
+    return call, {key: value for key, value in options.items() if key not in call}
+
+
+def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
+    """The request of a reply's question: to the server that was named for it, else to whom the thread names."""
+    parents, reply = list(turn.meta.continues), turn.meta.reply
+    given = {key: value for key, value in settings.items() if value is not None}
+    before = {"to": reply.get("provider"), "model": reply.get("model"), **given}
+    if "base_url" in reply and not given.keys() & {"to", "ptr"}:
+        # A thread does not go from a machine at home to a provider because nobody said the address again.
+        asked = request(space, parents, **before)
+        return replace(asked, ptr=None, base_url=reply["base_url"], key_env=reply.get("key_env"))
+    try:
+        return request(space, parents, **given)
+    except UnknownPointer as error:
+        if error.name is not None or not reply.get("provider"):
             raise
-        return Answer(request, call, capture)
-
-    def _check_asked(self, headish: Heads | None, ptr: str | None, to: str | None) -> None:
-        """Refuse what could not be asked anyway, before anything is stored."""
-        if to is not None:
-            check_provider(to)
-        if ptr is not None:
-            self.pointer(ptr)
-        elif to is None:
-            named = self.options(headish).get("provider_ptr") if headish else None
-            if not isinstance(named, str):
-                raise UnknownPointer(None)
-            self.pointer(named)
+        return request(space, parents, **before)
 
 
-def _heads(continues: Continues) -> Heads:
+def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, options: CallOptions) -> Answer:
+    """Call the provider, and begin to capture what it answers."""
+    from headish.answers.answer import Answer
+    from headish.calls import Timeouts, open_call
+
+    base_url = options.get("base_url")
+    if base_url is not None:  # a server that is named for this call has nothing to do with the pointer's key
+        asked = replace(asked, ptr=None, base_url=base_url, key_env=None)
+    asked = replace(asked, key_env=options.get("key_env") or asked.key_env)
+    timeouts = options.get("timeouts") or Timeouts()
+    call = open_call(
+        asked.provider,
+        asked.body,
+        model=asked.model,
+        stream=stream,
+        base_url=asked.base_url,
+        key_env=asked.key_env,
+        headers=options.get("headers"),
+        told=options.get("told"),
+        timeouts=Timeouts(read_seconds=timeouts) if isinstance(timeouts, int | float) else timeouts,
+        attempts=options.get("attempts", 4),
+    )
+    try:
+        captured = capture(space, asked, asked.provider, replaces=replaces)
+    except BaseException:
+        call.close()
+        raise
+    return Answer(asked, call, captured)
+
+
+def _check_asked(
+    space: Space, headish: Headishes | None, ptr: str | None, to: str | None, servers: Sequence[str] | None
+) -> None:
+    """Refuse what could not be asked anyway, before anything is stored."""
+    if to is not None:
+        check_provider(to)
+    named = None if ptr is None else check_name(ptr, "provider pointer")
+    if named is None and to is None:
+        named = pointer_named(space._options_at(headish)) if headish else None
+        if named is None:
+            raise UnknownPointer(None)
+    if named is not None:
+        space._read(partial(find_pointer, space=space._number, name=named))
+    for server in servers or ():
+        space._read(partial(find_tools, space=space._number, server=check_name(server, "server")))
+
+
+def _as_headishes(continues: Continues) -> Headishes:
     if continues is None:
         return "@"
     if isinstance(continues, str):

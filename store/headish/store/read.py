@@ -1,145 +1,145 @@
-"""The reading half of the door: turns, threads, trees and context windows."""
+"""Verbs that read turns: one, a thread, a tree, a context window. Each reads in one transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
+from typing import Any
 
 from headish.database.query import Connection
-from headish.history.decode import read_blocks, read_payload
-from headish.history.resolve import kept_thread, resolve_window, thread_records
-from headish.history.trees import TreeTurn, build_tree
+from headish.errors import CorruptTurn
+from headish.history.decode import complete_turn, complete_turns, read_blocks, read_payload
+from headish.history.resolve import resolve_window, thread_records
+from headish.history.trees import build_tree
 from headish.history.walk import walk, walk_backwards, walk_tree
-from headish.rows import listings, turns
+from headish.rows import listings
 from headish.rows.bookmarks import list_bookmarks
-from headish.rows.turns import StoredTurn
-from headish.store.space import PAGE_TURNS, Heads, OpenSpace
+from headish.rows.turns import StoredTurn, shortest_prefix
+from headish.store.space import Headishes, Space
 from headish.values.blocks import ContentBlock
 from headish.values.ids import TurnId
-from headish.values.messages import ContextWindow, Kept, ThreadRecord
+from headish.values.messages import ContextWindow, ThreadRecord
 from headish.values.names import stored_name
 from headish.values.places import Place
-from headish.values.turns import Turn
+from headish.values.turns import TreeTurn, Turn
+
+PAGE_TURNS = 500
 
 
-class ReadingSpace(OpenSpace):
-    """The methods that read turns."""
+def get(space: Space, headish: str) -> Turn:
+    """The turn that a headish names."""
+    return space._read_at(
+        headish,
+        lambda connection, stored: complete_turn(connection, space._number, stored, space._options_at),
+    )
 
-    def get(self, headish: str) -> Turn:
-        """The turn that a headish names."""
-        return self._read(headish, lambda connection, stored: self._complete(connection, stored))
 
-    def payload(self, headish: str) -> bytes:
-        """The stored bytes of a turn, checked against its hash. Raises: CorruptTurn."""
-        return self._read(headish, lambda connection, stored: read_payload(connection, self._number, stored))
+def payload(space: Space, headish: str) -> bytes:
+    """The stored bytes of a turn, checked against its hash. Raises: CorruptTurn."""
+    return space._read_at(headish, lambda connection, stored: read_payload(connection, space._number, stored))
 
-    def blocks(self, headish: str) -> tuple[ContentBlock, ...]:
-        """The content blocks of a turn. Raises: CorruptTurn."""
-        return self._read(
-            headish,
-            lambda connection, stored: read_blocks(stored, read_payload(connection, self._number, stored)),
+
+def blocks(space: Space, headish: str) -> tuple[ContentBlock, ...]:
+    """The content blocks of a turn. Raises: CorruptTurn."""
+    return space._read_at(
+        headish,
+        lambda connection, stored: read_blocks(stored, read_payload(connection, space._number, stored)),
+    )
+
+
+def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
+    """The shortest digits that name each turn alone, at this moment; for lists that a person reads."""
+    listed = list(ids)
+    return space._read(lambda connection: {each: shortest_prefix(connection, space._number, each) for each in listed})
+
+
+def children(space: Space, headish: str) -> list[Turn]:
+    """The turns that continue this one, in commit order."""
+    return space._read_at(
+        headish,
+        lambda connection, stored: complete_turns(
+            connection,
+            space._number,
+            listings.children(connection, space._number, stored.place),
+            space._options_at,
+        ),
+    )
+
+
+def heads(space: Space) -> list[Turn]:
+    """The turns that nothing continues, newest first."""
+    return space._read(
+        lambda connection: complete_turns(
+            connection, space._number, listings.heads(connection, space._number), space._options_at
         )
+    )
 
-    def abbreviate(self, ids: Iterable[TurnId]) -> dict[TurnId, str]:
-        """The shortest digits that name each turn alone, at this moment; for lists that a person reads."""
-        listed = list(ids)
-        return self._database.read(
-            lambda connection: {each: turns.shortest_prefix(connection, self._number, each) for each in listed}
-        )
 
-    def children(self, headish: str) -> list[Turn]:
-        """The turns that continue this one, in commit order."""
-        return self._read(
-            headish,
-            lambda connection, stored: self._complete_all(
-                connection, listings.children(connection, self._number, stored.place)
-            ),
-        )
+def log(space: Space, headish: str = "@", *, limit: int | None = None) -> list[Turn]:
+    """The turns of a thread, newest first: its walk read backwards. Only ``limit`` turns are read."""
 
-    def heads(self) -> list[Turn]:
-        """The turns that nothing continues, newest first."""
-        return self._database.read(
-            lambda connection: self._complete_all(connection, listings.heads(connection, self._number))
-        )
+    def work(connection: Connection, stored: StoredTurn) -> list[Turn]:
+        walked = walk_backwards(connection, space._number, stored.place)
+        return complete_turns(connection, space._number, islice(walked, limit), space._options_at)
 
-    def log(self, headish: str = "@", *, limit: int | None = None) -> list[Turn]:
-        """The turns of a thread, newest first: its walk read backwards. Only ``limit`` turns are read."""
+    return space._read_at(headish, work)
 
-        def work(connection: Connection, stored: StoredTurn) -> list[Turn]:
-            walked = walk_backwards(connection, self._number, stored.place)
-            return self._complete_all(connection, islice(walked, limit))
 
-        return self._read(headish, work)
+def turns(space: Space, after: str | None = None) -> Iterator[Turn]:
+    """All turns of the space in commit order, behind ``after``; read in pages, each when it is reached."""
+    seq = 0 if after is None else space._read_at(after, lambda _, stored: stored.seq)
+    while page := space._read(partial(_page, space=space, seq=seq, limit=PAGE_TURNS)):
+        yield from (turn for _, turn in page)
+        seq = page[-1][0]
 
-    def turns(self, after: str | None = None) -> Iterator[Turn]:
-        """All turns of the space in commit order, behind ``after``; read in pages, each when it is reached."""
-        seq = 0 if after is None else self._read(after, lambda _, stored: stored.seq)
-        while page := self._database.read(partial(self._page, seq=seq, limit=PAGE_TURNS)):
-            yield from (turn for _, turn in page)
-            seq = page[-1][0]
 
-    def thread(self, headish: Heads = "@") -> list[ThreadRecord]:
-        """The schema reference's thread records of a walk."""
-        return self._walk(headish, lambda connection, places: thread_records(walk(connection, self._number, places)))
+def read_range(space: Space, seq: int, count: int) -> list[Turn]:
+    """``count`` turns from a commit number on. Raises: CorruptTurn where one is missing."""
+    found: list[Turn] = []
+    while len(found) < count:
+        start, limit = seq - 1 + len(found), min(PAGE_TURNS, count - len(found))
+        page = space._read(partial(_page, space=space, seq=start, limit=limit))
+        if [number for number, _ in page] != list(range(start + 1, start + 1 + limit)):
+            raise CorruptTurn(f"with commit number {start + 1}", "it or one behind it is missing")
+        found += [turn for _, turn in page]
+    return found
 
-    def tree(self, headish: str = "@") -> list[TreeTurn]:
-        """All turns of the tree that a turn belongs to, with all branches, in commit order."""
 
-        def work(connection: Connection, stored: StoredTurn) -> list[TreeTurn]:
-            names: dict[Place, list[str]] = {}
-            for name, _, chain, pos in list_bookmarks(connection, self._number):
-                names.setdefault(Place(chain, pos), []).append(stored_name(name))
-            return build_tree(*walk_tree(connection, self._number, stored.place), names)
+def thread(space: Space, headish: Headishes = "@") -> list[ThreadRecord]:
+    """The schema reference's thread records of a walk."""
+    return space._read_from(headish, lambda connection, places: thread_records(walk(connection, space._number, places)))
 
-        return self._read(headish, work)
 
-    def resolve(self, headish: Heads = "@") -> ContextWindow:
-        """The context window of a headish: the messages that lead to it, and the options they hand down, merged.
+def tree(space: Space, headish: str = "@") -> list[TreeTurn]:
+    """All turns of the tree that a turn belongs to, with all branches, in commit order."""
+    return space._read_at(headish, lambda connection, stored: read_tree(connection, space._number, stored))
 
-        Several at once resolve as if one turn continued them all.
-        Cost: two statements for the walk, however long the thread; one step of the database's for each fork.
-        Raises: CorruptTurn where stored bytes do not decode.
-        """
-        return self._walk(headish, lambda connection, places: resolve_window(walk(connection, self._number, places)))
 
-    def render(self, headish: str = "@", format: str = "html", *, debug: bool = False, title: str | None = None) -> str:
-        """A thread for people, as ``html`` (one page that stands alone), ``markdown`` or ``text``.
+def resolve(space: Space, headish: Headishes = "@") -> ContextWindow:
+    """The context window of a headish: the messages that lead to it, and the options they hand down, merged.
 
-        Only what an end user may see is in it; ``debug`` shows system and tool messages, calls and reasoning too. The
-        page links to the other branches of the tree. ``title`` is the first words of the user where none is given.
-        Raises: UnknownFormat; CorruptTurn.
-        """
-        from headish.renderings import Seen, make_page, render  # late, as below
+    Several at once resolve as if one turn continued them all.
+    Cost: two statements for the walk, however long the thread; one step of the database's for each fork.
+    Raises: CorruptTurn where stored bytes do not decode.
+    """
+    return space._read_from(headish, lambda connection, places: resolve_window(walk(connection, space._number, places)))
 
-        thread = [record.id for record in self.thread(headish)]
-        tree = [
-            Seen(turn.id, turn.role, turn.content, turn.continues, turn.children, turn.bookmarks, turn.attributes)
-            for turn in self.tree(headish)
-        ]
-        return render(make_page(thread, tree, title=title, debug=debug), format)
 
-    def export(
-        self,
-        headish: Heads = "@",
-        format: str = "2.2",
-        *,
-        drop: Collection[str] = (),
-        as_user: bool = False,
-        for_completion: bool = False,
-    ) -> str:
-        """The thread that leads to a headish as a transcript (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``).
+def options(space: Space, headish: Headishes = "@") -> dict[str, Any]:
+    """The options of a headish alone, over the sparse index of the turns that set any (R12)."""
+    return space._options_at(headish)
 
-        A thread that was imported from the same format comes back byte for byte, if its text was canonical; another
-        one is converted, a thread of other turns flattened. ``drop`` names what may be lost, else it is refused.
-        ``as_user`` leaves only what an end user may see. ``for_completion`` drops the reasoning of finished turns and
-        ends with the open header of the next answer.
-        Raises: Unrepresentable and its kinds, with the word for ``drop``; UnknownFormat, InvalidArgument; CorruptTurn.
-        """
-        # Late: it brings every format, and most processes write none.
-        from headish.transcripts.threads import for_people, write_thread
 
-        thread = self._walk(headish, lambda connection, places: kept_thread(walk(connection, self._number, places)))
-        if as_user:
-            thread = [Kept(message, {}) for message in for_people(thread)]
-        return write_thread(thread, format, drop=drop, completes=for_completion)
+def read_tree(connection: Connection, space: int, stored: StoredTurn) -> list[TreeTurn]:
+    """The tree of a turn with the names of its turns, at one moment."""
+    names: dict[Place, list[str]] = {}
+    for name, _, chain, pos in list_bookmarks(connection, space):
+        names.setdefault(Place(chain, pos), []).append(stored_name(name))
+    return build_tree(*walk_tree(connection, space, stored.place), names)
+
+
+def _page(connection: Connection, space: Space, seq: int, limit: int) -> list[tuple[int, Turn]]:
+    page = listings.turns_after(connection, space._number, seq, limit)
+    turns = complete_turns(connection, space._number, page, space._options_at)
+    return list(zip([stored.seq for stored in page], turns, strict=True))

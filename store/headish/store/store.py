@@ -1,40 +1,75 @@
-"""The door: a space of a database, its transactions, and nothing else.
-
-``Store`` opens every transaction, calls one verb inside it and turns rows into values. No transaction is held while a
-caller's code runs. Its methods stand in parts: writing.py, threadspace.py (reading), naming.py, importing.py,
-defining.py (pointers and tools), requesting.py, replying.py, asking.py, looping.py and
-counting.py.
-"""
+"""A store: the verbs and the parts of one space. This page lists them; each verb stands in the module of its kind."""
 
 from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
-from headish.database.dialects import connect
-from headish.database.query import Connection
-from headish.database.upgrade import ensure_schema
-from headish.errors import UnknownDatabase
+from headish.database.backend import Durability
 from headish.limits import PAYLOAD_LIMIT_BYTES
-from headish.rows import listings, payloads, spaces
-from headish.rows.bookmarks import list_bookmarks
-from headish.store.bookmarks import NamingSpace
-from headish.store.imports import ImportingSpace
-from headish.store.tools import LoopingSpace
-from headish.store.usage import CountingSpace
-from headish.values.names import check_name
-from headish.values.reports import Report, Stats
-from headish.verify.turns import Progress, verify
+from headish.store import ask as asking
+from headish.store import calls, exports, imports, read, replies, reports, requests, write
+from headish.store.bookmarks import Bookmarks
+from headish.store.pointers import Pointers
+from headish.store.space import Space
+from headish.store.streams import Streams
+from headish.store.tools import Tools
+from headish.values.turns import Turn
 
 
-class Store(LoopingSpace, NamingSpace, ImportingSpace, CountingSpace):
+class Store(Space):
     """One space of one database. Safe to share between threads; a context manager.
 
     A *headish* names a turn: an id or its unique prefix, a bookmark, ``@`` for the newest turn, each with suffixes
-    (grammar.py). Every method that takes one raises UnknownTurn, Ambiguous or InvalidHeadish; every method raises
-    DatabaseError where the database is in the way.
+    (``headish.values.grammar``). Every verb that takes one raises UnknownTurn, Ambiguous or InvalidHeadish; every verb
+    raises DatabaseError where the database is in the way, and Closed once the store is closed.
     """
+
+    _owns_database = False
+    recovered: tuple[Turn, ...] = ()
+    """The turns that ``Store.open`` made of answers which dead processes had left behind."""
+
+    # Write
+    add_turn = write.add_turn
+    add_document = write.add_document
+    add_turns = write.add_turns
+    record = write.record
+    import_file = imports.import_file
+
+    # Read
+    get = read.get
+    payload = read.payload
+    blocks = read.blocks
+    abbreviate = read.abbreviate
+    children = read.children
+    heads = read.heads
+    log = read.log
+    turns = read.turns
+    thread = read.thread
+    tree = read.tree
+    resolve = read.resolve
+    options = read.options
+    render = exports.render
+    export = exports.export
+
+    # Ask
+    request = requests.request
+    lint = requests.lint
+    reply = replies.reply
+    capture = replies.capture
+    ask = asking.ask
+    say = asking.say
+    open_answer = asking.open_answer
+    retry = asking.retry
+    open_retry = asking.open_retry
+    open_calls = calls.open_calls
+    run_tools = calls.run_tools
+
+    # Report
+    usage = reports.usage
+    stats = reports.stats
+    verify = reports.verify
 
     @classmethod
     def open(
@@ -42,37 +77,53 @@ class Store(LoopingSpace, NamingSpace, ImportingSpace, CountingSpace):
         target: str | os.PathLike[str],
         *,
         space: str = "default",
-        durability: Literal["full", "normal"] = "full",
+        durability: Durability = "full",
         create: bool = True,
         payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
-    ) -> Self:
-        """Open a path, ``:memory:`` or a SQLAlchemy URL (``sqlite``, ``postgresql+psycopg``).
+    ) -> Store:
+        """Open one space of a database: the short way. The arguments are those of ``Database.open``.
 
-        ``create`` makes what is missing: file, tables, space. A SQLite database of an older headish is upgraded, after
-        a backup beside it; an older PostgreSQL one is refused until ``headish db upgrade``.
-        ``durability="normal"`` trades the survival of a power cut for faster appends.
-        Answers that a dead process left behind are recovered, and the log (``headish``) says so.
-        Raises: InvalidName, InvalidArgument, UnknownDatabase, NotADatabase, DatabaseTooNew, DatabaseTooOld.
+        ``create`` makes the space, too. Answers that a dead process left behind are recovered, and the log
+        (``headish``) says so. ``close`` closes the database.
+        Raises: as ``Database.open`` and ``Database.store``.
         """
-        name = check_name(space, "space")
-        database = connect(target, durability=durability, create=create)
+        from headish.store.database import Database  # late: a database makes stores
+
+        database = Database.open(target, durability=durability, create=create, payload_limit_bytes=payload_limit_bytes)
         try:
-            ensure_schema(database, create=create)
-            number = database.read(lambda connection: spaces.find_space(connection, name))
-            if number is None and create:
-                number = database.write(lambda connection: spaces.add_space(connection, name))
-            if number is None:
-                raise UnknownDatabase(database.target, f"it has no space {space!r}")
+            store = database.store(space, create=create)
         except BaseException:
             database.close()
             raise
-        store = cls(database, space, number, payload_limit_bytes)
-        store._recover_on_open()
+        store._owns_database = True
+        store.recovered = store.streams.recover_quietly()
         return store
 
+    @property
+    def bookmarks(self) -> Bookmarks:
+        """The names of the space, and the turns that they name."""
+        return Bookmarks(self)
+
+    @property
+    def pointers(self) -> Pointers:
+        """The provider pointers of the space."""
+        return Pointers(self)
+
+    @property
+    def tools(self) -> Tools:
+        """The tools of MCP servers that the space knows."""
+        return Tools(self)
+
+    @property
+    def streams(self) -> Streams:
+        """The answers that are arriving."""
+        return Streams(self)
+
     def close(self) -> None:
-        """Give the connections back. A closed store opens them again when it is used."""
-        self._database.close()
+        """Close the store, for good, and the database if ``Store.open`` opened it."""
+        self._is_closed = True
+        if self._owns_database:
+            self._database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -83,22 +134,4 @@ class Store(LoopingSpace, NamingSpace, ImportingSpace, CountingSpace):
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Store {self._database.target} space={self.space!r}>"
-
-    def verify(self, progress: Progress | None = None) -> Report:
-        """Derive every hash, digest and seal again, check links, chains and bookmarks, and say what disagrees."""
-        return verify(self._database, self._number, progress)
-
-    def stats(self) -> Stats:
-        """Counts and sizes of the space."""
-
-        def work(connection: Connection) -> tuple[int, int, int, int, int, int]:
-            space = self._number
-            [(count,)] = connection.rows(listings.COUNT_TURNS, space=space)
-            [(roots,)] = connection.rows(listings.COUNT_ROOTS, space=space)
-            [(number, size)] = connection.rows(payloads.COUNT_PAYLOADS, space=space)
-            heads = len(listings.heads(connection, space))
-            names = len(list_bookmarks(connection, space))
-            return count, roots, heads, names, number, int(size)
-
-        return Stats(*self._database.read(work), self._database.size_bytes())
+        return f"<Store {self._backend.target} space={self.space!r}>"

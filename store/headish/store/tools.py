@@ -1,72 +1,86 @@
-"""The part of the door that runs tools: the calls of an answer, and their results as the turn that comes next."""
+"""``store.tools``: what MCP servers offer, as it was stored, each list with its history."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import builtins
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from msgspec.structs import replace
-
-from headish.content.drafts import NewTurn, make_draft
-from headish.errors import InvalidArgument
-from headish.store.ask import AskingSpace
-from headish.store.read import ReadingSpace
-from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
-from headish.values.grammar import parse_headish
-from headish.values.turns import Turn
-
-Run = Callable[[Sequence[ToolUse]], Sequence[ToolResult]]
-"""Runs calls, all at once if it can, and gives a result for each, in order."""
-Approve = Callable[[ToolUse], bool | str]
-"""Whether a call may run. A text is a refusal, too: what the model is told instead of a result."""
-REFUSED = "The user refused to run this call."
+from headish.content import strictjson
+from headish.content.hashes import hash_payload
+from headish.errors import InvalidArgument, InvalidName, TooLarge, UnknownServer
+from headish.history.definitions import ToolList, find_tools, read_tool_list
+from headish.providers.shared.tools import SEPARATOR, read_tools
+from headish.rows.definitions import TOOLS, list_definitions, set_definition
+from headish.store.space import Space
+from headish.values.names import check_name, stored_name
 
 
-class LoopingSpace(AskingSpace, ReadingSpace):
-    """The methods that run the tools of a thread."""
+class Tools(Mapping[str, ToolList]):
+    """The tools that a space knows: a mapping from the name of each MCP server to its list of definitions."""
 
-    def open_calls(self, headish: str = "@") -> list[ToolUse]:
-        """The calls of the answer that a headish names, which nothing has answered; without what was cut off."""
-        messages = self.resolve(headish).messages
-        last = messages[-1] if messages else None
-        if last is None or last.role != "assistant":
-            return []
-        return [block for block in last.content if isinstance(block, ToolUse)]
+    def __init__(self, space: Space) -> None:
+        self._space = space
 
-    def run_tools(self, headish: str, run: Run, *, approve: Approve | None = None) -> Turn | None:
-        """Run the open calls of an answer, and store their results as one turn that continues it; None without calls.
+    def __getitem__(self, server: str) -> ToolList:
+        """The tools of a server, as they were stored. Raises: UnknownServer (an InputError and a KeyError)."""
+        space, encoded = self._space, _check_server(server)
+        return space._read(lambda connection: find_tools(connection, space._number, encoded))
 
-        ``run`` is ``ToolServers.call_all``, or anything that gives results for calls. ``approve`` is asked for each
-        call first; one that it refuses gets an error result which says so.
-        Raises: what ``run`` and ``approve`` raise; InvalidArgument for more or fewer results than calls. Nothing is
-        stored then.
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.list())
+
+    def __len__(self) -> int:
+        return len(self.list())
+
+    def list(self) -> dict[str, ToolList]:
+        """The tools of all servers, by name. Cost: one statement."""
+        space = self._space
+        rows = space._read(lambda connection: list_definitions(connection, space._number, TOOLS))
+        return {stored_name(row[0]): read_tool_list(row) for row in rows}
+
+    def set(self, server: str, tools: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> str:
+        """Store what an MCP server answers to ``tools/list``: the list, or the result that holds it as ``tools``.
+
+        A thread whose option ``servers`` names the server is asked with these tools, as ``SERVER___TOOL``. Returns the
+        hash of the list as it is stored.
+        Raises: InvalidName, InvalidArgument, InvalidContent, TooLarge.
         """
-        name = parse_headish(headish).bookmark
-        answer, bookmark = self._read(headish, lambda connection, stored: self._pinned(connection, stored, name))
-        calls = self.open_calls(answer.id)
-        if not calls:
-            return None
-        said = [True if approve is None else approve(call) for call in calls]
-        approved = [call for call, word in zip(calls, said, strict=True) if word is True]
-        given = run(approved) if approved else []
-        if len(given) != len(approved):
-            raise InvalidArgument(f"{len(approved)} calls were to be run, and {len(given)} results came")
-        if not all(isinstance(each, ToolResult) for each in given):
-            raise InvalidArgument("the result of a call is a ToolResult")
-        ran = map(_named, approved, given)
-        results: list[ContentBlock] = [
-            next(ran) if word is True else _refused(call, word) for call, word in zip(calls, said, strict=True)
-        ]
-        draft = make_draft(NewTurn(results, role="tool"), self._payload_limit_bytes)
-        # Tools take their time, and the bookmark may have moved on meanwhile: the results belong to the calls.
-        return self._database.write(
-            lambda connection: self._turn(self._append_behind(connection, draft, (answer.id,), bookmark))
-        )
+        encoded = _check_server(server)
+        listed = _listed(tools)
+        read_tools(listed)
+        data = strictjson.encode([strictjson.plain(tool) for tool in listed])
+        limit_bytes = self._space._payload_limit_bytes
+        if len(data) > limit_bytes:
+            raise TooLarge("the tools of a server", len(data), limit_bytes)
+        self._define(encoded, data)
+        return hash_payload(data).hex()
+
+    def remove(self, server: str) -> None:
+        """Forget the tools of a server; their history stays. Raises: UnknownServer."""
+        if not self._define(_check_server(server), None):
+            raise UnknownServer(server)
+
+    def _define(self, server: bytes, data: bytes | None) -> bool:
+        space = self._space
+        return space._write(lambda connection: set_definition(connection, space._number, TOOLS, server, data))
+
+    def __repr__(self) -> str:
+        return f"<Tools of the space {self._space.space!r}>"
 
 
-def _named(call: ToolUse, result: ToolResult) -> ToolResult:
-    """A result with its call's id and name, where whoever ran it left them out."""
-    return replace(result, tool_use_id=result.tool_use_id or call.id, name=result.name or call.name)
+def _listed(tools: Any) -> builtins.list[Mapping[str, Any]]:
+    if isinstance(tools, Mapping) and isinstance(tools.get("result"), Mapping):
+        tools = tools["result"]  # the whole message of JSON-RPC
+    listed = tools.get("tools") if isinstance(tools, Mapping) else tools
+    if not isinstance(listed, Sequence) or not all(isinstance(tool, Mapping) for tool in listed):
+        raise InvalidArgument("tools are a list of definitions, or an object that holds it as `tools`")
+    return builtins.list(listed)
 
 
-def _refused(call: ToolUse, word: bool | str) -> ToolResult:
-    return ToolResult(call.id, call.name, (Text(word if isinstance(word, str) else REFUSED),), is_error=True)
+def _check_server(server: str) -> bytes:
+    encoded = check_name(server, "server")
+    if SEPARATOR in server or server.endswith("_"):
+        reason = f"{SEPARATOR!r} stands between a server and its tool, and names are split at the first one"
+        raise InvalidName("server", server, reason)
+    return encoded

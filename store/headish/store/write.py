@@ -1,211 +1,184 @@
-"""The writing half of the door. What a method takes is checked and encoded before its transaction opens."""
+"""Verbs that store turns. What a verb takes is checked and encoded before its transaction opens."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from msgspec.structs import replace
-
-from headish.content.drafts import Continues, Draft, NewTurn, make_document_draft, make_draft
+from headish.content.drafts import Continues, Draft, TurnOptions, make_document_draft, make_draft
 from headish.content.encoding import Content
 from headish.content.media import guess_media_type
-from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidRole, TooLarge
 from headish.history.append import Appended, append
-from headish.history.batches import StoredTurns, as_new_turn, in_batches
-from headish.history.decode import continues_of
-from headish.history.find import find_head
+from headish.history.batches import StoredTurns, in_batches, read_item
 from headish.history.planning import Earlier
-from headish.history.record import digests_of_list, fits_recorded, match_stored, thread_roots
-from headish.rows.bookmarks import lock_bookmarks, move_bookmark
-from headish.rows.turns import StoredTurn
-from headish.store.space import OpenSpace
-from headish.values.grammar import Headish, parse_headish
-from headish.values.messages import Attributes, Message
+from headish.history.record import record_list
+from headish.store.read import read_range
+from headish.store.space import Space
+from headish.values.grammar import parse_headish
+from headish.values.messages import Message
 from headish.values.names import check_name
-from headish.values.places import Place
 from headish.values.turns import Recorded, Turn
 
 
-class WritingSpace(OpenSpace):
-    """The methods that store turns."""
+def add_turn(space: Space, content: Content, **turn: Unpack[TurnOptions]) -> Turn:
+    """Store one turn; it is durable when this returns.
 
-    def add_turn(
-        self,
-        content: Content,
-        *,
-        role: str = "user",
-        continues: Continues = None,
-        respond: bool = False,
-        bookmark: str | None = None,
-        expect: str | None = None,
-        provider_ptr: str | None = None,
-        servers: Sequence[str] | None = None,
-        search: bool | None = None,
-        tool_mode: str | None = None,
-        inherited: Mapping[str, Any] | None = None,
-        json: bool = False,
-        cache: bool = False,
-        attributes: Attributes | Mapping[str, Any] | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> Turn:
-        """Store one turn; it is durable when this returns.
+    ``content`` is a string (one text block), a list of strings and blocks, or with ``json`` the JSON text of blocks.
 
-        ``content`` is a string (one text block), a list of strings and blocks, or with ``json`` the JSON text of
-        blocks. ``continues`` is a headish or several, in order; ``respond`` continues the newest turn of the space.
-        A turn that continues a bookmark moves it along; ``bookmark`` sets or moves a name explicitly; ``expect`` is
-        the id that the name must have pointed at. ``inherited`` are options for this turn and all that follow it,
-        deep-merged with the shortcuts (``provider_ptr``, ``servers``, ``search``, ``tool_mode``); ``None`` inside
-        switches a value off. ``attributes`` are the transcript's, ``meta`` the application's own.
-        Cost: eight statements, however long the thread and however large the store.
-        Raises: InputError in its kinds, BookmarkMoved; nothing is stored then.
-        """
-        new = NewTurn(
-            content, role, continues, respond, bookmark, expect, provider_ptr, servers, search, tool_mode, inherited,
-            json, cache, attributes, meta,
-        )  # fmt: skip
-        return self._add(make_draft(new, self._payload_limit_bytes))
+    - ``role``: system, developer, user (the default), assistant or tool.
+    - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
+    - ``bookmark``: set or move this name. Without it, a turn that continues a bookmark moves the bookmark along.
+    - ``expect``: the id that the moving name must have pointed at.
+    - ``inherited``: options for this turn and all that follow it, deep-merged with the shortcuts ``provider_ptr``,
+      ``servers``, ``search`` and ``tool_mode``; ``None`` inside switches a value off.
+    - ``cache``: ask providers to cache up to here. ``attributes``: the transcript's. ``meta``: the application's own.
 
-    def add_document(
-        self,
-        document: bytes | str | os.PathLike[str],
-        *,
-        name: str | None = None,
-        content_type: str | None = None,
-        continues: Continues = None,
-        bookmark: str | None = None,
-        cache: bool = False,
-    ) -> Turn:
-        """Store a document as a turn of its own: the raw bytes, from a path (text is a path) or as they are given.
+    Cost: eight statements, however long the thread and however large the store.
+    Raises: InputError in its kinds, BookmarkMoved; nothing is stored then.
+    """
+    return _add(space, make_draft(content, turn, space._payload_limit_bytes))
 
-        The media type is told by the name's extension, else by the content. In a window it is one document block.
-        Raises: TooLarge past ``payload_limit_bytes``; InvalidArgument where the path cannot be read.
-        """
-        data, system = self._read_document(document, name)
-        content_type = content_type or guess_media_type(data, system.get("document_name"))
-        return self._add(
-            make_document_draft(
-                data, content_type=content_type, system=system, continues=continues, bookmark=bookmark, cache=cache
-            )
+
+def add_document(
+    space: Space,
+    document: bytes | str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    content_type: str | None = None,
+    continues: Continues = None,
+    bookmark: str | None = None,
+    cache: bool = False,
+) -> Turn:
+    """Store a document as a turn of its own: the raw bytes, from a path (text is a path) or as they are given.
+
+    The media type is told by the name's extension, else by the content. In a window it is one document block.
+    Raises: TooLarge past ``payload_limit_bytes``; InvalidArgument where the path cannot be read.
+    """
+    data, system = _read_document(document, name, space._payload_limit_bytes)
+    content_type = content_type or guess_media_type(data, system.get("document_name"))
+    draft = make_document_draft(
+        data, content_type=content_type, system=system, continues=continues, bookmark=bookmark, cache=cache
+    )
+    return _add(space, draft)
+
+
+def add_turns(space: Space, items: Iterable[Mapping[str, Any] | Content]) -> StoredTurns:
+    """Store a stream of turns of any length, in bounded memory.
+
+    An item is a mapping of ``content`` and ``add_turn``'s arguments, or content alone; its ``continues`` may also be
+    the index of an earlier item. The stream is drained in batches of at most 1,000 turns; a batch is one transaction,
+    all or nothing. What an earlier batch stored stays when a later item is refused.
+    """
+    return add_drafts(space, (make_draft(*read_item(item), space._payload_limit_bytes) for item in items))
+
+
+def add_drafts(space: Space, drafts: Iterable[Draft], *, carries_names: bool = True) -> StoredTurns:
+    """``add_turns`` for what is already checked and encoded."""
+    batches: list[Earlier] = []
+    count = 0
+    for batch in in_batches(drafts):
+        stored = _append(space, batch, first_index=count, earlier=batches, carries_names=carries_names)
+        batches.append(Earlier(count, stored[0].turn.seq))
+        count += len(batch)
+    return StoredTurns(partial(read_range, space), batches, count)
+
+
+def record(
+    space: Space,
+    messages: Iterable[Message | Mapping[str, Any]],
+    *,
+    continues: str | None = None,
+    bookmark: str | None = None,
+) -> Recorded:
+    """Store a whole message list that a client sends again and again: only its new tail becomes turns.
+
+    The longest part that is stored already is recognised by its digests: below ``continues``, or in the tree of
+    ``bookmark``; without either, among threads that set no options, the oldest of equals. ``bookmark`` alone is moved,
+    to the returned tip.
+    Raises: InvalidArgument for an empty list.
+    """
+    drafts = [_message_draft(message, space._payload_limit_bytes) for message in messages]
+    if not drafts:
+        raise InvalidArgument("record needs at least one message")
+    base = None if continues is None else parse_headish(continues)
+    name = None if bookmark is None else check_name(bookmark)
+    appended, added = space._write(
+        lambda connection: record_list(connection, space._number, drafts, base, name, space._mint)
+    )
+    return Recorded(space._as_turn(appended), added)
+
+
+def _add(space: Space, draft: Draft) -> Turn:
+    return space._as_turn(_append(space, [draft])[0])
+
+
+def _append(
+    space: Space,
+    drafts: list[Draft],
+    *,
+    first_index: int = 0,
+    earlier: Sequence[Earlier] = (),
+    carries_names: bool = True,
+) -> list[Appended]:
+    return space._write(
+        lambda connection: append(
+            connection,
+            space._number,
+            drafts,
+            space._mint,
+            first_index=first_index,
+            earlier=earlier,
+            carries_names=carries_names,
         )
-
-    def add_turns(self, items: Iterable[NewTurn | Mapping[str, Any] | Content]) -> StoredTurns:
-        """Store a stream of turns of any length, in bounded memory.
-
-        An item is a mapping of ``add_turn``'s arguments (or a NewTurn, or content alone); its ``continues`` may also
-        be the index of an earlier item. The stream is drained in batches of at most 1,000 turns; a batch is one
-        transaction, all or nothing. What an earlier batch stored stays when a later item is refused.
-        """
-        return self.add_drafts(make_draft(as_new_turn(item), self._payload_limit_bytes) for item in items)
-
-    def add_drafts(self, drafts: Iterable[Draft], *, carries_names: bool = True) -> StoredTurns:
-        """``add_turns`` for what is already checked and encoded: the importers' way in."""
-        batches: list[Earlier] = []
-        count = 0
-        for batch in in_batches(drafts):
-            first = self._append(batch, count, batches, carries_names)[0].turn.seq
-            batches.append(Earlier(count, first))
-            count += len(batch)
-        return StoredTurns(self._read_after, batches, count)
-
-    def record(
-        self,
-        messages: Iterable[Message | Mapping[str, Any]],
-        *,
-        continues: str | None = None,
-        bookmark: str | None = None,
-    ) -> Recorded:
-        """Store a whole message list that a client sends again and again: only its new tail becomes turns.
-
-        The longest part that is stored already is recognised by its digests: below ``continues``, or in the tree of
-        ``bookmark``; without either, among threads that set no options, the oldest of equals. ``bookmark`` alone is
-        moved, to the returned tip.
-        Raises: InvalidArgument for an empty list.
-        """
-        drafts = [make_draft(_as_item(message), self._payload_limit_bytes) for message in messages]
-        if not drafts:
-            raise InvalidArgument("record needs at least one message")
-        base = None if continues is None else parse_headish(continues)
-        name = None if bookmark is None else check_name(bookmark)
-        appended, added = self._database.write(lambda connection: self._record(connection, drafts, base, name))
-        return Recorded(self._turn(appended), added)
-
-    def _add(self, draft: Draft) -> Turn:
-        return self._turn(self._append([draft])[0])
-
-    def _append(
-        self, drafts: list[Draft], first_index: int = 0, earlier: Sequence[Earlier] = (), carries_names: bool = True
-    ) -> list[Appended]:
-        more: dict[str, Any] = {"first_index": first_index, "earlier": earlier, "carries_names": carries_names}
-        return self._database.write(
-            lambda connection: append(connection, self._number, drafts, self._mint.mint, **more)
-        )
-
-    def _record(
-        self, connection: Connection, drafts: list[Draft], base: Headish | None, name: bytes | None
-    ) -> tuple[Appended, int]:
-        space = self._number
-        # Before the commit number is taken, as append does: in the other order two writers would wait for each other.
-        before = lock_bookmarks(connection, space, [] if name is None else [name])
-        stored_base = None if base is None else find_head(connection, space, base)
-        roots = None if name is None or base is not None else thread_roots(connection, space, before.get(name))
-        digests, fits = digests_of_list(drafts, stored_base), fits_recorded(stored_base, roots)
-        matched, tip = match_stored(connection, space, digests, stored_base, fits)
-        tail = [_follow(draft, index, tip) for index, draft in enumerate(drafts[matched:])]
-        # By place, not by name: only the bookmark that was given may move (R4).
-        built = append(connection, space, tail, self._mint.mint, carries_names=False) if tail else []
-        if built:
-            last = built[-1]
-        else:
-            assert tip is not None
-            last = Appended(tip, continues_of(connection, space, tip))
-        if name is not None and before.get(name) != last.turn.place:
-            move_bookmark(connection, space, name, [last.turn.place])
-        return last, len(built)
-
-    def _read_document(
-        self, document: bytes | str | os.PathLike[str], name: str | None
-    ) -> tuple[bytes, dict[str, Any]]:
-        limit = self._payload_limit_bytes
-        system: dict[str, Any] = {}
-        if name is not None and not isinstance(name, str):
-            raise InvalidArgument(f"the name of a document is text, not {name!r}")
-        if isinstance(document, bytes | bytearray | memoryview):
-            data = bytes(document)
-        elif not isinstance(document, str | os.PathLike) or "\0" in str(document):
-            raise InvalidArgument(f"a document is bytes or a path, not {document!r}")
-        else:
-            path = Path(document)
-            system = {"document_name": path.name, "original_path": str(path.absolute())}
-            try:
-                with path.open("rb") as file:
-                    data = file.read(limit + 1)
-            except OSError as error:
-                raise InvalidArgument(f"the document {str(path)!r} cannot be read: {error.strerror}") from None
-            if len(data) > limit:
-                raise TooLarge("document", path.stat().st_size, limit)
-        if len(data) > limit:
-            raise TooLarge("document", len(data), limit)
-        return data, {**system, **({} if name is None else {"document_name": name}), "file_size": len(data)}
+    )
 
 
-def _as_item(message: Message | Mapping[str, Any]) -> NewTurn:
+def _read_document(
+    document: bytes | str | os.PathLike[str], name: str | None, limit_bytes: int
+) -> tuple[bytes, dict[str, Any]]:
+    """The bytes of a document, and what is kept beside them."""
+    if name is not None and not isinstance(name, str):
+        raise InvalidArgument(f"the name of a document is text, not {name!r}")
+    system: dict[str, Any] = {}
+    if isinstance(document, bytes | bytearray | memoryview):
+        data = bytes(document)
+    elif not isinstance(document, str | os.PathLike) or "\0" in str(document):
+        raise InvalidArgument(f"a document is bytes or a path, not {document!r}")
+    else:
+        path = Path(document)
+        system = {"document_name": path.name, "original_path": str(path.absolute())}
+        data = _read_file(path, limit_bytes)
+    if len(data) > limit_bytes:
+        raise TooLarge("document", len(data), limit_bytes)
+    return data, {**system, **({} if name is None else {"document_name": name}), "file_size": len(data)}
+
+
+def _read_file(path: Path, limit_bytes: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(limit_bytes + 1)
+    except OSError as error:
+        raise InvalidArgument(f"the document {str(path)!r} cannot be read: {error.strerror}") from None
+    if len(data) > limit_bytes:
+        raise TooLarge("document", path.stat().st_size, limit_bytes)
+    return data
+
+
+def _message_draft(message: Message | Mapping[str, Any], limit_bytes: int) -> Draft:
     """A message of ``record``: role, content, and where given cache and attributes."""
     if isinstance(message, Message):
         if message.role is None:
             raise InvalidRole(None)
-        return NewTurn(message.content, message.role, cache=message.cache, attributes=message.attributes)
-    allowed = ("role", "content", "cache", "attributes")
-    unknown = sorted(set(message) - set(allowed)) if isinstance(message, Mapping) else []
-    if not isinstance(message, Mapping) or unknown or "content" not in message:
+        options = {"role": message.role, "cache": message.cache, "attributes": message.attributes}
+        return make_draft(message.content, options, limit_bytes)
+    if not isinstance(message, Mapping) or message.keys() - _MESSAGE_KEYS or "content" not in message:
         raise InvalidArgument("a message is a mapping of role and content, with cache or attributes where needed")
-    return as_new_turn(dict(message))
+    options = {key: value for key, value in message.items() if key != "content"}
+    return make_draft(message["content"], options, limit_bytes)
 
 
-def _follow(draft: Draft, index: int, tip: StoredTurn | None) -> Draft:
-    """The draft behind the one before it; the first behind the matched tip."""
-    before: tuple[int | Place, ...] = (index - 1,) if index else () if tip is None else (tip.place,)
-    return replace(draft, continues=before)
+_MESSAGE_KEYS = {"role", "content", "cache", "attributes"}

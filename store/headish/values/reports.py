@@ -9,7 +9,7 @@ class Stats(Struct, frozen=True):
     """Counts of one space; sizes in bytes. ``database_bytes`` is the whole database's."""
 
     turns: int
-    threads: int
+    roots: int
     heads: int
     bookmarks: int
     payloads: int

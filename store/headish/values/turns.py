@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from headish.values.blocks import ContentBlock
 from headish.values.ids import TurnId, time_of
 from headish.values.messages import NO_ATTRIBUTES, Attributes
 
@@ -21,15 +22,16 @@ DOCUMENT = "document"
 class Meta(Struct, frozen=True, omit_defaults=True):
     """All that a turn says of itself beside its payload.
 
-    ``system`` holds headish's own further keys (a document's ``document_name``, ``original_path``, ``file_size``),
-    ``app`` what the application keeps with the turn; the two never mix (R10). ``role`` is None for a bare sequence
-    of OpenChatML 0.1, which only an import makes (R15).
+    ``bookmark`` is the name that moved along with the turn when it was stored (rule R2; the schema reference calls it
+    ``head``). ``system`` holds headish's own further keys (a document's ``document_name``, ``original_path``,
+    ``file_size``), ``app`` what the application keeps with the turn; the two never mix (R10). ``role`` is None for a
+    bare sequence of OpenChatML 0.1, which only an import makes (R15).
     """
 
     role: str | None
     type: str | None = None
     content_type: str = BLOCKS_TYPE
-    head: str | None = None
+    bookmark: str | None = None
     continues: tuple[TurnId, ...] = ()
     cache: bool = False
     attributes: Attributes = NO_ATTRIBUTES
@@ -45,14 +47,14 @@ class Meta(Struct, frozen=True, omit_defaults=True):
     @property
     def reply(self) -> Mapping[str, Any]:
         """What is kept of a provider's answer beside its content: ``provider``, ``model``, ``stop_reason``, ``usage``,
-        ``incomplete`` … (``headish.providers.Reply.to_record``). Empty for a turn that is none."""
+        ``incomplete`` … (``headish.providers.Reply.to_meta``). Empty for a turn that is none."""
         found = self.system.get("reply")
         return found if isinstance(found, Mapping) else {}
 
     def to_dict(self) -> dict[str, Any]:
         """As the schema reference writes it: what is absent is left out, the system's keys stand beside the rest."""
         record: dict[str, Any] = {"role": self.role, "content_type": self.content_type}
-        optional = {"type": self.type, "head": self.head, "cache": self.cache or None}
+        optional = {"type": self.type, "bookmark": self.bookmark, "cache": self.cache or None}
         record |= {key: value for key, value in optional.items() if value is not None}
         record |= {"continues": list(self.continues), **self.system}
         attributes = msgspec.to_builtins(self.attributes)
@@ -98,7 +100,19 @@ class Turn(Struct, frozen=True, eq=False):
         return hash(self.seal)
 
     def __repr__(self) -> str:
-        return f"<Turn {self.id} {self.meta.role}{' on ' + self.meta.head if self.meta.head else ''}>"
+        return f"<Turn {self.id} {self.meta.role}{' on ' + self.meta.bookmark if self.meta.bookmark else ''}>"
+
+
+class TreeTurn(Struct, frozen=True):
+    """A turn of a tree: what it says, what it continues and what continues it, in commit order."""
+
+    id: TurnId
+    role: str | None
+    content: tuple[ContentBlock, ...]
+    continues: tuple[TurnId, ...]
+    children: tuple[TurnId, ...]
+    bookmarks: tuple[str, ...]
+    attributes: Attributes = NO_ATTRIBUTES
 
 
 class Bookmark(Struct, frozen=True):

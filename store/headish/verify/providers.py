@@ -83,7 +83,7 @@ def _check_streams(connection: Connection, space: int) -> Iterator[Problem]:
 
 def _stream_problems(row: Row) -> Iterator[str]:
     _, about, outcome, turn_id, seq = row
-    if not _decodes(_decode_record, about):
+    if not _decodes(_decode_mapping, about):
         yield "what it belongs to does not decode"
     if outcome not in (None, FINISHED, RECOVERED):
         yield f"its outcome is {outcome!r}"
@@ -101,11 +101,11 @@ def _decodes(decode: Callable[[bytes], Any], data: bytes | None) -> bool:
 
 
 def _decode_lines(data: bytes) -> list[Any]:
-    return [_decode_record(line) for line in data.splitlines()]
+    return [_decode_mapping(line) for line in data.splitlines()]
 
 
-_decode_record = msgspec.json.Decoder(dict[str, Any]).decode
+_decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 DECODERS: dict[str, Callable[[bytes], Any]] = {
-    POINTER: _decode_record,
+    POINTER: _decode_mapping,
     TOOLS: msgspec.json.Decoder(list[dict[str, Any]]).decode,
 }

@@ -11,21 +11,18 @@ from functools import partial
 from typing import NamedTuple
 
 from headish.content import strictjson
-from headish.content.hashes import Said, Sealed, digest_turn, hash_payload, seal_turn
+from headish.content.hashes import Said, digest_turn, seal_turn
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import HeadishError, InvalidContent
 from headish.rows.listings import COUNTED_AND_GIVEN_OUT, LINKS_BETWEEN, ORPHANS, turns_page
-from headish.rows.payloads import payloads_after
 from headish.rows.spaces import LAST_SEQ
 from headish.rows.turns import StoredTurn
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import ROLES
 from headish.values.places import Place
-from headish.values.reports import Problem, Report
+from headish.values.reports import Problem
 from headish.values.turns import BLOCKS_TYPE
-from headish.verify.bookmarks import check_bookmarks
-from headish.verify.providers import check_providers
 
 Progress = Callable[[int], None]
 """Called with the number of turns checked since the last call."""
@@ -43,52 +40,7 @@ class _Parent(NamedTuple):
     seq: int | None
 
 
-def verify(database: Backend, space: int, progress: Progress | None = None) -> Report:
-    """Check a whole space.
-
-    Cost: one statement for 100 payloads, two for 1,000 turns. ``problems`` come in the order of the rows.
-    """
-    problems: list[Problem] = []
-    payloads = 0
-    for count, found in _check_payloads(database, space):
-        payloads += count
-        problems += found
-    turns = 0
-    for count, found in _check_turns(database, space):
-        turns += count
-        problems += found
-        if progress:
-            progress(count)
-    problems += database.read(lambda connection: _check_completeness(connection, space))
-    bookmarks, found = database.read(lambda connection: check_bookmarks(connection, space))
-    found += database.read(lambda connection: check_providers(connection, space))
-    return Report(turns, payloads, bookmarks, tuple(problems + found))
-
-
-def _check_payloads(database: Backend, space: int) -> Iterator[tuple[int, list[Problem]]]:
-    number = 0
-    while True:
-        page = database.read(partial(payloads_after, space=space, number=number, limit=PAGE_PAYLOADS))
-        if not page:
-            return
-        problems = [
-            Problem(f"payload {bytes(hash).hex()}", what)
-            for _, hash, size, data in page
-            if (what := _payload_problem(bytes(hash), size, data))
-        ]
-        yield len(page), problems
-        number = page[-1][0]
-
-
-def _payload_problem(hash: bytes, size: int, data: bytes | None) -> str | None:
-    if data is None:
-        return "its bytes are missing"
-    if hash_payload(data) != hash:
-        return f"its bytes hash to {hash_payload(data).hex()}"
-    return None if len(data) == size else f"it has {len(data)} bytes, not {size}"
-
-
-def _check_turns(database: Backend, space: int) -> Iterator[tuple[int, list[Problem]]]:
+def check_turns(database: Backend, space: int) -> Iterator[tuple[int, list[Problem]]]:
     before: StoredTurn | None = None
     after = Place(-1, -1)
     # A page that is not full was the last when it was read: who waits for an empty one never ends beside a writer.
@@ -175,14 +127,15 @@ def _check_hashes(stored: StoredTurn, parents: Sequence[_Parent], _last: int) ->
     )
     if digest_turn(said, [parent.digest for parent in parents if parent.digest]) != stored.digest:
         yield "its digest disagrees with what it says: its role, type, attributes, payload or links were altered"
-    sealed = Sealed(
-        stored.id, stored.digest, stored.head, bool(stored.cache), stored.inherited, stored.system, stored.app
-    )
-    if seal_turn(sealed, [parent.id for parent in parents if parent.id]) != stored.seal:
+    seal = seal_turn(
+        stored.id, stored.digest, [parent.id for parent in parents if parent.id], head=stored.head,
+        cache=bool(stored.cache), inherited=stored.inherited, system=stored.system, app=stored.app,
+    )  # fmt: skip
+    if seal != stored.seal:
         yield "its seal disagrees with the record: its id, links, head, cache, options or meta were altered"
 
 
-def _check_completeness(connection: Connection, space: int) -> list[Problem]:
+def check_completeness(connection: Connection, space: int) -> list[Problem]:
     """Commit numbers are given out without gaps, so a turn that was taken away leaves one."""
     problems = [
         Problem(f"turn {turn_id}", "its payload row is missing") for (turn_id,) in connection.rows(ORPHANS, space=space)

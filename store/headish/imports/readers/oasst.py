@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from headish.content import strictjson
-from headish.content.drafts import Draft, NewTurn, make_draft
+from headish.content.drafts import Draft, make_draft
 from headish.errors import HeadishError, InvalidImport
 from headish.imports.imported import ImportedTree
 from headish.limits import PAYLOAD_LIMIT_BYTES
@@ -57,7 +57,7 @@ def _read_tree(record: Any) -> ImportedTree:
     while stack:
         message, parent = stack.pop()
         stack += [(reply, len(drafts)) for reply in reversed(_replies(message))]
-        drafts.append(make_draft(_as_turn(message, tree if parent is None else None), PAYLOAD_LIMIT_BYTES))
+        drafts.append(_draft(message, tree if parent is None else None))
         parents.append(parent)
     return ImportedTree(tuple(drafts), tuple(parents), name)
 
@@ -69,11 +69,12 @@ def _replies(message: Any) -> list[Any]:
     return replies or []
 
 
-def _as_turn(message: Any, tree: dict[str, Any] | None) -> NewTurn:
+def _draft(message: Any, tree: dict[str, Any] | None) -> Draft:
     if not isinstance(message, dict) or not isinstance(message.get("text"), str):
         raise _Malformed("a message is an object with a `text`")
     role = message.get("role")
     if role not in ROLES:
         raise _Malformed(f"unknown role {role!r}: expected {', '.join(ROLES)}")
     kept = {key: value for key, value in message.items() if key not in _OWN}
-    return NewTurn(message["text"], ROLES[role], meta={"oasst": kept if tree is None else {**tree, **kept}})
+    options = {"role": ROLES[role], "meta": {"oasst": kept if tree is None else {**tree, **kept}}}
+    return make_draft(message["text"], options, PAYLOAD_LIMIT_BYTES)

@@ -17,7 +17,7 @@ from headish.providers.shared.ledger import Settled, settle
 from headish.providers.shared.mapping import BlockMapper, Part
 from headish.providers.shared.parameters import place_parameters, read_params
 from headish.providers.shared.tools import Choice, Tool, choose_tool, read_tools
-from headish.providers.shared.values import Emission, Origin, Settings, Sources
+from headish.providers.shared.values import Origin, Request, Settings, Sources
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, ROLES, ContextWindow, Note
 
@@ -57,7 +57,7 @@ class RequestWriter(BlockMapper):
     def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
         """The whole body; ``placed`` is what the parameters make of it, by place."""
 
-    def write(self) -> Emission:
+    def write(self) -> Request:
         """The request; it is not to be sent where ``refusals`` holds anything."""
         settlement = settle(self.window.messages)
         self.notes += (settlement.ids if self.sends_ids else []) + settlement.notes
@@ -81,7 +81,7 @@ class RequestWriter(BlockMapper):
         body = self.body(model, tools, place_parameters(self, self.provider, params, has_tools=has_tools))
         self._note_rest()
         sources = Sources(self.list_name, tuple(self.hoisted), tuple(self._sources))
-        return Emission(self.provider, model, body, tuple(self.notes), self.names.rewritten, sources)
+        return Request(self.provider, model, body, tuple(self.notes), self.names.rewritten, sources)
 
     def add(self, entry: Part, turns: tuple[TurnId, ...]) -> None:
         """Put a message at the end of the body's list."""

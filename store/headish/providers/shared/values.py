@@ -46,7 +46,7 @@ class Sources(Struct, frozen=True):
     turns: tuple[tuple[TurnId, ...], ...] = ()
 
 
-class Emission(Struct, frozen=True):
+class Request(Struct, frozen=True):
     """A provider's request: its body as plain JSON data, and all that was not sent as it is stored.
 
     ``tool_names`` maps the names that had to be rewritten back to the thread's own. ``sources`` are what ``origins``
@@ -152,7 +152,7 @@ class Reply(Struct, frozen=True, kw_only=True):
             message["usage"] = to_builtins(self.usage)
         return {"message": message}
 
-    def to_record(self) -> dict[str, Any]:
+    def to_meta(self) -> dict[str, Any]:
         """What a turn keeps of the answer beside its content; what is absent is left out."""
         usage = None if self.usage is None else to_builtins(self.usage)
         said: dict[str, Any] = {"provider": self.provider, "model": self.model, "stop_reason": self.stop_reason}

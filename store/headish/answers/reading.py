@@ -1,0 +1,103 @@
+"""A provider's answer as the draft of a turn: read whole, event by event, or from what its journal kept."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from headish.answers.journal import About
+from headish.content.drafts import Draft, make_message_draft
+from headish.content.encoding import encode_payload
+from headish.errors import CorruptTurn, InvalidReply, TooLarge
+from headish.providers.shared.values import Reply
+from headish.providers.stream import Stream
+from headish.rows.streams import StoredStream
+from headish.values.messages import Message, Note
+
+
+def open_stream(about: About) -> Stream:
+    """A reader of an answer."""
+    return Stream(about.provider, model=about.model, tool_names=about.tool_names, seed=about.turns[0])
+
+
+def read_response(about: About, response: bytes | str | Mapping[str, Any] | Iterable[Any]) -> Reply:
+    """The reply of a whole response, of the text of one, or of the events of its stream. Raises: InvalidReply."""
+    from headish.providers.events import read_events
+
+    if isinstance(response, bytes | str):
+        return _read_text(about, read_events(response))
+    whole = isinstance(response, Mapping) or hasattr(response, "model_dump")
+    return read_stream(about, [response] if whole else response)
+
+
+def read_stream(about: About, events: Iterable[Any]) -> Reply:
+    """The reply of the events of a stream."""
+    stream = open_stream(about)
+    for event in events:
+        stream.feed(event)
+    return stream.finish()
+
+
+def decode_stream(found: StoredStream, chunks: Iterable[bytes]) -> tuple[About, list[Any]]:
+    """What a journal kept of an answer: what it belongs to, and its events. Raises: CorruptTurn."""
+    try:
+        events = [msgspec.json.decode(line) for chunk in chunks for line in chunk.splitlines()]
+        return msgspec.json.decode(found.about, type=About), events
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptTurn(f"of the stream {found.id}", f"its journal does not decode ({error})") from None
+
+
+def reply_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
+    """The turn of a reply, with what is kept beside it; details too large to be kept are given up, noted.
+
+    Raises: TooLarge.
+    """
+    message = Message(role="assistant", content=reply.content)
+    kept = reply.to_meta() | about.asked
+    try:
+        return make_message_draft(message, limit_bytes, system={"reply": kept})
+    except TooLarge as error:
+        if error.what != "transcript":
+            raise
+        notes = ["what else the provider said is too large to be kept"]
+        brief = {key: value for key, value in kept.items() if key not in ("details", "notes", "error")}
+        return make_message_draft(message, limit_bytes, system={"reply": {**brief, "notes": notes}})
+
+
+def fitting_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
+    """``reply_draft`` of an answer that nobody else has: if it is too large, of the blocks that a turn can hold."""
+    try:
+        return reply_draft(about, reply, limit_bytes)
+    except TooLarge:
+        sizes = list(accumulate(len(encode_payload((block,))) for block in reply.content))
+        kept = bisect_right(sizes, limit_bytes)
+        note = Note(f"of the answer's {len(reply.content)} blocks the first {kept} are kept: it is too large")
+        notes = (*reply.notes, note)
+        return reply_draft(
+            about, replace(reply, content=reply.content[:kept], incomplete=True, notes=notes), limit_bytes
+        )
+
+
+def _read_text(about: About, events: Iterator[Any]) -> Reply:
+    """The reply of a text. One that breaks off inside an event is kept as far as it came.
+
+    Raises: InvalidReply where nothing of it is an answer of the provider.
+    """
+    stream, count = open_stream(about), 0
+    try:
+        for event in events:
+            stream.feed(event)
+            count += 1
+    except InvalidReply as error:
+        if not count:
+            raise
+        stream.fail(str(error))
+    reply = stream.finish()
+    if count and reply.details.keys() == {"unknown_events"} and not (reply.content or reply.id or reply.error):
+        raise InvalidReply("a reply", f"nothing of it is an answer of {about.provider}", 1)
+    return reply

@@ -1,0 +1,88 @@
+"""The tool calls of an answer: which are open, and their results as the turn that comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from headish.content.drafts import make_draft
+from headish.database.query import Connection
+from headish.errors import InvalidArgument
+from headish.history.decode import complete_turn
+from headish.history.replies import append_reply, pin_turns
+from headish.rows.turns import StoredTurn
+from headish.store.read import resolve
+from headish.store.space import Space
+from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
+from headish.values.grammar import parse_headish
+from headish.values.turns import Turn
+
+Run = Callable[[Sequence[ToolUse]], Sequence[ToolResult]]
+"""Runs calls, all at once if it can, and returns a result for each, in order."""
+Approve = Callable[[ToolUse], bool | str]
+"""Whether a call may run. A text is a refusal, too: what the model is told instead of a result."""
+REFUSED = "The user refused to run this call."
+
+
+def open_calls(space: Space, headish: str = "@") -> list[ToolUse]:
+    """The calls of the reply that a headish names, which nothing has answered; without those that were cut off."""
+    messages = resolve(space, headish).messages
+    last = messages[-1] if messages else None
+    if last is None or last.role != "assistant":
+        return []
+    return [block for block in last.content if isinstance(block, ToolUse)]
+
+
+def run_tools(space: Space, headish: str, run: Run, *, approve: Approve | None = None) -> Turn | None:
+    """Run the open calls of a reply, and store their results as one turn that continues it; None without calls.
+
+    ``run`` is ``ToolServers.call_all``, or anything that returns results for calls. ``approve`` is asked for each call
+    first; one that it refuses gets an error result which says so.
+    Raises: what ``run`` and ``approve`` raise; InvalidArgument for more or fewer results than calls. Nothing is stored
+    then.
+    """
+    turn, bookmark = named_turn(space, headish)
+    calls = open_calls(space, turn.id)
+    if not calls:
+        return None
+    draft = make_draft(_results(calls, run, approve), {"role": "tool"}, space._payload_limit_bytes)
+    # Tools take their time, and the bookmark may have moved on meanwhile: the results belong to the calls.
+    appended = space._write(
+        lambda connection: append_reply(connection, space._number, draft, (turn.id,), bookmark, None, space._mint)
+    )
+    return space._as_turn(appended)
+
+
+def named_turn(space: Space, headish: str) -> tuple[Turn, str | None]:
+    """The turn that a headish names, and the headish itself if it is a bookmark that points there."""
+    name = parse_headish(headish).bookmark
+
+    def work(connection: Connection, stored: StoredTurn) -> tuple[Turn, str | None]:
+        turn = complete_turn(connection, space._number, stored, space._options_at)
+        return turn, pin_turns(connection, space._number, [stored.place], name).bookmark
+
+    return space._read_at(headish, work)
+
+
+def _results(calls: Sequence[ToolUse], run: Run, approve: Approve | None) -> list[ContentBlock]:
+    """A result for each call, in order: what was run, or that it was refused."""
+    said = [True if approve is None else approve(call) for call in calls]
+    approved = [call for call, word in zip(calls, said, strict=True) if word is True]
+    given = run(approved) if approved else []
+    if len(given) != len(approved):
+        raise InvalidArgument(f"{len(approved)} calls were to be run, and {len(given)} results came")
+    if not all(isinstance(each, ToolResult) for each in given):
+        raise InvalidArgument("the result of a call is a ToolResult")
+    ran = map(_named, approved, given)
+    return [next(ran) if word is True else _refused(call, word) for call, word in zip(calls, said, strict=True)]
+
+
+def _named(call: ToolUse, result: ToolResult) -> ToolResult:
+    """A result with its call's id and name, where whoever ran it left them out."""
+    return replace(result, tool_use_id=result.tool_use_id or call.id, name=result.name or call.name)
+
+
+def _refused(call: ToolUse, word: bool | str) -> ToolResult:
+    text = Text(word if isinstance(word, str) else REFUSED)
+    return ToolResult(tool_use_id=call.id, name=call.name, content=(text,), is_error=True)

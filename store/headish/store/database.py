@@ -1,0 +1,163 @@
+"""A database: its connections, and the spaces that it holds.
+
+Many stores share one database, and so its connections. A program of one space opens a ``Store`` and needs no more.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+
+from headish.database.backend import Backend, Durability
+from headish.database.dialects import connect
+from headish.database.query import Connection
+from headish.database.upgrade import ensure_schema
+from headish.errors import SpaceNotEmpty, SpaceTaken, UnknownSpace
+from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.rows.spaces import add_space, find_space, list_spaces, remove_space, rename_space
+from headish.store.store import Store
+from headish.values.ids import IdMint
+from headish.values.names import check_name, stored_name
+
+
+class Database:
+    """A database of conversations, kept apart in spaces. Safe to share between threads; a context manager.
+
+    One that is dropped without being closed gives its connections back.
+    """
+
+    def __init__(self, backend: Backend, payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES) -> None:
+        self.backend, self.payload_limit_bytes = backend, payload_limit_bytes
+        self.mint = IdMint().mint
+        # Not at exit: a forked child would close what its parent uses.
+        weakref.finalize(self, backend.close).atexit = False
+
+    @classmethod
+    def open(
+        cls,
+        target: str | os.PathLike[str],
+        *,
+        durability: Durability = "full",
+        create: bool = True,
+        payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
+    ) -> Self:
+        """Open a path, ``:memory:`` or a SQLAlchemy URL (``sqlite``, ``postgresql+psycopg``).
+
+        ``create`` makes the file and the tables where they are missing. A SQLite database of an older headish is
+        upgraded, after a backup beside it; an older PostgreSQL one is refused until ``headish db upgrade``.
+        ``durability="normal"`` trades the survival of a power cut for faster appends.
+        Raises: InvalidArgument, UnknownDatabase, NotADatabase, DatabaseTooNew, DatabaseTooOld.
+        """
+        backend = connect(target, durability=durability, create=create)
+        try:
+            ensure_schema(backend, create=create)
+        except BaseException:
+            backend.close()
+            raise
+        return cls(backend, payload_limit_bytes)
+
+    @property
+    def target(self) -> str:
+        """The path or URL, without a password."""
+        return self.backend.target
+
+    @property
+    def spaces(self) -> Spaces:
+        """The spaces of the database."""
+        return Spaces(self.backend)
+
+    def store(self, space: str = "default", *, create: bool = True) -> Store:
+        """The store of a space, made where it is missing if ``create``. Cheap: ask for it anew whenever it is needed.
+
+        Closing it closes nothing else. Answers that a dead process left behind are recovered by ``Store.open``; here
+        by ``store.streams.recover()``.
+        Cost: one statement, two where the space is new.
+        Raises: InvalidName, UnknownSpace, Closed.
+        """
+        name = check_name(space, "space")
+        number = self.backend.read(lambda connection: find_space(connection, name))
+        if number is None and create:
+            number = self.backend.write(lambda connection: add_space(connection, name))
+        if number is None:
+            raise UnknownSpace(self.target, space)
+        return Store(self, space, number)
+
+    def close(self) -> None:
+        """Give the connections back, for good: this database and its stores raise ``Closed`` from now on."""
+        self.backend.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Database {self.target}>"
+
+
+class Spaces:
+    """The spaces of a database: iterate over their names, add, rename, remove an empty one."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.list())
+
+    def __len__(self) -> int:
+        return len(self.list())
+
+    def __contains__(self, space: object) -> bool:
+        return space in self.list()
+
+    def list(self) -> list[str]:
+        """The names, in the order of their bytes."""
+        return [stored_name(name) for name in self._backend.read(list_spaces)]
+
+    def add(self, space: str) -> None:
+        """Make a space. Raises: InvalidName, SpaceTaken."""
+        name = check_name(space, "space")
+
+        def work(connection: Connection) -> None:
+            if find_space(connection, name) is not None:
+                raise SpaceTaken(space)
+            add_space(connection, name)
+
+        self._backend.write(work)
+
+    def rename(self, old: str, new: str) -> None:
+        """Give a space another name; stores that have it open go on. Raises: InvalidName, UnknownSpace, SpaceTaken."""
+        old_name, new_name = check_name(old, "space"), check_name(new, "space")
+
+        def work(connection: Connection) -> None:
+            if old_name != new_name and find_space(connection, new_name) is not None:
+                raise SpaceTaken(new)
+            if not rename_space(connection, old_name, new_name):
+                raise UnknownSpace(self._backend.target, old)
+
+        self._backend.write(work)
+
+    def remove(self, space: str) -> None:
+        """Remove a space that never held a turn, a pointer or tools. Raises: InvalidName, UnknownSpace, SpaceNotEmpty.
+
+        Its number is not given out again, so a store that still has it open cannot write into another space.
+        """
+        name = check_name(space, "space")
+
+        def work(connection: Connection) -> None:
+            number = find_space(connection, name)
+            if number is None:
+                raise UnknownSpace(self._backend.target, space)
+            if not remove_space(connection, number):
+                raise SpaceNotEmpty(space)
+
+        self._backend.write(work)
+
+    def __repr__(self) -> str:
+        return f"<Spaces of {self._backend.target}>"

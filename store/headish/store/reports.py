@@ -1,0 +1,62 @@
+"""Verbs that report on a whole space or thread: the tokens that replies cost, counts, and what ``verify`` finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from headish.database.query import Connection
+from headish.history.usage import Count, CountedReply, count_usage, read_page, read_replies
+from headish.rows import listings, payloads
+from headish.rows.bookmarks import count_bookmarks
+from headish.store.space import Headishes, Space
+from headish.values.reports import Report, Stats
+from headish.verify.space import Progress, verify_space
+
+
+def usage(space: Space, headish: Headishes | None = "@", *, by: str | None = None) -> list[Count]:
+    """The tokens of the replies on the way to a headish, or to several; None: of the whole space.
+
+    ``by`` counts them apart by ``model``, ``provider``, ``day`` (UTC) or ``bookmark``. A turn that several branches
+    share counts once.
+    Cost: a statement or two, and one for each 512 turns of a thread, or 1,000 replies of the space.
+    Raises: InvalidArgument; CorruptTurn.
+    """
+    if headish is None:
+        return count_usage(_all_replies(space), by)
+    replies = space._read_from(headish, lambda connection, places: read_replies(connection, space._number, places))
+    return count_usage(replies, by)
+
+
+def stats(space: Space) -> Stats:
+    """Counts and sizes of the space."""
+
+    def work(connection: Connection) -> Stats:
+        [(turns,)] = connection.rows(listings.COUNT_TURNS, space=space._number)
+        [(roots,)] = connection.rows(listings.COUNT_ROOTS, space=space._number)
+        [(number, size_bytes)] = connection.rows(payloads.COUNT_PAYLOADS, space=space._number)
+        return Stats(
+            turns=turns,
+            roots=roots,
+            heads=len(listings.heads(connection, space._number)),
+            bookmarks=count_bookmarks(connection, space._number),
+            payloads=number,
+            payload_bytes=int(size_bytes),
+            database_bytes=size,
+        )
+
+    size = space._backend.size_bytes()
+    return space._read(work)
+
+
+def verify(space: Space, progress: Progress | None = None) -> Report:
+    """Derive every hash, digest and seal again, check links, chains and bookmarks, and say what disagrees."""
+    return verify_space(space._backend, space._number, progress)
+
+
+def _all_replies(space: Space) -> Iterator[CountedReply]:
+    """The space's replies, a page at a time."""
+    seq: int | None = 0
+    while seq is not None:
+        page, seq = space._read(partial(read_page, space=space._number, seq=seq))
+        yield from page

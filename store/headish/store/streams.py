@@ -1,0 +1,93 @@
+"""``store.streams``: the answers that are arriving, and the recovery of those whose writers died."""
+
+from __future__ import annotations
+
+import builtins
+import logging
+import time
+from collections.abc import Iterator
+
+from headish.database.query import Connection
+from headish.errors import HeadishError
+from headish.history.append import Appended
+from headish.history.replies import append_reply
+from headish.rows import streams
+from headish.rows.streams import RECOVERED, StoredStream
+from headish.store.space import Space
+from headish.values.ids import TurnId
+from headish.values.turns import Turn
+
+log = logging.getLogger("headish")
+
+
+class Streams:
+    """The answers that are arriving; iterate over the ids of their streams."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    def __iter__(self) -> Iterator[TurnId]:
+        return iter(self.list())
+
+    def __len__(self) -> int:
+        return len(self.list())
+
+    def list(self) -> builtins.list[TurnId]:
+        """The ids of the streams, oldest first."""
+        return [each.id for each in self._open()]
+
+    def recover(self, *, force: bool = False) -> builtins.list[Turn]:
+        """Turn what dead processes left of answers into turns, incomplete where their end never came.
+
+        A stream whose writer may live (its lease has not run out) is left alone, unless ``force``.
+        """
+        now = time.time_ns() // 1_000_000
+        turns = [self._recover(each, force=force) for each in self._open() if force or each.expires < now]
+        return [turn for turn in turns if turn is not None]
+
+    def recover_quietly(self) -> tuple[Turn, ...]:
+        """``recover`` for a store that is being opened: what is in the way goes to the log and stops nobody.
+
+        The log's warnings go to standard error where nobody set it up.
+        """
+        recovered: builtins.list[Turn] = []
+        try:
+            recovered = self.recover()
+            for turn in recovered:
+                log.warning("headish: an answer that was cut off is kept as the incomplete turn %s", turn.id)
+        except HeadishError as error:
+            log.warning("headish: an answer that was cut off waits to be recovered: %s", error)
+        return tuple(recovered)
+
+    def _open(self) -> builtins.list[StoredStream]:
+        space = self._space
+        return space._read(lambda connection: streams.open_streams(connection, space._number))
+
+    def _recover(self, found: StoredStream, *, force: bool) -> Turn | None:
+        """The turn of a stream whose writer is gone; None where somebody was quicker, or the writer lives after all."""
+        from headish.answers.reading import decode_stream, fitting_draft, read_stream  # late: rarely needed
+
+        space = self._space
+        chunks = space._read(lambda connection: streams.journal_of(connection, space._number, found.id))
+        about, events = decode_stream(found, chunks)
+        draft = fitting_draft(about, read_stream(about, events), space._payload_limit_bytes)
+
+        def work(connection: Connection) -> Appended | StoredStream | None:
+            now = streams.lock_stream(connection, space._number, found.id)
+            if now is None or now.outcome is not None:
+                return None
+            if now.expires != found.expires:
+                return now
+            appended = append_reply(
+                connection, space._number, draft, about.turns, about.bookmark, about.replaces, space._mint
+            )
+            streams.close_stream(connection, space._number, found.id, RECOVERED, appended.turn.id)
+            return appended
+
+        ended = space._write(work)
+        if isinstance(ended, StoredStream):  # its writer has written to it while it was read
+            return self._recover(ended, force=True) if force else None
+        return None if ended is None else space._as_turn(ended)
+
+    def __repr__(self) -> str:
+        return f"<Streams of the space {self._space.space!r}>"
