@@ -25,6 +25,11 @@ from headish import errors, limits
 from headish.database import schema
 from headish.providers.registry import PROVIDERS
 from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
+from headish.store.bookmarks import Bookmarks
+from headish.store.database import Spaces
+from headish.store.pointers import Pointers
+from headish.store.streams import Streams
+from headish.store.tools import Tools
 from headish.values.blocks import KINDS
 from headish_cli.main import main as command
 
@@ -137,12 +142,14 @@ def _carries(message: dict[str, Any], format: str) -> str:
 
 
 def write_library() -> str:
-    """The public methods of Store, and the functions beside it."""
-    names = [name for name, _ in inspect.getmembers(headish.Store, inspect.isfunction) if not name.startswith("_")]
-    ordered = ["open", *sorted(set(names) - {"close"}, key=_place_in_source), "close"]
-    parts = ["# The library\n", NOTE, "`from headish import Store, emit, Turn, Message, ContextWindow`\n"]
-    parts += ["\n## Store\n\n", _text(headish.Store), "\n"]
-    parts += [_member(headish.Store, name) for name in ordered]
+    """Databases, stores and their parts, and the functions beside them."""
+    parts = ["# The library\n", NOTE, "`from headish import Database, Store, emit, Turn, Message, ContextWindow`\n"]
+    parts += ["\n## Store\n\n", _text(headish.Store), "\n", *_members(headish.Store)]
+    for part in (Bookmarks, Pointers, Tools, Streams):
+        parts += [f"\n## store.{part.__name__.lower()}\n\n", _text(part), "\n"]
+        parts += _members(part, f"store.{part.__name__.lower()}")
+    parts += ["\n## Database\n\n", _text(headish.Database), "\n", *_members(headish.Database)]
+    parts += ["\n## database.spaces\n\n", _text(Spaces), "\n", *_members(Spaces, "database.spaces")]
     parts += ["\n## Emitting\n", _function("emit", headish.emit)]
     from headish import providers, tools, transcripts
     from headish.answers.capture import Capture
@@ -174,23 +181,22 @@ def write_library() -> str:
     return "".join(parts)
 
 
-def _place_in_source(name: str) -> tuple[int, int]:
-    function = inspect.unwrap(getattr(headish.Store, name))
-    module = inspect.getmodule(function)
-    order = (
-        "write", "read", "space", "bookmarks", "imports", "pointers", "requests", "replies", "ask", "tools", "usage",
-        "store",
-    )  # fmt: skip
-    file = module.__name__.rpartition(".")[2] if module else ""
-    return order.index(file), inspect.getsourcelines(function)[1]
+def _members(owner: type, name: str | None = None) -> Iterator[str]:
+    """The public methods of a class in the order in which it lists them, those that open first."""
+    listed = [key for key, value in vars(owner).items() if not key.startswith("_") and _is_method(value)]
+    for key in sorted(listed, key=lambda key: key != "open"):
+        yield _function(f"{name or owner.__name__}.{key}", getattr(owner, key))
+    if "__getitem__" in vars(owner):
+        yield f"\n### `{name}[name]`\n\n{_text(vars(owner)['__getitem__'])}\n"
 
 
-def _member(owner: Any, name: str) -> str:
-    return _function(f"Store.{name}", getattr(owner, name))
+def _is_method(value: Any) -> bool:
+    return inspect.isfunction(value) or isinstance(value, classmethod)
 
 
 def _function(name: str, function: Any) -> str:
-    signature = str(inspect.signature(function)).replace("self, ", "").replace("(self)", "()")
+    signature = re.sub(r"^\((self|space: 'Space')(, |\))", lambda found: "(" if found[2] == ", " else "()",
+                       str(inspect.signature(function)))  # fmt: skip
     return f"\n### {name}\n\n```python\n{name}{_folded(signature)}\n```\n\n{_text(function)}\n"
 
 

@@ -38,6 +38,7 @@ COMMANDS = {
     "request": "requesting",
     "resolve": "reading",
     "retry": "asking",
+    "spaces": "spaces",
     "stats": "maintenance",
     "tools": "toolsets",
     "tree": "drawing",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from headish import Store
+    from headish import Database, Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,6 +36,12 @@ class Settings(NamedTuple):
         from headish import Store
 
         return Store.open(self.target, space=self.space, create=create)
+
+    def open_database(self, *, create: bool = False) -> Database:
+        """The database, for the commands that look at all of its spaces."""
+        from headish import Database
+
+        return Database.open(self.target, create=create)
 
 
 pass_settings: Callable[[F], F] = click.make_pass_decorator(Settings)  # type: ignore[assignment]

@@ -13,6 +13,7 @@ from sqlalchemy import BindParameter, and_, bindparam, func, insert, select
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import definition, payload, space
+from headish.errors import RemovedSpace
 from headish.rows.payloads import add_payload
 
 POINTER, TOOLS = "pointer", "tools"
@@ -33,7 +34,7 @@ _with_payload = definition.outerjoin(
 )
 _columns = (definition.c.name, definition.c.number, payload.c.hash, payload.c.data, definition.c.milliseconds)
 
-LOCK_SPACE = Query("lock the space", select(space.c.id).where(space.c.id == _space).with_for_update())
+LOCK_SPACE = Query("lock the space", select(space.c.id).where(space.c.id == _space, space.c.seq >= 0).with_for_update())
 FIND = Query(
     "find definition", select(*_columns).select_from(_with_payload).where(*_here, definition.c.number == _last)
 )
@@ -75,7 +76,8 @@ def set_definition(connection: Connection, space: int, kind: str, name: bytes, d
 
     Cost: five statements.
     """
-    connection.row(LOCK_SPACE, space=space)
+    if connection.row(LOCK_SPACE, space=space) is None:
+        raise RemovedSpace()
     before = connection.row(FIND, space=space, kind=kind, name=name)
     hash = None if data is None else hash_payload(data)
     if (None if before is None else before[2]) == hash:

@@ -1,0 +1,61 @@
+"""``spaces``: the histories that a database keeps apart."""
+
+from __future__ import annotations
+
+import click
+
+from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.output import one_line, print_json_lines, say
+
+
+@click.group("spaces")
+def spaces_command() -> None:
+    """The spaces of the database: list, add, rename, and remove an empty one.
+
+    Nothing crosses from one space to another. --space NAME chooses the one that a command uses.
+    """
+
+
+@spaces_command.command("list")
+@json_option
+@pass_settings
+def list_command(settings: Settings, as_json: bool) -> None:
+    """List the names of the spaces."""
+    with settings.open_database() as database:
+        names = database.spaces.list()
+    if as_json:
+        print_json_lines({"name": name} for name in names)
+        return
+    for name in names:
+        click.echo(one_line(name, 255))
+
+
+@spaces_command.command("add")
+@click.argument("name")
+@pass_settings
+def add_command(settings: Settings, name: str) -> None:
+    """Make the space NAME."""
+    with settings.open_database(create=True) as database:
+        database.spaces.add(name)
+    say(f"Made the space {name}: headish --space {name} add TEXT")
+
+
+@spaces_command.command("rename")
+@click.argument("old")
+@click.argument("new")
+@pass_settings
+def rename_command(settings: Settings, old: str, new: str) -> None:
+    """Give the space OLD the name NEW. All that it holds stays."""
+    with settings.open_database() as database:
+        database.spaces.rename(old, new)
+    say(f"The space {old} is now {new}.")
+
+
+@spaces_command.command("rm")
+@click.argument("name")
+@pass_settings
+def rm_command(settings: Settings, name: str) -> None:
+    """Remove the space NAME, if it never held a turn, a pointer or tools."""
+    with settings.open_database() as database:
+        database.spaces.remove(name)
+    say(f"Removed the space {name}.")
