@@ -31,6 +31,7 @@
     ├── Closed                the store or its database was closed before
     ├── RemovedSpace          the space was removed while a store had it open
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
+    ├── BookmarkTaken         the name is in use elsewhere: continue it, choose another, or force it
     ├── ServerFailed              a tool server that does not start, or does not answer
     ├── CallError                 a provider could not be asked, or did not answer
     │   ├── MissingKey            no key for the provider, in no place where one is looked for
@@ -57,6 +58,9 @@
         ├── DatabaseFull          no space left on the disk
         ├── DatabaseCorrupt       the file itself is damaged
         ├── DatabaseUnavailable   the server or file cannot be reached
+        ├── DatabaseTimedOut      a time limit of the server ended the statement
+        ├── DatabaseReplaced      the file was removed or replaced while it was open
+        ├── OutcomeUnknown        the connection was lost during the commit: it may be stored
         └── CorruptTurn           stored bytes that do not decode or disagree with their address
 
 The facts are attributes, so that a program need not read the sentence. ``code`` is the
@@ -302,12 +306,24 @@ class RemovedSpace(HeadishError):
 
 
 class BookmarkMoved(HeadishError):
-    """The bookmark is not where ``expect`` says. ``actual`` is the id it names now, or None."""
+    """The bookmark is not where ``expect`` says. ``expected`` and ``actual`` are ids; None: no such bookmark."""
 
-    def __init__(self, name: str, expected: str, actual: str | None) -> None:
+    def __init__(self, name: str, expected: str | None, actual: str | None) -> None:
         self.name, self.expected, self.actual = name, expected, actual
         where = f"it names {actual}" if actual else "there is no such bookmark"
-        super().__init__(f"bookmark {name!r} no longer names {expected}: {where}; read it again")
+        what = f"no longer names {expected}" if expected else "exists already"
+        super().__init__(f"bookmark {name!r} {what}: {where}; read it again")
+
+
+class BookmarkTaken(HeadishError):
+    """The name belongs to another line of turns: moving it there would take it from turn ``turn``."""
+
+    def __init__(self, name: str, turn: str) -> None:
+        self.name, self.turn = name, turn
+        super().__init__(
+            f"bookmark {name!r} names {turn}, which this does not continue: continue {name!r} (-c {name}), choose"
+            " another name, or take it (force=True, --force)"
+        )
 
 
 class ServerFailed(HeadishError):
@@ -496,3 +512,20 @@ class CorruptTurn(DatabaseError):
     def __init__(self, turn: str, reason: str) -> None:
         self.turn = turn
         super().__init__(f"turn {turn}", reason + "; 'headish verify' lists all that disagrees")
+
+
+class DatabaseTimedOut(DatabaseError):
+    """A time limit of the server (statement_timeout, lock_timeout) ended the statement; nothing was stored."""
+
+
+class DatabaseReplaced(DatabaseError):
+    """The file was removed or replaced while it was open; nothing was stored."""
+
+
+class OutcomeUnknown(DatabaseError):
+    """The connection was lost during the commit, and nothing could be asked since.
+
+    ``ids`` are the turns that the call would have stored, in order: all of them are stored, or none.
+    """
+
+    ids: tuple[str, ...] = ()

@@ -55,7 +55,7 @@ class TestWhoIsAsked:
         store.add_turn("Hi", bookmark="main")
         with pytest.raises(UnknownPointer, match="nothing says which provider is asked"):
             store.request("main")
-        store.add_turn("Hi", bookmark="main", provider_ptr="gone")
+        store.add_turn("Hi", bookmark="main", provider_ptr="gone", force=True)
         with pytest.raises(UnknownPointer, match="'headish ptr set gone PROVIDER/MODEL'"):
             store.request("main")
 

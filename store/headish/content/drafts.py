@@ -22,7 +22,7 @@ from headish.limits import CONTINUES_LIMIT, MAPPING_LIMIT_BYTES
 from headish.values.grammar import Headish, parse_headish
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import NO_ATTRIBUTES, ROLES, Attributes, Message
-from headish.values.names import check_name
+from headish.values.names import Absent, check_name
 from headish.values.places import Place
 from headish.values.turns import DOCUMENT
 
@@ -38,7 +38,8 @@ class TurnOptions(TypedDict, total=False):
 
     - ``role``: system, developer, user (the default), assistant or tool.
     - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
-    - ``bookmark``: the name to set or move. ``expect``: the id that the moving name must have pointed at.
+    - ``bookmark``: the name to set, or to move forward to this turn; ``force`` takes it from wherever it is.
+    - ``expect``: the id that the moving name must have pointed at, or ``ABSENT`` if there must be no such name yet.
     - ``inherited``: options for this turn and all that follow it, deep-merged with the shortcuts ``provider_ptr``,
       ``servers``, ``search`` and ``tool_mode``; ``None`` inside switches a value off.
     - ``json``: the content is the JSON text of blocks. ``cache``: ask providers to cache up to here.
@@ -49,7 +50,8 @@ class TurnOptions(TypedDict, total=False):
     continues: Continues
     respond: bool
     bookmark: str | None
-    expect: str | None
+    force: bool
+    expect: str | Absent | None
     provider_ptr: str | None
     servers: Sequence[str] | None
     search: bool | None
@@ -69,7 +71,8 @@ class Draft(Struct, frozen=True):
     continues: tuple[Reference, ...] = ()
     respond: bool = False
     bookmark: bytes | None = None
-    expect: TurnId | None = None
+    force: bool = False
+    expect: TurnId | Absent | None = None
     cache: bool = False
     inherited: bytes | None = None
     system: bytes | None = None
@@ -99,8 +102,9 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
         said=Said(role=role, hash=hash_payload(payload), attributes=encode_attributes(turn.get("attributes"))),
         continues=read_continues(turn.get("continues")),
         respond=bool(turn.get("respond")),
-        bookmark=None if bookmark is None else check_name(bookmark),
-        expect=_read_expect(turn.get("expect")),
+        bookmark=None if bookmark is None else check_name(bookmark, is_new=True),
+        force=bool(turn.get("force")),
+        expect=read_expect(turn.get("expect")),
         cache=bool(turn.get("cache")),
         inherited=_encode_inherited(turn),
         app=_encode_mapping(turn.get("meta"), "meta"),
@@ -144,7 +148,7 @@ def make_document_draft(
         payload=data,
         said=said,
         continues=read_continues(continues),
-        bookmark=None if bookmark is None else check_name(bookmark),
+        bookmark=None if bookmark is None else check_name(bookmark, is_new=True),
         cache=cache,
         system=_encode_mapping(system, "document"),
     )
@@ -194,13 +198,13 @@ def _check_known(turn: Mapping[str, Any]) -> None:
         raise InvalidArgument(f"unknown argument {min(map(str, unknown))!r}; a turn has content, {known}")
 
 
-def _read_expect(expect: object) -> TurnId | None:
-    """The id that the moved bookmark must name, where one is expected."""
-    if expect is None:
-        return None
+def read_expect(expect: object) -> TurnId | Absent | None:
+    """Where a bookmark must be before it moves: at a turn, or nowhere. Raises: InvalidArgument."""
+    if expect is None or isinstance(expect, Absent):
+        return expect
     expected = as_turn_id(expect) if isinstance(expect, str) else None
     if expected is None:
-        raise InvalidArgument(f"expect takes the 25 digits of a turn id, not {expect!r}")
+        raise InvalidArgument(f"expect takes the 25 digits of a turn id or ABSENT, not {expect!r}")
     return expected
 
 

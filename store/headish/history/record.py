@@ -17,12 +17,12 @@ from headish.history.append import Appended, append
 from headish.history.decode import continues_of
 from headish.history.find import find_turn, parents_of
 from headish.history.order import arrange
-from headish.rows.bookmarks import lock_bookmarks, move_bookmark
+from headish.rows.bookmarks import find_bookmarks, move_bookmark
 from headish.rows.payloads import LOOKED_UP
 from headish.rows.turns import StoredTurn, turns_by_digest
 from headish.rows.walks import read_links
 from headish.values.grammar import Headish
-from headish.values.ids import TurnId
+from headish.values.ids import Mint
 from headish.values.places import Place
 
 
@@ -32,14 +32,13 @@ def record_list(
     drafts: Sequence[Draft],
     base: Headish | None,
     name: bytes | None,
-    mint: Callable[[], TurnId],
+    mint: Mint,
 ) -> tuple[Appended, int]:
     """Store what is new of a list; the turn that stands for its last message, and how many turns were new.
 
     Cost: as ``match_stored`` and ``append``.
     """
-    # Before the commit number is taken, as append does: in the other order two writers would wait for each other.
-    before = lock_bookmarks(connection, space, [] if name is None else [name])
+    before = find_bookmarks(connection, space, [] if name is None else [name])
     stored_base = None if base is None else find_turn(connection, space, base)
     roots = None if name is None or base is not None else thread_roots(connection, space, before.get(name))
     digests, fits = digests_of_list(drafts, stored_base), fits_recorded(stored_base, roots)

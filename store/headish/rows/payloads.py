@@ -16,16 +16,19 @@ LOOKED_UP = 64
 PORTION = tuple(f"wanted{index}" for index in range(LOOKED_UP))
 """The parameters of such a statement."""
 
-_add = (
-    insert(payload)
-    .values(
-        space=bindparam("space"),
-        number=next_payload_number(),
-        hash=bindparam("hash"),
-        size=bindparam("size"),
-        data=bindparam("data"),
-    )
-    .on_conflict_do_nothing()  # the same words on SQLite
+_new = insert(payload).values(
+    space=bindparam("space"),
+    number=next_payload_number(),
+    hash=bindparam("hash"),
+    size=bindparam("size"),
+    data=bindparam("data"),
+)
+# The same words on SQLite. An old row whose bytes are missing or damaged gets them again, so that a turn that was
+# acknowledged can be read.
+_add = _new.on_conflict_do_update(
+    index_elements=[payload.c.space, payload.c.hash],
+    set_={"data": _new.excluded.data, "size": _new.excluded.size},
+    where=payload.c.data.is_distinct_from(_new.excluded.data),
 )
 ADD_PAYLOAD = Query("add payload", _add.returning(payload.c.number))
 ADD_PAYLOADS = Query("add payloads", _add)

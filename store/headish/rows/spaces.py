@@ -14,7 +14,7 @@ ADD_SPACE = Query("add space", text("INSERT INTO space (name, seq) VALUES (:name
 TAKE_SEQ = Query(
     "take commit numbers",
     update(space)
-    .where(space.c.id == bindparam("space"), space.c.seq >= 0)
+    .where(space.c.id == bindparam("space"))
     .values(seq=space.c.seq + bindparam("count"))
     .returning(space.c.seq),
 )
@@ -30,6 +30,9 @@ REMOVE_SPACE = Query(
     update(space)
     .where(space.c.id == bindparam("space"), space.c.seq == 0, ~or_(*_holds))
     .values(seq=-1, name=bindparam("nameless")),
+)
+LOCK_SPACE = Query(
+    "lock the space", select(space.c.id).where(space.c.id == bindparam("space"), space.c.seq >= 0).with_for_update()
 )
 LAST_SEQ = Query("last commit number", select(space.c.seq).where(space.c.id == bindparam("space")))
 
@@ -55,11 +58,19 @@ def add_space(connection: Connection, name: bytes) -> int:
     return number
 
 
-def take_seq(connection: Connection, space: int, count: int) -> int:
-    """The first of ``count`` commit numbers. The row lock is held until the commit, so commits come in order (R1)."""
-    row = connection.row(TAKE_SEQ, space=space, count=count)
-    if row is None:
+def lock_space(connection: Connection, space: int) -> None:
+    """Let one writer at a time into the space, until it commits: every write begins so (R1).
+
+    Raises: RemovedSpace.
+    """
+    if connection.row(LOCK_SPACE, space=space) is None:
         raise RemovedSpace()
+
+
+def take_seq(connection: Connection, space: int, count: int) -> int:
+    """The first of ``count`` commit numbers of a space that is locked, so commits come in their order (R1)."""
+    row = connection.row(TAKE_SEQ, space=space, count=count)
+    assert row is not None
     return int(row[0]) - count + 1
 
 
