@@ -1,7 +1,7 @@
 """A turn before it is stored: everything checked and encoded, so that the transaction only has to place it.
 
-``make_draft`` is pure; whatever it refuses, nothing was stored. What a draft does not have yet is what only the
-transaction knows: its id, its parents and its place.
+``make_draft`` is pure: when it refuses, nothing was stored. A draft lacks only what the transaction decides: its id,
+its parents and its place.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class TurnOptions(TypedDict, total=False):
     - ``role``: system, developer, user (the default), assistant or tool.
     - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
     - ``bookmark``: the name to set or move. ``expect``: the id that the moving name must have pointed at.
-    - ``inherited``: options for this turn and all that follow it, deep-merged with the shortcuts ``provider_ptr``,
-      ``servers``, ``search`` and ``tool_mode``; ``None`` inside switches a value off.
+    - ``inherited``: options for this turn and all that continue it, deep-merged with the shortcuts ``provider_ptr``,
+      ``servers``, ``search`` and ``tool_mode``; ``None`` inside unsets a value.
     - ``json``: the content is the JSON text of blocks. ``cache``: ask providers to cache up to here.
     - ``attributes``: the transcript's. ``meta``: the application's own.
     """
@@ -62,7 +62,7 @@ class TurnOptions(TypedDict, total=False):
 
 
 class Draft(Struct, frozen=True):
-    """A turn to be stored. JSON fields are the bytes that will be stored, None where there is nothing to say."""
+    """A turn to be stored. JSON fields are the bytes that will be stored, None if there is nothing to store."""
 
     payload: bytes
     said: Said
@@ -110,7 +110,7 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
 def make_message_draft(
     message: Message, payload_limit_bytes: int, *, system: Mapping[str, Any], inherited: Mapping[str, Any] | None = None
 ) -> Draft:
-    """The draft of a message that a transcript was read into; ``system`` holds what stood around it.
+    """The draft of a message that was read from a transcript; ``system`` holds the text around it.
 
     Raises: InvalidContent (TooDeep, TooLarge).
     """
@@ -158,7 +158,7 @@ def encode_content(given: Content, *, json: bool = False) -> bytes:
 
 
 def encode_attributes(given: Attributes | Mapping[str, Any] | None) -> bytes | None:
-    """The attributes of a message as they are stored and digested; None where none are set."""
+    """The attributes of a message as they are stored and digested; None if none are set."""
     if given is None or given == NO_ATTRIBUTES:
         return None
     plain = msgspec.to_builtins(given) if isinstance(given, Attributes) else given
@@ -195,7 +195,7 @@ def _check_known(turn: Mapping[str, Any]) -> None:
 
 
 def _read_expect(expect: object) -> TurnId | None:
-    """The id that the moved bookmark must name, where one is expected."""
+    """The id that the moved bookmark must name, if one is expected."""
     if expect is None:
         return None
     expected = as_turn_id(expect) if isinstance(expect, str) else None

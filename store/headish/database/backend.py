@@ -20,9 +20,8 @@ DURABILITIES = ("full", "normal")
 class Backend(Protocol):
     """A place that holds spaces. ``target`` names it for people, without a password.
 
-    ``read`` and ``write`` run a piece of work in one transaction and return what it returns. Work may be run again
-    where the database asks for it (a lock, a serialization failure, a lost connection), so it must have no effect
-    outside its transaction.
+    ``read`` and ``write`` run a piece of work in one transaction and return what it returns. The work may run again
+    (after a lock, a serialization failure, a lost connection), so it must have no effect outside its transaction.
     """
 
     target: str
@@ -37,7 +36,7 @@ class Backend(Protocol):
         ...
 
     def is_headish(self, connection: sqlalchemy.Connection) -> bool:
-        """Whether what lies there is empty or ours. Raises NotADatabase where it is somebody else's."""
+        """Whether the database is ours; False if it is empty. Raises: NotADatabase if it is another program's."""
         ...
 
     def mark(self, connection: sqlalchemy.Connection) -> None:
@@ -49,7 +48,7 @@ class Backend(Protocol):
         ...
 
     def backup(self, label: str) -> str | None:
-        """A copy beside the database, named by ``label``; its path, or None where the server has its own."""
+        """A copy beside the database, named by ``label``; its path, or None if the server makes its own backups."""
         ...
 
     def size_bytes(self) -> int: ...

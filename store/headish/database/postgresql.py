@@ -1,8 +1,8 @@
 """PostgreSQL, and the distributed databases that speak it: many writers, READ COMMITTED.
 
-What the append path asks of the server is row locks and unique constraints, nothing that a distributed PostgreSQL
-lacks. A serialization failure or a deadlock (a server may run at a stricter level) is run again; a connection that
-was lost before the commit is opened anew, once.
+The append path needs only row locks and unique constraints, nothing that a distributed PostgreSQL lacks. A transaction
+that fails to serialize or deadlocks (a server may run at a stricter level) runs again; a connection that was lost
+before the commit is opened again, once.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from headish.errors import (
 T = TypeVar("T")
 
 ATTEMPTS = 30
-"""How often a transaction that the server could not order with the others is tried."""
+"""How often a transaction is tried that the server cannot serialize."""
 _RETRIED = ("40001", "40P01", "23505")  # serialization_failure, deadlock_detected, unique_violation: a race was lost
 _DIALECT = PGDialect_psycopg(paramstyle="format")  # type: ignore[no-untyped-call]
-# Every statement of the append path has its index. A plan made for a small table would go without, and is kept.
+# Every statement of the append path has its index, but a plan made for a small table would not use it, and is kept.
 _SETTINGS = "-c enable_seqscan=off"
 _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
     "25006": (DatabaseReadOnly, "the server takes no writes (a replica, or a read-only transaction)"),
@@ -58,7 +58,7 @@ class PostgreSQLBackend:
         self._is_closed = False
         self.target = url.render_as_string(hide_password=True)
         commit = "off" if durability == "normal" else "on"
-        given = url.query.get("options", "")  # ours go with the user's own, not in their place
+        given = url.query.get("options", "")  # ours are added to the user's own
         options = f"{given if isinstance(given, str) else ' '.join(given)} {_SETTINGS} -c synchronous_commit={commit}"
         self._engine = sqlalchemy.create_engine(
             url,

@@ -1,6 +1,6 @@
 """SQLite: one file, many processes, one writer at a time.
 
-WAL, foreign keys and one real transaction a ``begin``: the driver's own transaction handling is off, because it
+WAL, foreign keys and one real transaction per ``begin``: the driver's own transaction handling is off, because it
 commits before DDL and would leave half an upgrade behind. Writers take the lock at once (BEGIN IMMEDIATE) and wait
 here, in short random sleeps, instead of in SQLite's own handler, whose growing sleeps starve all but one writer.
 """
@@ -45,7 +45,7 @@ APPLICATION_ID = 0x68647368  # "hdsh": `file` and other tools can tell a headish
 WAIT_SECONDS = 60.0
 """How long a writer waits for the lock before it gives up with DatabaseLocked."""
 IDLE_CONNECTIONS = 4
-"""So many open connections are kept at hand between transactions."""
+"""How many open connections are kept between transactions."""
 _MAGIC = b"SQLite format 3\x00"
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 
@@ -130,7 +130,7 @@ class SQLiteBackend:
             self._give_back(pooled)
 
     def _take_connection(self) -> PoolProxiedConnection:
-        """One that is idle, else one from the pool, whose own hand-over costs as much as two statements."""
+        """An idle one, otherwise one from the pool, which costs as much as two statements."""
         try:
             return self._idle.pop()
         except IndexError:
@@ -271,7 +271,7 @@ def _check_file(target: str, create: bool) -> None:
 
 
 def _unused(path: Path) -> Path:
-    """The path, with a number behind it where an earlier backup lies there: a backup is never overwritten."""
+    """The path, with a number after it if an earlier backup is there: a backup is never overwritten."""
     numbered = (Path(f"{path}.{number}") for number in count(2))
     return path if not path.exists() else next(each for each in numbered if not each.exists())
 

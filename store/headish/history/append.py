@@ -3,7 +3,7 @@
 The order of the statements is the order of the locks: bookmarks first, in the order of their names, then payloads, in
 the order of their hashes, then the space's commit number, which is held until the commit (R1), then the rows. Two
 writers that continue one name therefore follow one another. Of two that extend one chain the second sees what the
-first added, and starts a chain: where a chain ends is read behind the commit number, when nobody else adds to it.
+first added, and starts a chain: an append reads where a chain ends while it holds the commit number.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ def append(
     """Store the drafts in order; all of them, or none.
 
     A draft may continue earlier drafts by index; ``first_index`` is the index of the first one here, ``earlier``
-    finds those that former batches stored. Without ``carries_names`` no bookmark moves but the given ones.
-    Cost: eight statements for one turn that continues a bookmark; a batch adds no more than two for each turn that
-    says what it continues, two for each name that moves and one for each 64 names to lock.
+    finds those that former batches stored. Without ``carries_names`` only the given bookmarks move.
+    Cost: eight statements for one turn that continues a bookmark. A batch adds at most two per turn that says what it
+    continues, two per name that moves and one per 64 names to lock.
     Raises: UnknownTurn, Ambiguous, BookmarkMoved, InvalidArgument.
     """
     planner = Planner(connection, space, drafts, first_index, earlier, carries_names)
     plans = [planner.plan(index, draft) for index, draft in enumerate(drafts)]
     payloads = add_payloads(connection, space, {draft.said.hash: draft.payload for draft in drafts})
     seq = take_seq(connection, space, len(drafts))
-    # Behind the commit number, whose lock every writer of the space holds until its commit: nobody adds to a chain now.
+    # After taking the commit number: every writer of the space holds its lock until it commits, so no chain grows now.
     tips = {chain: longest(connection, space, chain) for chain in chains_of(plans)}
     builder = _Builder(seq, tips, mint)
     built = [builder.build(draft, plan, payloads[draft.said.hash]) for draft, plan in zip(drafts, plans, strict=True)]
@@ -108,7 +108,7 @@ class _Builder:
         return parent.place, parent.id, parent.digest
 
     def _place(self, seq: int, parents: list[Place]) -> Place:
-        """Behind the only parent where that is the last of its chain; else a chain begins, named by its ``seq``."""
+        """After the only parent, if that is the last of its chain; otherwise it begins one, numbered by its ``seq``."""
         if len(parents) == 1 and self._tips[parents[0].chain] == parents[0].pos:
             place = Place(parents[0].chain, parents[0].pos + 1)
         else:

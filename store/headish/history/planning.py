@@ -29,7 +29,7 @@ class Earlier(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a child needs to know of a stored parent. One of this batch is known by its index alone."""
+    """What a child needs to know of a stored parent. A parent in this batch is known by its index alone."""
 
     place: Place
     id: TurnId
@@ -104,7 +104,7 @@ class Planner:
         return Known(stored.place, stored.id, stored.digest)
 
     def _position(self, name: bytes) -> Known | int | None:
-        """Where a name points at this moment of the batch: one that it mentions."""
+        """Where a name that the batch mentions points at this moment of the batch."""
         if name not in self._names:
             place = self._locked.get(name)
             self._names[name] = place and self._stored(place)
@@ -129,7 +129,7 @@ class Planner:
     def _names_at(self, parent: Known | int) -> list[bytes]:
         here = [name for name, where in self._names.items() if where == parent]
         if isinstance(parent, Known):
-            # Two more than the batch may have moved away: whether one is left, or several, is all that matters.
+            # Two more than the batch may have moved away: it only matters whether none, one or several are left.
             stored = bookmarks_at(self._connection, self._space, parent.place, len(self._names) + 2)
             here += [name for name in stored if name not in self._names]
         return here
@@ -159,7 +159,7 @@ def chains_of(plans: Iterable[Plan]) -> set[int]:
 
 
 def _mentioned(drafts: Sequence[Draft]) -> set[bytes]:
-    """The names that drafts continue or set. One that is carried along unasked is locked when it is found."""
+    """The names that drafts continue or set. A name that moves without being mentioned is locked when it is found."""
     continued = {
         reference.bookmark.encode()
         for draft in drafts

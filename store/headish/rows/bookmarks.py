@@ -1,8 +1,8 @@
 """Rows of ``bookmark`` and its log: names, where they point, and every move (I6).
 
-Writers that follow names lock their rows first, in the order of the names, so that nobody waits in a circle; then they
-read what is there in a statement of its own: one that waited for the lock would join the row's new place with an old
-view of the turns.
+Writers that follow names lock their rows first, in the order of the names, so that they never wait in a circle. Then
+they read the turns in a statement of its own: the statement that waited for the lock would join the row's new place
+with an old view of the turns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _log = select(bookmark_log.c.move, bookmark_log.c.chain, bookmark_log.c.pos, boo
 _points = (turn.c.space == bookmark.c.space, turn.c.chain == bookmark.c.chain, turn.c.pos == bookmark.c.pos)
 
 ALL = 2**63 - 1
-"""A limit that is none, for both databases."""
+"""The largest limit that both databases take: no limit."""
 
 FIND = Query("find bookmark", select(bookmark.c.chain, bookmark.c.pos).where(*_here))
 LOCK = Query("lock bookmark", select(bookmark.c.chain, bookmark.c.pos).where(*_here).with_for_update())
@@ -63,7 +63,7 @@ LIST_BY_RECENCY = Query(
     .limit(bindparam("limit")),
 )
 COUNT = Query("count bookmarks", select(func.count()).select_from(bookmark).where(bookmark.c.space == _space))
-# A name that was removed goes on counting its moves where it left off.
+# A name that was removed and is made again continues its count of moves.
 MOVE = Query(
     "move bookmark",
     text(
@@ -106,7 +106,7 @@ def find_bookmark(connection: Connection, space: int, name: bytes) -> Place | No
 
 
 def lock_bookmarks(connection: Connection, space: int, names: Collection[bytes]) -> dict[bytes, Place]:
-    """Where names point, of those that there are; nobody else moves them until the transaction ends.
+    """Where the existing ones among the names point; no other writer moves them until the transaction ends.
 
     Cost: one statement for each ``LOOKED_UP`` names.
     """
@@ -149,7 +149,7 @@ def count_bookmarks(connection: Connection, space: int) -> int:
 
 
 def move_bookmark(connection: Connection, space: int, name: bytes, places: Sequence[Place]) -> None:
-    """Set a name, made where it is missing, to each of the places in turn: it ends at the last, each move is logged."""
+    """Set a name, made if it is missing, to each place in turn: it ends at the last, and each move is logged."""
     chain, pos = places[-1]
     row = connection.row(MOVE, space=space, name=name, chain=chain, pos=pos, count=len(places))
     assert row is not None
@@ -157,7 +157,7 @@ def move_bookmark(connection: Connection, space: int, name: bytes, places: Seque
 
 
 def bookmark_if_free(connection: Connection, space: int, name: bytes, place: Place) -> bool:
-    """Whether the name was free; one that somebody set or moved stays where it is."""
+    """Whether the name was free, and now points at the place; a name that exists stays where it is."""
     if find_bookmark(connection, space, name) is not None:
         return False
     move_bookmark(connection, space, name, [place])

@@ -1,4 +1,4 @@
-"""Rows of ``turn`` and ``link``: one turn, or those of a range; one statement a function."""
+"""Rows of ``turn`` and ``link``: one turn, or those of a range; one statement per function."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ LONGEST = Query(
     "last position of a chain",
     select(func.max(turn.c.pos)).where(turn.c.space == _space, turn.c.chain == bindparam("chain")),
 )
-# From the digests to places in the index alone, from there to the turns: asked for whole turns, SQLite takes the index
-# for no better than the primary key and reads the whole space.
+# First from digests to places, in the index alone, then to the turns: asked for whole turns, SQLite rates the index no
+# better than the primary key and reads the whole space.
 _wanted = union_all(*(select(bindparam(each, type_=LargeBinary).label("digest")) for each in PORTION)).cte("wanted")
 BY_DIGEST = Query(
     "turns by digests",

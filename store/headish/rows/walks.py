@@ -18,7 +18,7 @@ from headish.values.places import Place
 
 
 class Walked(NamedTuple):
-    """A turn met on a walk: what a context window needs of it, no more, for a long thread pays for every column.
+    """A turn met on a walk: only what a context window needs of it, because a long thread pays for every column.
 
     ``payload`` was compared with ``hash`` by walk.py. Fields in column order, places first: sorted rows are in order.
     """
