@@ -83,8 +83,8 @@ class Draft(Struct, frozen=True):
 def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: int) -> Draft:
     """Check and encode content and the options of a turn (``TurnOptions``).
 
-    Raises: InvalidRole, InvalidContent (TooDeep, TooLarge), InvalidHeadish, InvalidName; InvalidArgument, also for an
-    option that a turn does not have.
+    Raises: InvalidRole, InvalidContent (TooDeep, TooLarge), InvalidHeadish, InvalidName; InvalidArgument,
+    which includes an option that a turn does not have.
     """
     _check_known(turn)
     role = turn.get("role", "user")

@@ -159,5 +159,5 @@ class _ConnectionLost(Exception):
 
 
 def _state(error: Exception) -> str:
-    """The SQLSTATE, or the empty string where the server was not reached."""
+    """The SQLSTATE, or the empty string if the server was not reached."""
     return getattr(getattr(error, "orig", None) or error, "sqlstate", None) or ""

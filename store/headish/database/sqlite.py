@@ -99,7 +99,7 @@ class SQLiteBackend:
         event.listen(self._engine, "connect", self._set_pragmas)
         event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
         self._idle: deque[PoolProxiedConnection] = deque()  # its methods are atomic between threads
-        # Memory is one connection behind a lock (R13); for a file the lock spares threads the sleeping below.
+        # Memory is one connection behind a lock (R13); for a file the lock spares threads the sleeps below.
         self._writing = threading.RLock()
         self._reading: AbstractContextManager[Any] = self._writing if self._in_memory else nullcontext()
 
@@ -277,6 +277,6 @@ def _unused(path: Path) -> Path:
 
 
 def _primary_code(error: Exception) -> int:
-    """SQLite's primary result code: the low byte of the extended one; 0 where the driver raised by itself."""
+    """SQLite's primary result code: the low byte of the extended one; 0 if the driver itself raised."""
     cause = getattr(error, "orig", None) or error
     return getattr(cause, "sqlite_errorcode", 0) & 0xFF

@@ -140,7 +140,7 @@ class Planner:
         first = draft.continues[0] if draft.continues else None
         named = draft.bookmark or (first.bookmark.encode() if isinstance(first, Headish) and first.bookmark else None)
         if named is None or moving != named:
-            raise InvalidArgument("expect says where a bookmark is: give bookmark=, or continue a bookmark by its name")
+            raise InvalidArgument("expect needs a bookmark: give bookmark=, or continue a bookmark by its name")
         actual = self._position(named)
         actual_id = actual.id if isinstance(actual, Known) else None
         if actual_id != draft.expect:

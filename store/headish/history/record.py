@@ -102,7 +102,7 @@ def fits_recorded(base: StoredTurn | None, roots: set[Place] | None) -> Callable
 
 
 def thread_roots(connection: Connection, space: int, place: Place | None) -> set[Place] | None:
-    """The turns without parents that the thread of a place begins with; None where there is no such place."""
+    """The turns without parents that the thread of a place begins with; None if there is no place."""
     if place is None:
         return None
     links = read_links(connection, space, place)

@@ -135,7 +135,7 @@ def list_bookmarks(
 ) -> Sequence[Row]:
     """``(name, id, chain, pos)`` of the names that begin so, ``limit`` at the most.
 
-    Order: by name, those behind ``after``; or with ``recent`` the last moved first.
+    Order: by name, those after ``after``; or with ``recent`` the last moved first.
     """
     query = LIST_BY_RECENCY if recent else LIST_BY_NAME
     # No name holds 0xFF, which is not UTF-8: it ends the range of the names that begin with the prefix.

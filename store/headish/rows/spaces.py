@@ -48,7 +48,7 @@ def find_space(connection: Connection, name: bytes) -> int | None:
 
 
 def add_space(connection: Connection, name: bytes) -> int:
-    """The number of a space, made where it is missing; two processes may make it at once."""
+    """The number of a space, made if it is missing; two processes may make it at once."""
     connection.run(ADD_SPACE, name=name)
     number = find_space(connection, name)
     assert number is not None

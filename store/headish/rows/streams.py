@@ -1,6 +1,6 @@
 """Rows of ``stream`` and ``stream_chunk``: answers that are arriving, and the journal of their events.
 
-An open stream belongs to its writer until its lease expires; whoever ends it holds its row's lock while doing so.
+An open stream belongs to its writer until its lease expires; the process that ends it holds its row's lock meanwhile.
 """
 
 from __future__ import annotations

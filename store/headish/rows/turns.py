@@ -47,7 +47,7 @@ class StoredTurn(NamedTuple):
     inherited: bytes | None
     system: bytes | None
     app: bytes | None
-    hash: bytes | None  # None where the payload's row is missing
+    hash: bytes | None  # None if the payload's row is missing
 
     @property
     def place(self) -> Place:
@@ -172,7 +172,7 @@ def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]
 
 
 def longest(connection: Connection, space: int, chain: int) -> int:
-    """The last position of a chain; -1 where there is none."""
+    """The last position of a chain; -1 if there is no such chain."""
     row = connection.row(LONGEST, space=space, chain=chain)
     return -1 if row is None or row[0] is None else int(row[0])
 
