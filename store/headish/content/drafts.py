@@ -1,7 +1,7 @@
 """A turn before it is stored: everything checked and encoded, so that the transaction only has to place it.
 
-``make_draft`` is pure; whatever it refuses, nothing was stored. What a draft does not have yet is what only the
-transaction knows: its id, its parents and its place.
+``make_draft`` is pure: when it refuses, nothing was stored. A draft lacks only what the transaction decides: its id,
+its parents and its place.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class TurnOptions(TypedDict, total=False):
 
 
 class Draft(Struct, frozen=True):
-    """A turn to be stored. JSON fields are the bytes that will be stored, None where there is nothing to say."""
+    """A turn to be stored. JSON fields are the bytes that will be stored, None if there is nothing to store."""
 
     payload: bytes
     said: Said
@@ -86,8 +86,8 @@ class Draft(Struct, frozen=True):
 def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: int) -> Draft:
     """Check and encode content and the options of a turn (``TurnOptions``).
 
-    Raises: InvalidRole, InvalidContent (TooDeep, TooLarge), InvalidHeadish, InvalidName; InvalidArgument, also for an
-    option that a turn does not have.
+    Raises: InvalidRole, InvalidContent (TooDeep, TooLarge), InvalidHeadish, InvalidName; InvalidArgument,
+    which includes an option that a turn does not have.
     """
     _check_known(turn)
     role = turn.get("role", "user")
@@ -114,7 +114,7 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
 def make_message_draft(
     message: Message, payload_limit_bytes: int, *, system: Mapping[str, Any], inherited: Mapping[str, Any] | None = None
 ) -> Draft:
-    """The draft of a message that a transcript was read into; ``system`` holds what stood around it.
+    """The draft of a message that was read from a transcript; ``system`` holds the text around it.
 
     Raises: InvalidContent (TooDeep, TooLarge).
     """
@@ -162,7 +162,7 @@ def encode_content(given: Content, *, json: bool = False) -> bytes:
 
 
 def encode_attributes(given: Attributes | Mapping[str, Any] | None) -> bytes | None:
-    """The attributes of a message as they are stored and digested; None where none are set."""
+    """The attributes of a message as they are stored and digested; None if none are set."""
     if given is None or given == NO_ATTRIBUTES:
         return None
     plain = msgspec.to_builtins(given) if isinstance(given, Attributes) else given

@@ -226,7 +226,7 @@ def _path_to(value: Any, depth: int, path: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A checked value as dicts and lists of its own, whatever kinds of mapping and sequence it was given as."""
+    """A checked value copied into dicts and lists, whatever kinds of mapping and sequence were given."""
     return msgspec.to_builtins(value, enc_hook=_as_dict)
 
 

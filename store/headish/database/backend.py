@@ -47,7 +47,7 @@ class Backend(Protocol):
         ...
 
     def is_headish(self, connection: sqlalchemy.Connection) -> bool:
-        """Whether what lies there is empty or ours. Raises NotADatabase where it is somebody else's."""
+        """Whether the database is ours; False if it is empty. Raises: NotADatabase if it is another program's."""
         ...
 
     def mark(self, connection: sqlalchemy.Connection) -> None:
@@ -59,7 +59,7 @@ class Backend(Protocol):
         ...
 
     def backup(self, label: str) -> str | None:
-        """A copy beside the database, named by ``label``; its path, or None where the server has its own."""
+        """A copy beside the database, named by ``label``; its path, or None if the server makes its own backups."""
         ...
 
     def size_bytes(self) -> int: ...

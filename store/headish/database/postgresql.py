@@ -43,7 +43,7 @@ CONNECT_SECONDS = 10
 RECONNECT_SECONDS = 10.0
 """How long a server that was lost is waited for."""
 ATTEMPTS = 30
-"""How often a transaction that the server could not order with the others is tried."""
+"""How often a transaction is tried that the server cannot serialize."""
 _RETRIED = ("40001", "40P01", "23505")  # serialization_failure, deadlock_detected, unique_violation: a race was lost
 _DIALECT = PGDialect_psycopg(paramstyle="format")  # type: ignore[no-untyped-call]
 # Every statement of the append path has its index. A plan made for a small table would go without, and is kept.
@@ -79,7 +79,7 @@ class PostgreSQLBackend:
         self._psycopg = psycopg
         self.target = url.render_as_string(hide_password=True)
         commit = "off" if durability == "normal" else "on"
-        given = url.query.get("options", "")  # ours go with the user's own, not in their place
+        given = url.query.get("options", "")  # ours are added to the user's own
         options = f"{given if isinstance(given, str) else ' '.join(given)} {_SETTINGS} -c synchronous_commit={commit}"
         self._url, self._options = url, options.strip()
         self._owner = Owner(self.target, self._renew)
@@ -260,5 +260,5 @@ def _is_away(error: Exception) -> bool:
 
 
 def _state(error: Exception) -> str:
-    """The SQLSTATE, or the empty string where the server was not reached."""
+    """The SQLSTATE, or the empty string if the server was not reached."""
     return getattr(getattr(error, "orig", None) or error, "sqlstate", None) or ""

@@ -1,6 +1,6 @@
 """SQLite: one file, many processes, one writer at a time.
 
-WAL, foreign keys and one real transaction a ``begin``: the driver's own transaction handling is off, because it
+WAL, foreign keys and one real transaction per ``begin``: the driver's own transaction handling is off, because it
 commits before DDL and would leave half an upgrade behind. Writers take the lock at once (BEGIN IMMEDIATE) and wait
 here, in short random sleeps, instead of in SQLite's own handler, whose growing sleeps starve all but one writer.
 """
@@ -49,7 +49,7 @@ APPLICATION_ID = 0x68647368  # "hdsh": `file` and other tools can tell a headish
 WAIT_SECONDS = 60.0
 """How long a writer waits for the lock before it gives up with DatabaseLocked."""
 IDLE_CONNECTIONS = 4
-"""So many open connections are kept at hand between transactions."""
+"""How many open connections are kept between transactions."""
 _MAGIC = b"SQLite format 3\x00"
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 
@@ -112,7 +112,7 @@ class SQLiteBackend:
         event.listen(self._engine, "connect", self._set_pragmas)
         event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
         self._idle: deque[PoolProxiedConnection] = deque()  # its methods are atomic between threads
-        # Memory is one connection behind a lock (R13); for a file the lock spares threads the sleeping below.
+        # Memory is one connection behind a lock (R13); for a file the lock spares threads the sleeps below.
         self._writing = threading.RLock()
         self._reading: AbstractContextManager[Any] = self._writing if self._in_memory else nullcontext()
         return before
@@ -154,7 +154,7 @@ class SQLiteBackend:
         return result
 
     def _take_connection(self) -> PoolProxiedConnection:
-        """One that is idle, else one from the pool, whose own hand-over costs as much as two statements."""
+        """An idle one, otherwise one from the pool, which costs as much as two statements."""
         try:
             return self._idle.pop()
         except IndexError:
@@ -315,12 +315,12 @@ def _identity(target: str) -> tuple[int, int] | None:
 
 
 def _unused(path: Path) -> Path:
-    """The path, with a number behind it where an earlier backup lies there: a backup is never overwritten."""
+    """The path, with a number after it if an earlier backup is there: a backup is never overwritten."""
     numbered = (Path(f"{path}.{number}") for number in count(2))
     return path if not path.exists() else next(each for each in numbered if not each.exists())
 
 
 def _primary_code(error: Exception) -> int:
-    """SQLite's primary result code: the low byte of the extended one; 0 where the driver raised by itself."""
+    """SQLite's primary result code: the low byte of the extended one; 0 if the driver itself raised."""
     cause = getattr(error, "orig", None) or error
     return getattr(cause, "sqlite_errorcode", 0) & 0xFF

@@ -106,7 +106,7 @@ class _Builder:
         return parent.place, parent.id, parent.digest
 
     def _place(self, seq: int, parents: list[Place]) -> Place:
-        """Behind the only parent where that is the last of its chain; else a chain begins, named by its ``seq``."""
+        """After the only parent, if that is the last of its chain; otherwise it begins one, numbered by its ``seq``."""
         if len(parents) == 1 and self._tips[parents[0].chain] == parents[0].pos:
             place = Place(parents[0].chain, parents[0].pos + 1)
         else:

@@ -31,7 +31,7 @@ class Earlier(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a child needs to know of a stored parent. One of this batch is known by its index alone."""
+    """What a child needs to know of a stored parent. A parent in this batch is known by its index alone."""
 
     place: Place
     id: TurnId
@@ -110,7 +110,7 @@ class Planner:
         return Known(stored.place, stored.id, stored.digest)
 
     def _position(self, name: bytes) -> Known | int | None:
-        """Where a name points at this moment of the batch: one that it mentions."""
+        """Where a name that the batch mentions points at this moment of the batch."""
         if name not in self._names:
             place = self._found.get(name)
             self._names[name] = place and self._stored(place)
@@ -135,7 +135,7 @@ class Planner:
     def _names_at(self, parent: Known | int) -> list[bytes]:
         here = [name for name, where in self._names.items() if where == parent]
         if isinstance(parent, Known):
-            # Two more than the batch may have moved away: whether one is left, or several, is all that matters.
+            # Two more than the batch may have moved away: it only matters whether none, one or several are left.
             stored = bookmarks_at(self._connection, self._space, parent.place, len(self._names) + 2)
             here += [name for name in stored if name not in self._names]
         return here
@@ -146,7 +146,7 @@ class Planner:
         first = draft.continues[0] if draft.continues else None
         named = draft.bookmark or (first.bookmark.encode() if isinstance(first, Headish) and first.bookmark else None)
         if named is None or moving != named:
-            raise InvalidArgument("expect says where a bookmark is: give bookmark=, or continue a bookmark by its name")
+            raise InvalidArgument("expect needs a bookmark: give bookmark=, or continue a bookmark by its name")
         actual = self._position(named)
         if isinstance(actual, int):  # an earlier draft of this batch moved it
             raise BookmarkMoved(stored_name(named), expected_id(draft.expect), EARLIER_ITEM)

@@ -1,7 +1,7 @@
-"""Replies: the turns that a request pins, and the reply stored behind them.
+"""Replies: the turns that a request pins, and the reply that continues them.
 
-A request pins what its reply will continue. The bookmark that was asked by moves only if it still points there (R5);
-else the reply is a branch without a name.
+A request pins what its reply will continue. The bookmark of the request moves only if it still points there (R5);
+otherwise the reply is a branch without a name.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def append_reply(
     replaces: TurnId | None,
     mint: Mint,
 ) -> Appended:
-    """Append the draft behind these turns.
+    """Append the draft, continuing these turns.
 
-    Without a bookmark the one that points at the first turn moves along, if there is just one (R2). An answer that
-    ``replaces`` another takes the bookmark over from there.
-    Raises: UnknownTurn where a turn is not of this space.
+    Without a bookmark the one that points at the first turn moves, if there is exactly one (R2). An answer that
+    ``replaces`` another takes over that answer's bookmark.
+    Raises: UnknownTurn if a turn is not of this space.
     """
     name = None if bookmark is None else bookmark.encode()
     found = {} if name is None else find_bookmarks(connection, space, [name])

@@ -19,9 +19,9 @@ from headish.values.places import Place, Segment
 def walk(connection: Connection, space: int, ends: Sequence[Place]) -> list[Walked]:
     """The turns that lead to the ends, in walk order; several ends count as if one turn continued them all.
 
-    Cost: two statements for each end, three where its thread has forks, however long it is; one step of the
-    database's for each fork.
-    Raises: CorruptTurn where a payload disagrees with its address or a turn of the thread is missing.
+    Cost: two statements per end, three if its thread has forks, however long it is; the database takes one step per
+    fork.
+    Raises: CorruptTurn if a payload disagrees with its address or a turn of the thread is missing.
     """
     links: dict[int, list[Place]] = {}
     chains: dict[int, list[Walked]] = {}

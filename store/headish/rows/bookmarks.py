@@ -23,7 +23,7 @@ _log = select(bookmark_log.c.move, bookmark_log.c.chain, bookmark_log.c.pos, boo
 _points = (turn.c.space == bookmark.c.space, turn.c.chain == bookmark.c.chain, turn.c.pos == bookmark.c.pos)
 
 ALL = 2**63 - 1
-"""A limit that is none, for both databases."""
+"""The largest limit that both databases take: no limit."""
 
 FIND = Query("find bookmark", select(bookmark.c.chain, bookmark.c.pos).where(*_here))
 FIND_SOME = Query(
@@ -58,7 +58,7 @@ LIST_BY_RECENCY = Query(
     .limit(bindparam("limit")),
 )
 COUNT = Query("count bookmarks", select(func.count()).select_from(bookmark).where(bookmark.c.space == _space))
-# A name that was removed goes on counting its moves where it left off.
+# A name that was removed and is made again continues its count of moves.
 MOVE = Query(
     "move bookmark",
     text(
@@ -127,7 +127,7 @@ def list_bookmarks(
 ) -> Sequence[Row]:
     """``(name, id, chain, pos)`` of the names that begin so, ``limit`` at the most.
 
-    Order: by name, those behind ``after``; or with ``recent`` the last moved first.
+    Order: by name, those after ``after``; or with ``recent`` the last moved first.
     """
     query = LIST_BY_RECENCY if recent else LIST_BY_NAME
     # No name holds 0xFF, which is not UTF-8: it ends the range of the names that begin with the prefix.
@@ -153,7 +153,7 @@ def move_bookmark(connection: Connection, space: int, name: bytes, places: Seque
 
 
 def bookmark_if_free(connection: Connection, space: int, name: bytes, place: Place) -> bool:
-    """Whether the name was free; one that somebody set or moved stays where it is."""
+    """Whether the name was free, and now points at the place; a name that exists stays where it is."""
     if find_bookmark(connection, space, name) is not None:
         return False
     move_bookmark(connection, space, name, [place])

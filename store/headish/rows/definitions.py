@@ -54,7 +54,7 @@ ADD = Query(
 
 
 def find_definition(connection: Connection, space: int, kind: str, name: bytes) -> Row | None:
-    """``(name, number, hash, data, milliseconds)`` of what holds under a name, or None."""
+    """``(name, number, hash, data, milliseconds)`` of what is set under a name, or None."""
     row = connection.row(FIND, space=space, kind=kind, name=name)
     return row if row is not None and row[2] is not None else None
 
@@ -65,7 +65,7 @@ def list_definitions(connection: Connection, space: int, kind: str) -> Sequence[
 
 
 def definition_history(connection: Connection, space: int, kind: str, name: bytes) -> Sequence[Row]:
-    """As ``find_definition``, all that ever held, the last first; hash and data are null where it was removed."""
+    """As ``find_definition``, every value that was ever set, the last first; hash and data are null for a removal."""
     return connection.rows(HISTORY, space=space, kind=kind, name=name)
 
 

@@ -18,7 +18,7 @@ TAKE_SEQ = Query(
     .values(seq=space.c.seq + bindparam("count"))
     .returning(space.c.seq),
 )
-# A number that was given out once is never given out again: of a removed space a line stays, which no name can find.
+# A space's number is never given out again: the row of a removed space stays, under a name that cannot be looked up.
 LIST_SPACES = Query("list spaces", select(space.c.name).where(space.c.seq >= 0).order_by(space.c.name))
 RENAME_SPACE = Query(
     "rename space",
@@ -51,7 +51,7 @@ def find_space(connection: Connection, name: bytes) -> int | None:
 
 
 def add_space(connection: Connection, name: bytes) -> int:
-    """The number of a space, made where it is missing; two processes may make it at once."""
+    """The number of a space, made if it is missing; two processes may make it at once."""
     connection.run(ADD_SPACE, name=name)
     number = find_space(connection, name)
     assert number is not None
@@ -90,6 +90,6 @@ def remove_space(connection: Connection, space: int) -> bool:
 
 
 def refresh_after(connection: Connection, first: int, count: int) -> None:
-    """Tell the planner what it deals with, when a space has reached a size that it cannot have guessed."""
+    """Give the planner new statistics when a space has reached a size that it cannot have guessed."""
     if any(first <= size < first + count for size in REFRESHED_AT):
         connection.run(REFRESH)

@@ -1,7 +1,7 @@
 """Turn ids: SCRU128 in 25 base-36 digits, written in lower case (I2, R11).
 
-An id is minted inside the write transaction and never below the writer's last one, also after the
-clock went back: the generator then goes on counting from its last time instead of starting lower.
+An id is minted inside the write transaction and never below the writer's last one, even if the clock
+went back: the generator then continues from its last time instead of starting lower.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def is_id_shaped(text: str) -> bool:
 
 
 def as_turn_id(text: str) -> TurnId | None:
-    """The id in its one output case, or None where the text is no SCRU128 id."""
+    """The id in lower case, or None if the text is not a SCRU128 id."""
     lowered = text.lower()
     if _ID.fullmatch(lowered) is None or lowered > _LARGEST:
         return None
@@ -66,7 +66,7 @@ class IdMint:
         with self._lock:
             milliseconds = time.time_ns() // 1_000_000
             minted = self._generator.generate_or_abort_core(milliseconds, _ANY_ROLLBACK)
-        # With that allowance the generator never aborts, however far the clock went back.
+        # With this allowance the generator never aborts, however far the clock went back.
         assert minted is not None
         return TurnId(str(minted).lower())
 

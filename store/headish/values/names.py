@@ -45,7 +45,7 @@ def stored_name(name: bytes) -> str:
 
 
 def refusal(name: str) -> str | None:
-    """Why the text is no name, or None where it is one."""
+    """Why the text is not a name, or None if it is one."""
     if not name:
         return "it is empty"
     if is_id_shaped(name):
