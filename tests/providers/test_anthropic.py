@@ -1,6 +1,6 @@
 """Anthropic's Messages API: answers, the official SDK's types and client as the judges, recorded streams.
 
-What its requests have to be in general is tested in tests/emit.
+What its requests have to be in general is tested in tests/emission.
 """
 
 from __future__ import annotations

@@ -363,7 +363,7 @@ while not (os.path.exists(sys.argv[1]) and os.path.getsize(sys.argv[1])):
 """
 INTERRUPTED = """
 import signal, sys
-from headish.servers import StdioServer, ToolServers
+from headish.tools.servers import StdioServer, ToolServers
 # A shell that runs this in the background has it ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
@@ -381,7 +381,7 @@ except KeyboardInterrupt:
 """
 WITHOUT_MCP = """
 import sys
-from headish.servers import ToolServers
+from headish.tools.servers import ToolServers
 from headish.errors import InvalidArgument
 assert not {"mcp", "anyio", "httpx2", "pydantic"} & set(sys.modules)
 sys.modules["mcp"] = None
