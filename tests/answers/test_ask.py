@@ -20,10 +20,10 @@ from headish.errors import (
 )
 from headish.providers import Delta
 from headish.values.blocks import Text, ToolUse
-from support.answers import anthropic_call, anthropic_message, anthropic_text, held_back
 from support.growing import grow, texts
 from support.insides import unchanged
 from support.loopback import Loopback, event_stream
+from support.providers.answers import anthropic_call, anthropic_message, anthropic_text, held_back
 
 HELLO = anthropic_text("Hel", "lo.")
 USAGE = {"input_tokens": 7, "output_tokens": 5, "cache_read_input_tokens": 2}

@@ -26,9 +26,9 @@ from headish.errors import (
 )
 from headish.limits import EVENT_LIMIT_BYTES
 from headish.values.blocks import Text, ToolUse
-from support.answers import anthropic_call, anthropic_text
 from support.growing import texts
 from support.loopback import EVENT_STREAM, JSON, Loopback, event_stream
+from support.providers.answers import anthropic_call, anthropic_text
 
 HELLO = anthropic_text("Hel", "lo.")
 BEGUN = event_stream(HELLO[:3])

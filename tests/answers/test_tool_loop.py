@@ -14,11 +14,11 @@ from headish.errors import InvalidArgument
 from headish.store.calls import REFUSED
 from headish.values.blocks import Text, ToolResult, ToolUse
 from support import mcp_server
-from support.answers import anthropic_calls, anthropic_text
 from support.command import Command
 from support.growing import texts
 from support.insides import unchanged
 from support.loopback import Loopback, event_stream
+from support.providers.answers import anthropic_calls, anthropic_text
 
 CALLS = anthropic_calls(("f", {"n": 1}, "c1"), ("g", {"n": 2}, "c2"), ("f", {"n": 3}, "c3"), text="Let me look.")
 

@@ -20,7 +20,7 @@ from headish.providers.shared import ledger
 from headish.providers.shared.ledger import INTERRUPTED
 from headish.providers.shared.tools import ToolNames
 from headish.values.blocks import Text, ToolResult, ToolUse
-from support.emitted import check_anthropic, windows
+from support.providers.emitted import check_anthropic, windows
 
 ALLOWED = ("text of a tool", "a tool call of role", "without a message", "a document", "not base64", "not UTF-8")
 TOOL = {"name": "weather", "inputSchema": {"type": "object"}}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from headish.providers import PROVIDERS
-from support.windows import emitted_files
+from support.providers.windows import emitted_files
 
 CASES = sorted(path for path in (Path(__file__).parent / "cases").iterdir() if path.is_dir())
 

@@ -15,8 +15,8 @@ from headish.transcripts.shared.header import is_header_value
 from headish.transcripts.shared.transcript import stop_of, usual_stop
 from headish.values.blocks import Text, ToolResult, ToolUse
 from headish.values.messages import Attributes
-from support.emitted import windows
-from support.openchatml import read_openchatml
+from support.providers.emitted import windows
+from support.transcripts.openchatml import read_openchatml
 
 tokens = st.sampled_from(["<|start|>", "<|end|>", "<|message|>", "<|literal|>", "<|endliteral|>", "<", "<<", "|>", "a"])
 hostile = st.lists(tokens | st.text(max_size=3), max_size=8).map("".join)

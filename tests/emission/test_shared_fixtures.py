@@ -13,8 +13,8 @@ import pytest
 
 from headish import emit
 from headish.errors import HeadishError
+from support.providers.windows import read_window
 from support.shared import PROVIDER_REQUESTS, SHARED, needs_shared, read_request
-from support.windows import read_window
 
 TRANSCRIPTS = SHARED / "fixtures" / "transcripts" / "2.2"
 CASES = ("cache-control", "document-image", "document-text", "mixed-content", "tool-search-only", "tool-use",

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from headish import Store, emit
 from headish.errors import InvalidArgument, InvalidImport, UnknownFormat
 from headish.limits import IMPORT_LINE_BYTES
-from support.emitted import check_anthropic
 from support.growing import texts
 from support.insides import unchanged
-from support.openchatml import read_openchatml
 from support.places import Place
+from support.providers.emitted import check_anthropic
 from support.shared import OASST, needs_shared
+from support.transcripts.openchatml import read_openchatml
 
 
 def message(text: str, *replies: dict[str, Any], role: str = "prompter", **more: Any) -> dict[str, Any]:

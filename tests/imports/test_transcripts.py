@@ -16,7 +16,7 @@ from headish.transcripts import emit, from_json, parse
 from support.growing import texts
 from support.insides import unchanged
 from support.places import Place
-from support.transcripts import FORMATS, models
+from support.transcripts.models import FORMATS, models
 
 HEADED = """version: 2.2
 model: gpt-oss-120b  # kept with its comment

@@ -25,10 +25,10 @@ from headish.errors import Unsupported
 from headish.providers import Reply, Request, Stream, parse_response, prepare_request
 from headish.providers.anthropic.reply import STOPS
 from headish.values.blocks import ProviderBlock, Text, Thinking, ToolUse
-from support.emitted import check_anthropic, windows
 from support.loopback import Loopback
-from support.replies import CASES, USER, Replies, read, read_lines, record, show
-from support.sdk_types import check_strictly, strict
+from support.providers.emitted import check_anthropic, windows
+from support.providers.replies import CASES, USER, Replies, read, read_lines, record, show
+from support.providers.sdk_types import check_strictly, strict
 from support.shared import SHARED, needs_shared
 
 PROVIDER = "anthropic"

@@ -10,11 +10,11 @@ from cerebras.cloud.sdk import Cerebras
 from cerebras.cloud.sdk.types.chat.completion_create_params import CompletionCreateParams
 
 from headish.errors import Unsupported
-from support.chat_replies import ChatReplies, arguments_of
-from support.chat_requests import ChatRequests, request, sent
-from support.chat_windows import call, document, exchange, result, say, thought
-from support.rules_chat import check_cerebras
-from support.sdk_types import check_strictly, strict
+from support.providers.chat_replies import ChatReplies, arguments_of
+from support.providers.chat_requests import ChatRequests, request, sent
+from support.providers.chat_windows import call, document, exchange, result, say, thought
+from support.providers.rules_chat import check_cerebras
+from support.providers.sdk_types import check_strictly, strict
 from support.shared import PROVIDER_REQUESTS, needs_shared, read_request
 
 PARAMS = strict(CompletionCreateParams)

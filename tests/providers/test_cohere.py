@@ -15,11 +15,11 @@ from pydantic import TypeAdapter
 from headish.errors import Unsupported
 from headish.providers import Stream
 from headish.values.blocks import ToolUse
-from support.chat_replies import ChatReplies, arguments_of
-from support.chat_requests import ChatRequests, request, sent
-from support.chat_windows import IMAGE, WEATHER, call, document, exchange, result, say, text, thought
-from support.rules_chat import check_cohere
-from support.sdk_types import check_strictly
+from support.providers.chat_replies import ChatReplies, arguments_of
+from support.providers.chat_requests import ChatRequests, request, sent
+from support.providers.chat_windows import IMAGE, WEATHER, call, document, exchange, result, say, text, thought
+from support.providers.rules_chat import check_cohere
+from support.providers.sdk_types import check_strictly
 from support.shared import PROVIDER_REQUESTS, needs_shared, read_request
 
 TYPES: dict[str, TypeAdapter[Any]] = {

@@ -30,8 +30,8 @@ from headish.values.blocks import (
     ToolResult,
     ToolUse,
 )
-from support.emitted import calls, ids, names, texts, windows
-from support.rules_gemini import check_gemini
+from support.providers.emitted import calls, ids, names, texts, windows
+from support.providers.rules_gemini import check_gemini
 
 TOOL = {"name": "weather", "inputSchema": {"type": "object"}}
 PNG = b64encode(b"\x89PNG").decode()

@@ -19,7 +19,7 @@ from headish.content.encoding import decode_payload, encode_payload
 from headish.providers import Delta, Reply, Stream, parse_response, prepare_request
 from headish.providers.gemini.reply import STOPS
 from headish.values.blocks import ProviderBlock, Text, Thinking, ToolUse, to_mapping
-from support.rules_gemini import check_gemini
+from support.providers.rules_gemini import check_gemini
 
 CASES = sorted(path for path in (Path(__file__).parent / "cases" / "gemini").iterdir() if path.is_dir())
 WHOLE = [case for case in CASES if (case / "response.json").exists()]

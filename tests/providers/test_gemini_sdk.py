@@ -20,7 +20,7 @@ from pydantic.alias_generators import to_camel
 from headish.providers import Stream, parse_response, prepare_request
 from headish.values.blocks import Text, ToolUse
 from support.loopback import Loopback, event_stream
-from support.rules_gemini import check_gemini
+from support.providers.rules_gemini import check_gemini
 from support.shared import SHARED, needs_shared, read_request
 
 CASES = sorted(path for path in (Path(__file__).parent / "cases" / "gemini").iterdir() if path.is_dir())

@@ -12,11 +12,11 @@ from openai.types.chat.completion_create_params import CompletionCreateParams
 
 from headish.errors import Unsupported
 from headish.providers import Stream, parse_response
-from support.chat_replies import ChatReplies, arguments_of
-from support.chat_requests import ChatRequests, request, sent
-from support.chat_windows import IMAGE, PNG, WEATHER, call, document, exchange, result, say, text, thought
-from support.rules_chat import check_openai
-from support.sdk_types import check_strictly, strict
+from support.providers.chat_replies import ChatReplies, arguments_of
+from support.providers.chat_requests import ChatRequests, request, sent
+from support.providers.chat_windows import IMAGE, PNG, WEATHER, call, document, exchange, result, say, text, thought
+from support.providers.rules_chat import check_openai
+from support.providers.sdk_types import check_strictly, strict
 from support.shared import PROVIDER_REQUESTS, needs_shared, read_request
 
 PARAMS = strict(CompletionCreateParams)

@@ -21,9 +21,9 @@ from headish.providers import Request, lint, prepare_request
 from headish.providers.openai_responses.files import FILES
 from headish.providers.shared.ledger import INTERRUPTED
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse
-from support.emitted import calls, documents, results, texts, windows
 from support.loopback import Loopback
-from support.rules_openai_responses import check_openai_responses, fits_the_sdk
+from support.providers.emitted import calls, documents, results, texts, windows
+from support.providers.rules_openai_responses import check_openai_responses, fits_the_sdk
 
 PROVIDER = "openai_responses"
 ALLOWED = (

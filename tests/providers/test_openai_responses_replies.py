@@ -14,8 +14,8 @@ from pydantic import TypeAdapter
 from headish.providers import Reply, parse_response
 from headish.providers.openai_responses.reply import STATUSES, STOPS
 from headish.values.blocks import ProviderBlock, Text, Thinking, ToolUse
-from support.replies import CASES, Replies, read, read_lines, record, show
-from support.rules_openai_responses import check_openai_responses
+from support.providers.replies import CASES, Replies, read, read_lines, record, show
+from support.providers.rules_openai_responses import check_openai_responses
 
 PROVIDER = "openai_responses"
 _any_event = TypeAdapter[Any](ResponseStreamEvent)

@@ -14,9 +14,9 @@ from headish.answers.capture import Capture
 from headish.answers.journal import LEASE_SECONDS
 from headish.database.query import Connection
 from headish.rows import streams
-from support.answers import anthropic_text
 from support.insides import read
 from support.places import Place
+from support.providers.answers import anthropic_text
 
 PIECES = ("It was ", "the best ", "of times")
 EVENTS = anthropic_text(*PIECES)

@@ -11,7 +11,7 @@ import pytest
 from headish.errors import HeaderValue, Unrepresentable
 from headish.imports.readers.transcripts import outline, read_messages
 from headish.transcripts import emit, for_completion, from_json, lint, parse, to_json, visible
-from support.rules import messages, refusal
+from support.transcripts.rules import messages, refusal
 
 CALL = '<|function_call|>\n{"arguments": {"a": 1}, "name": "f"}'
 

@@ -20,9 +20,9 @@ from headish.providers import Reply, Stream, parse_response, prepare_request
 from headish.providers.shared.values import Delta
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse, to_mapping
 from support.loopback import Loopback, event_stream
-from support.spoiling import spoil
+from support.providers.spoiling import spoil
 
-CASES = Path(__file__).parents[1] / "providers" / "cases"
+CASES = Path(__file__).parents[2] / "providers" / "cases"
 USER = {"role": "user", "content": "Hi"}
 TOOLS = [{"name": name, "inputSchema": {"type": "object", "properties": {}}} for name in ("weather", "now")]
 _values = st.recursive(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from headish import ContextWindow, Message
 from headish.values.blocks import Text, Thinking
-from support.emitted import calls, documents, foreign, messages, results, texts
+from support.providers.emitted import calls, documents, foreign, messages, results, texts
 
 PNG = "iVBORw0KGgo="
 WEATHER = {"name": "weather", "description": "The weather.", "inputSchema": {

@@ -9,7 +9,7 @@ import msgspec
 
 from headish.errors import Unsupported
 from headish.providers import PROVIDERS, Stream, lint, prepare_request
-from support.windows import read_message
+from support.providers.windows import read_message
 
 CALLS = [{"type": "tool_use", "name": name, "input": {"b": 1, "a": [2]}} for name in ("a.b", "c d", "e")]
 MESSAGES = [

@@ -17,7 +17,7 @@ from openai.types.responses.response_create_params import (
     ResponseCreateParamsStreaming,
 )
 
-from support.sdk_types import check_strictly, strict
+from support.providers.sdk_types import check_strictly, strict
 
 IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 ENDINGS = (".pdf", ".doc", ".dot", ".docx", ".rtf", ".odt", ".ppt", ".pot", ".pps", ".pptx", ".xls", ".xlt", ".xlsx")

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from headish.content.encoding import encode_payload
 from headish.providers import Reply, Stream, parse_response
 from headish.values.blocks import ToolUse, to_mapping
-from support.chat_requests import CASES, DONE, TOOLS, request
-from support.chat_windows import say
 from support.loopback import Loopback, event_stream
+from support.providers.chat_requests import CASES, DONE, TOOLS, request
+from support.providers.chat_windows import say
+from support.providers.spoiling import spoil
 from support.shared import SHARED, needs_shared
-from support.spoiling import spoil
 
 ODD = st.sampled_from([None, {}, [], "x", -1, 10**30, 1.5, True, {"x": [1]}, [[{}]], "\ud800"])
 """What a provider may send in place of anything."""

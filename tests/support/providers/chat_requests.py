@@ -21,11 +21,11 @@ from headish import ContextWindow
 from headish.errors import Unsupported
 from headish.providers import Request, prepare_request
 from headish.providers.shared.ledger import INTERRUPTED
-from support.chat_windows import CLOCK, MODES, SHARED_WINDOWS, WEATHER, own_reasoning, own_windows
-from support.emitted import windows
 from support.loopback import Loopback
+from support.providers.chat_windows import CLOCK, MODES, SHARED_WINDOWS, WEATHER, own_reasoning, own_windows
+from support.providers.emitted import windows
 
-CASES = Path(__file__).parents[1] / "providers" / "cases"
+CASES = Path(__file__).parents[2] / "providers" / "cases"
 TOOLS = [WEATHER, CLOCK]
 DONE = b"data: [DONE]\n\n"
 ALLOWED = (
