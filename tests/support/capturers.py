@@ -1,4 +1,7 @@
-"""Captures that are looked at from outside, and a process that is in the middle of one."""
+"""Captures that are looked at from outside, and a process that is in the middle of one.
+
+Used by the tests of the journal (tests/answers) and of the commands that show it (tests/cli).
+"""
 
 from __future__ import annotations
 

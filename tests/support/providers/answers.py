@@ -1,4 +1,7 @@
-"""Answers as Anthropic's Messages API gives them, in a line each: the events of a stream, or the whole message."""
+"""Answers as Anthropic's Messages API gives them, in a line each: the events of a stream, or the whole message.
+
+Used by tests/answers and tests/cli.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Windows for the chat APIs: a broad set by hand, and random ones that hold what a provider itself made."""
+"""Windows for the chat APIs: a broad set by hand, and random ones that hold what a provider itself made.
+
+Used by the suites chat_requests and chat_replies, and by the tests of the three providers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Windows of every shape, and the rules of Anthropic's Messages API as a check that knows nothing of the writer."""
+"""Windows of every shape, and the rules of Anthropic's Messages API as a check that knows nothing of the writer.
+
+Used by tests/emission and by the tests of every provider.
+"""
 
 from __future__ import annotations
 

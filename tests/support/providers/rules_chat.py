@@ -1,4 +1,7 @@
-"""The rules of the three chat APIs as checks that know nothing of the writers (PROVIDERS.md §2, §5, §6)."""
+"""The rules of the three chat APIs as checks that know nothing of the writers (PROVIDERS.md §2, §5, §6).
+
+Used by the tests of openai, cerebras and cohere.
+"""
 
 from __future__ import annotations
 

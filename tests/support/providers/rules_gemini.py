@@ -1,4 +1,7 @@
-"""The rules of Gemini's ``generateContent`` as a check that knows nothing of the writer (PROVIDERS.md §4)."""
+"""The rules of Gemini's ``generateContent`` as a check that knows nothing of the writer (PROVIDERS.md §4).
+
+Used by the tests of gemini.
+"""
 
 from __future__ import annotations
 

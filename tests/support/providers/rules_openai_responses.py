@@ -1,6 +1,8 @@
 """The rules of OpenAI's Responses API as a check that knows nothing of the writer (PROVIDERS.md §3).
 
 ``fits_the_sdk`` asks the types of the official SDK; ``check_openai_responses`` what no type says.
+
+Used by the tests of openai_responses.
 """
 
 from __future__ import annotations

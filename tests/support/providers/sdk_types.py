@@ -1,4 +1,7 @@
-"""The official SDKs' own types as strict checks: no key that they do not know, no value of another kind."""
+"""The official SDKs' own types as strict checks: no key that they do not know, no value of another kind.
+
+Used by the tests of every provider whose SDK has typed dicts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Prints a digest of many requests and replies: run under several hash seeds, it must print the same."""
+"""Prints a digest of many requests and replies: run under several hash seeds, it must print the same.
+
+Run by tests/providers/test_all.py.
+"""
 
 from __future__ import annotations
 

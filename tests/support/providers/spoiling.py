@@ -1,4 +1,7 @@
-"""Events with one value replaced: what a provider may send by mistake."""
+"""Events with one value replaced: what a provider may send by mistake.
+
+Used by the suites replies and chat_replies.
+"""
 
 from __future__ import annotations
 

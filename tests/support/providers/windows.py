@@ -1,4 +1,7 @@
-"""Windows written as JSON, and what is emitted from them."""
+"""Windows written as JSON, and what is emitted from them.
+
+Used by tests/emission, whose cases are such files, and by seeded.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Texts and models of transcripts for property tests, made of the pieces that matter to a parser."""
+"""Texts and models of transcripts for property tests, made of the pieces that matter to a parser.
+
+Used by tests/transcripts and by the tests of transcripts in a store (tests/imports).
+"""
 
 from __future__ import annotations
 

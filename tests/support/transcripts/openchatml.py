@@ -1,6 +1,8 @@
 """A reader of OpenChatML 2.2, written from the specification alone, to hold the writer to it.
 
 It knows what the writer may write: a header, frames between line feeds, escapes and literal blocks (2.2 §3, §6).
+
+Used by tests/emission and tests/imports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Reading a short text of a format: what its messages say, or the code it is refused with."""
+"""Reading a short text of a format: what its messages say, or the code it is refused with.
+
+Used by the tests of rules (tests/transcripts).
+"""
 
 from __future__ import annotations
 
