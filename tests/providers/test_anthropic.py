@@ -9,14 +9,12 @@ import copy
 import json
 from base64 import b64encode
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from anthropic import Anthropic
-from anthropic.types import RawMessageStreamEvent
-from anthropic.types.message_create_params import MessageCreateParamsNonStreaming, MessageCreateParamsStreaming
 from hypothesis import given
 from pydantic import TypeAdapter
 
@@ -25,6 +23,7 @@ from headish.errors import Unsupported
 from headish.providers import Reply, Request, Stream, parse_response, prepare_request
 from headish.providers.anthropic.reply import STOPS
 from headish.values.blocks import ProviderBlock, Text, Thinking, ToolUse
+from support.later import Later
 from support.loopback import Loopback
 from support.providers.emitted import check_anthropic, windows
 from support.providers.replies import CASES, USER, Replies, read, read_lines, record, show
@@ -37,12 +36,18 @@ STREAMS = ("cache-control", "document-image", "document-text", "mixed-content", 
            "tool-with-outputschema")  # fmt: skip
 DATA = b64encode(b"\x89PNG").decode()
 WEATHER = {"name": "weather", "inputSchema": {"type": "object", "properties": {"place": {"type": "string"}}}}
-_any_event = TypeAdapter[Any](RawMessageStreamEvent)
-_bodies = {True: strict(MessageCreateParamsStreaming), False: strict(MessageCreateParamsNonStreaming)}
+anthropic = Later("anthropic")
+params = Later("anthropic.types.message_create_params")
+
+
+@cache
+def any_event() -> TypeAdapter[Any]:
+    """Any event of a stream, as the SDK has it."""
+    return TypeAdapter(anthropic.types.RawMessageStreamEvent)
 
 
 def play(url: str) -> dict[str, Any]:
-    client = Anthropic(api_key="none", base_url=url, max_retries=0)
+    client = anthropic.Anthropic(api_key="none", base_url=url, max_retries=0)
     with client.messages.stream(model="m", max_tokens=9, messages=[{"role": "user", "content": "Hi"}]) as stream:
         message = stream.get_final_message()
     usage = message.usage
@@ -86,7 +91,7 @@ def test_the_types_of_the_sdk_know_the_events_of_the_cases(case: Path) -> None:
     if case.name != "unknown":
         for event in read_lines(case / "events.jsonl"):
             if event["type"] not in ("ping", "error"):
-                _any_event.validate_python(event)
+                any_event().validate_python(event)
 
 
 def shown_calls(name: str) -> list[dict[str, Any]]:
@@ -278,7 +283,7 @@ class TestBrokenStreams:
         assert (reply.content, reply.stop_reason, reply.incomplete) == ((Text("A"),), "incomplete", True)
 
     def test_the_words_are_those_of_the_sdk(self) -> None:
-        known = _any_event.json_schema()["$defs"]["Delta"]["properties"]["stop_reason"]["anyOf"][0]["enum"]
+        known = any_event().json_schema()["$defs"]["Delta"]["properties"]["stop_reason"]["anyOf"][0]["enum"]
         assert set(STOPS) == set(STOPS.values()) == set(known)
 
 
@@ -289,7 +294,8 @@ def request(messages: list[Any], options: Any = None, **settings: Any) -> Reques
     """A request, checked."""
     prepared = prepare_request(PROVIDER, {"messages": messages, "options": options or {}}, **settings)
     check_anthropic(prepared.body)
-    check_strictly(_bodies[prepared.body["stream"]], {**prepared.body, "model": "m"})
+    whole, streamed = params.MessageCreateParamsNonStreaming, params.MessageCreateParamsStreaming
+    check_strictly(strict(streamed if prepared.body["stream"] else whole), {**prepared.body, "model": "m"})
     return prepared
 
 
@@ -366,7 +372,7 @@ def bodies() -> Iterator[dict[str, Any]]:
 def test_the_client_of_the_sdk_sends_the_body_as_it_is() -> None:
     answer = json.loads((CASES / PROVIDER / "text" / "response.json").read_text())
     with Loopback() as server:
-        client = Anthropic(api_key="none", base_url=server.url, max_retries=0)
+        client = anthropic.Anthropic(api_key="none", base_url=server.url, max_retries=0)
         for body in bodies():
             server.answer() if body["stream"] else server.answer_json(answer)
             client.messages.create(**body)
@@ -380,7 +386,7 @@ def test_the_types_of_the_sdk_take_every_request(window: ContextWindow) -> None:
         body = prepare_request(PROVIDER, window, model="m").body
     except Unsupported:
         return
-    check_strictly(_bodies[True], body)
+    check_strictly(strict(params.MessageCreateParamsStreaming), body)
     for message in body["messages"]:
         assert "thinking" not in message["content"][-1]["type"], "no answer ends with reasoning"
 
@@ -393,7 +399,7 @@ def test_the_types_of_the_sdk_refuse_what_is_wrong() -> None:
     del broken[2]["messages"][1]["content"][0]["signature"]
     for each in broken:
         with pytest.raises(ValueError):
-            check_strictly(_bodies[True], each)
+            check_strictly(strict(params.MessageCreateParamsStreaming), each)
 
 
 class TestReasoning:

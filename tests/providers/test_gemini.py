@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,9 +29,11 @@ from headish.values.blocks import (
     ToolResult,
     ToolUse,
 )
+from support.later import Later
 from support.providers.emitted import calls, ids, names, texts, windows
 from support.providers.rules_gemini import check_gemini
 
+types = Later("google.genai.types")
 TOOL = {"name": "weather", "inputSchema": {"type": "object"}}
 PNG = b64encode(b"\x89PNG").decode()
 ALLOWED = ("text of a tool", "a tool call of role", "without a message", "a document", "not base64", "not UTF-8",

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openai import OpenAI
 
 from headish import ContextWindow, Message
 from headish.errors import Unsupported
@@ -21,11 +20,13 @@ from headish.providers import Request, lint, prepare_request
 from headish.providers.openai_responses.files import FILES
 from headish.providers.shared.ledger import INTERRUPTED
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse
+from support.later import Later
 from support.loopback import Loopback
 from support.providers.emitted import calls, documents, results, texts, windows
 from support.providers.rules_openai_responses import check_openai_responses, fits_the_sdk
 
 PROVIDER = "openai_responses"
+openai = Later("openai")
 ALLOWED = (
     "text of a tool", "a tool call of role", "without a message", "a document", "not base64", "not UTF-8",
     "an empty document", "reasoning of role", "a block of its own", "a block of type",
@@ -638,7 +639,7 @@ def bodies() -> Iterator[dict[str, Any]]:
 def test_the_client_of_the_sdk_sends_the_body_as_it_is() -> None:
     answer = {"id": "resp_1", "object": "response", "status": "completed", "model": "m", "output": []}
     with Loopback() as server:
-        client = OpenAI(api_key="none", base_url=server.url, max_retries=0)
+        client = openai.OpenAI(api_key="none", base_url=server.url, max_retries=0)
         for body in bodies():
             server.answer_json(answer)
             client.responses.create(**body)

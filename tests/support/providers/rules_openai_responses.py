@@ -14,21 +14,14 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
-from openai.types.responses.response_create_params import (
-    ResponseCreateParamsNonStreaming,
-    ResponseCreateParamsStreaming,
-)
-
+from support.later import Later
 from support.providers.sdk_types import check_strictly, strict
 
 IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 ENDINGS = (".pdf", ".doc", ".dot", ".docx", ".rtf", ".odt", ".ppt", ".pot", ".pps", ".pptx", ".xls", ".xlt", ".xlsx")
 CLIENTS = ("function_call", "custom_tool_call", "computer_call", "shell_call", "local_shell_call", "apply_patch_call")
 """Calls that the client answers."""
-_ADAPTERS = {
-    True: strict(ResponseCreateParamsStreaming),
-    False: strict(ResponseCreateParamsNonStreaming),
-}
+_params = Later("openai.types.responses.response_create_params")
 
 
 def check_openai_responses(body: dict[str, Any]) -> None:
@@ -47,7 +40,8 @@ def check_openai_responses(body: dict[str, Any]) -> None:
 
 def fits_the_sdk(body: dict[str, Any]) -> None:
     """Raise where the SDK's types do not take the body, or do not know a key in it."""
-    check_strictly(_ADAPTERS[body["stream"]], body)
+    whole, streamed = _params.ResponseCreateParamsNonStreaming, _params.ResponseCreateParamsStreaming
+    check_strictly(strict(streamed if body["stream"] else whole), body)
 
 
 def _check_item(item: dict[str, Any]) -> None:

@@ -6,14 +6,16 @@ Used by the tests of every provider whose SDK has typed dicts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, get_args
 
 from pydantic import BaseModel, TypeAdapter
 from typing_extensions import get_type_hints, is_typeddict
 
 
+@cache
 def strict(kind: Any) -> TypeAdapter[Any]:
-    """A validator of typed dicts, with unknown keys forbidden in all of them."""
+    """A validator of typed dicts, with unknown keys forbidden in all of them. Making one takes a while: once each."""
     _forbid(kind, set())
     return TypeAdapter(kind)
 
