@@ -80,6 +80,7 @@ def interrupt_reading(monkeypatch: pytest.MonkeyPatch, interruption: Callable[[]
     monkeypatch.setattr(streams, "journal_of", read_slowly)
 
 
+@pytest.mark.slow
 class TestAWriterThatIsKilled:
     @posix
     def test_what_it_had_is_a_turn_when_the_lease_has_run_out_and_the_next_open_says_so(

@@ -146,6 +146,7 @@ def servers(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 class TestWithRealServers:
     @pytest.fixture
     def headish(self, tmp_path: Path, server: Loopback) -> Command:

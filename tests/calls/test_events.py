@@ -194,6 +194,7 @@ class TestLimits:
     def test_many_short_lines_of_data_are_bounded_too(self) -> None:
         assert "more than 1,000 bytes" in str(outcome([b"data:\n"] * 2000, limit_bytes=1000)[1])
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("form", [b"data: %b\n\n", b"%b", b"[%b]"])
     def test_a_large_event_in_small_pieces_is_read_in_one_pass(self, form: bytes) -> None:
         small, large = (self._seconds_to_read(form, size) for size in (12_500, 100_000))
@@ -210,6 +211,7 @@ class TestLimits:
         assert read == ([event], None)
         return took
 
+    @pytest.mark.slow
     def test_many_objects_on_one_line_are_read_in_one_pass(self) -> None:
         assert len(read(b"{}" * 500_000)) == 500_000
 

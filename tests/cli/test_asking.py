@@ -248,6 +248,7 @@ def loop(tmp_path: Path) -> Sequence[str]:
     return ("--tool-loop", "--mcp-config", str(path))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals and terminals as POSIX has them; run this on a POSIX system")
 class TestAtATerminal:
     def start(self, headish: Command, *words: str, stdin: int) -> subprocess.Popen[bytes]:

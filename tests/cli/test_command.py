@@ -26,6 +26,7 @@ class TestWhereTheDatabaseIs:
         assert start("db", "path", env={**home, "HEADISH_DB": "/e.db"}).stdout == b"/e.db\n"
         assert start("--db", "/o.db", "db", "path", env={**home, "HEADISH_DB": "/e.db"}).stdout == b"/o.db\n"
 
+    @pytest.mark.slow
     def test_the_users_folder_is_made_when_something_is_stored(self, tmp_path: Path) -> None:
         home = {"XDG_DATA_HOME": str(tmp_path / "data"), "HOME": str(tmp_path)}
         assert start("add", "hi", env=home).returncode == 0
@@ -95,6 +96,7 @@ class TestExitCodes:
         assert report.json["problems"][0]["subject"] == f"turn {turn}"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes break otherwise there; run this on a POSIX system")
 def test_a_broken_pipe_is_quiet(headish: Command) -> None:
     with Store.open(headish.target) as store:
@@ -152,6 +154,7 @@ class TestDatabase:
         assert headish("stats").out.split()[:2] == ["turns", "1"]
 
 
+@pytest.mark.slow
 class TestDemo:
     def test_the_tour_runs_every_step_and_ends_in_order(self) -> None:
         done = start("demo")

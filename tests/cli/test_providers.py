@@ -198,6 +198,7 @@ class TestReplies:
         assert headish("stats", "--json").json["turns"] == 1
 
 
+@pytest.mark.slow
 class TestRecover:
     @pytest.fixture
     def left(self, headish: Command) -> Any:

@@ -206,6 +206,7 @@ class TestRealConversations:
                 yield {"prompter": "user"}.get(message["role"], message["role"]), message["text"]
                 stack.extend(reversed(message["replies"]))
 
+    @pytest.mark.postgresql
     def test_digests_agree_between_sqlite_and_postgresql(self, new_place: Any) -> None:
         found: list[list[Turn]] = []
         for backend in ("sqlite", "postgresql"):

@@ -50,6 +50,7 @@ def steps_among(others: int, operation: str) -> int:
         return steps[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_an_operation_costs_the_same_in_a_small_store_and_in_a_large_one(operation: str) -> None:
     small, large = steps_among(10, operation), steps_among(2000, operation)

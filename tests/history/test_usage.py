@@ -145,6 +145,7 @@ class TestOddities:
             found = [(count.key, count.replies, count.silent) for count in store.usage(headish, by="model")]
             assert found == counted
 
+    @pytest.mark.slow
     def test_a_long_thread_is_read_in_portions(self, store: Store) -> None:
         store.add_turn("Hi", bookmark="main")
         costs = []

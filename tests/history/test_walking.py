@@ -91,6 +91,7 @@ class TestWalk:
 LARGE = 10_000
 
 
+@pytest.mark.slow
 class TestLargeHistories:
     @pytest.mark.parametrize("shape", [linear, stacked_diamonds, ladder_of_forks], ids=lambda shape: shape.__name__)
     def test_ten_thousand_turns_are_walked_once_each_in_order(self, file_place: FilePlace, shape: Any) -> None:

@@ -131,6 +131,7 @@ class TestTrees:
 
 
 class TestStreaming:
+    @pytest.mark.slow
     def test_a_file_is_read_as_it_is_stored(self, store: Store) -> None:
         """Memory holds a batch: the file is asked for more only when a batch is in the store."""
         stored_when_read: list[int] = []
@@ -209,6 +210,7 @@ class TestBadFiles:
                 assert store.stats().turns == 0
 
 
+@pytest.mark.slow
 @needs_shared
 class TestRealTrees:
     @pytest.fixture

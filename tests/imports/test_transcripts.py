@@ -84,6 +84,7 @@ class TestThereAndBack:
         assert store.export("chat", "v0.1") == text
         assert store.verify().problems == ()
 
+    @pytest.mark.slow
     def test_a_thread_of_many_messages_is_imported_in_batches(self, store: Store) -> None:
         text = "".join(f"<|start|>user<|message|>message {number}<|end|>\n" for number in range(2500))
         assert store.import_file(file_of(text)).added == 2500

@@ -221,6 +221,7 @@ def _set_revision(target: str, revision: str) -> None:
     database.close()
 
 
+@pytest.mark.slow
 class TestTwoProcessesAtOnce:
     def test_they_make_a_new_database_together(self, new_target: str) -> None:
         place = Place()

@@ -158,6 +158,7 @@ def test_a_window_is_sent_or_refused_and_lint_says_which(provider: str, window: 
         assert [note.what for note in prepared.notes] == [finding.what for finding in findings]
 
 
+@pytest.mark.slow
 def test_requests_are_the_same_under_every_hash_seed() -> None:
     """In processes of their own: what depends on the order of a set or on an address differs between them."""
     script = Path(__file__).parents[1] / "support" / "providers" / "seeded.py"

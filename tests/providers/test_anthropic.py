@@ -79,6 +79,7 @@ class TestReplies(Replies):
         "input_tokens", "output_tokens", "output_tokens_details", "thinking_tokens", "model", "tool_use_id", "x",
     )  # fmt: skip
 
+    @pytest.mark.slow
     @needs_shared
     @pytest.mark.parametrize("name", STREAMS)
     def test_the_sdk_makes_the_same_of_a_recorded_stream(self, name: str) -> None:
@@ -369,6 +370,7 @@ def bodies() -> Iterator[dict[str, Any]]:
     yield request([USER], schema, model="m", stream=False).body
 
 
+@pytest.mark.slow
 def test_the_client_of_the_sdk_sends_the_body_as_it_is() -> None:
     answer = json.loads((CASES / PROVIDER / "text" / "response.json").read_text())
     with Loopback() as server:

@@ -22,6 +22,8 @@ from support.loopback import Loopback, event_stream
 from support.providers.rules_gemini import check_gemini
 from support.shared import SHARED, needs_shared, read_request
 
+pytestmark = pytest.mark.slow
+
 genai = Later("google.genai")
 types = Later("google.genai.types")
 CASES = sorted(path for path in (Path(__file__).parent / "cases" / "gemini").iterdir() if path.is_dir())

@@ -636,6 +636,7 @@ def bodies() -> Iterator[dict[str, Any]]:
     ).body
 
 
+@pytest.mark.slow
 def test_the_client_of_the_sdk_sends_the_body_as_it_is() -> None:
     answer = {"id": "resp_1", "object": "response", "status": "completed", "model": "m", "output": []}
     with Loopback() as server:

@@ -269,6 +269,7 @@ class TestRWKV:
         assert lint(parse(text, "rwkv"), "rwkv") == ["E-CALL-SCHEMA", "W-PAYLOAD-NOT-OBJECT"]
 
 
+@pytest.mark.slow
 class TestMemory:
     """A long transcript is imported message by message: no more of it is held than a digest of each."""
 

@@ -49,6 +49,7 @@ class TestInOrder:
             assert report.problems == ()
             assert report.turns == len(parents) + 1
 
+    @pytest.mark.slow
     def test_more_than_a_page_is_in_order_and_progress_is_told(self, store: Store) -> None:
         store.add_turns({"content": "a", "respond": index % 700 > 0} for index in range(2 * PAGE_TURNS + 10))
         told: list[int] = []

@@ -105,6 +105,7 @@ class ChatReplies:
             else:
                 assert said == to_mapping(block)["text"]
 
+    @pytest.mark.slow
     def test_the_sdk_makes_the_same_of_a_stream(self, streamed: Path) -> None:
         """But for those that the table says it does not take or reads differently, which is checked too."""
         try:
@@ -116,6 +117,7 @@ class ChatReplies:
         else:
             assert streamed.name not in self.unplayed
 
+    @pytest.mark.slow
     @needs_shared
     def test_the_sdk_makes_the_same_of_a_recorded_stream(self, recording: str) -> None:
         self._compare(read_events(RECORDED / self.provider / recording))

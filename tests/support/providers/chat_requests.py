@@ -121,6 +121,7 @@ class ChatRequests:
             with pytest.raises((ValueError, TypeError)):
                 type(self).validate(each)
 
+    @pytest.mark.slow
     def test_the_client_of_the_sdk_sends_the_body_as_it_is(self) -> None:
         with Loopback() as server:
             for name, body in self.bodies():

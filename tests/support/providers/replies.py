@@ -132,6 +132,7 @@ class Replies:
             said = "".join(delta.content for delta in early if delta.type in ("text", "thinking"))
             assert sum(len(block.text) for block in reply.content if isinstance(block, Text | Thinking)) == len(said)
 
+    @pytest.mark.slow
     def test_the_sdk_makes_the_same_of_a_stream(self, played: Path) -> None:
         self.compare(read_lines(played / "events.jsonl"))
 

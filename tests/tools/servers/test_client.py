@@ -21,6 +21,8 @@ from headish.values.blocks import Base64Source, Document, Text, ToolResult, Tool
 from support import mcp_server
 from support.mcp_server import LARGE_BYTES, PIXEL, RUDE_TOOLS, TOOLS
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = str(Path(mcp_server.__file__).resolve())
 CALC = StdioServer(sys.executable, (SCRIPT,))
 RUDE = StdioServer(sys.executable, (SCRIPT, "--rude"))
