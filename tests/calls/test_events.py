@@ -165,8 +165,10 @@ class TestRefusals:
         assert "neither server-sent events nor" in str(outcome([text])[1])
 
     def test_nesting_up_to_the_limit_is_kept(self) -> None:
-        [event] = read(b'{"a":' * (NESTING_LIMIT - 1) + b"[]" + b"}" * (NESTING_LIMIT - 1))
-        strictjson.check(event, "an event")
+        text = b'{"a":' * (NESTING_LIMIT - 1) + b"[]" + b"}" * (NESTING_LIMIT - 1)
+        [event] = read(text)
+        assert json.dumps(event, separators=(",", ":")).encode() == text
+        strictjson.check(event, "an event")  # raises where it could not be stored
 
     def test_a_name_that_is_not_utf_8_is_refused(self) -> None:
         assert "not UTF-8" in str(outcome([b"event: \xff\ndata: {}\n\n"])[1])

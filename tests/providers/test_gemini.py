@@ -154,7 +154,8 @@ class TestEveryThread:
         except Unsupported:
             return
         for content in [*body["contents"], *([body["systemInstruction"]] if "systemInstruction" in body else [])]:
-            types.Content.model_validate_json(json.dumps(content))
+            known = types.Content.model_validate_json(json.dumps(content))
+            assert len(known.parts) == len(content["parts"])
 
     @given(window=windows() | own_windows)
     def test_every_part_says_where_it_came_from(self, window: ContextWindow) -> None:

@@ -68,7 +68,8 @@ class TestCases:
         if case.name in ("unknown", "underscores") or case.name.startswith("error"):
             return
         for event in events_of(case):
-            types.GenerateContentResponse.model_validate_json(json.dumps(event))
+            known = types.GenerateContentResponse.model_validate_json(json.dumps(event))
+            assert known.response_id == event.get("responseId")
 
     @by_case
     def test_a_reply_can_be_stored(self, case: Path) -> None:

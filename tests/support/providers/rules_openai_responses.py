@@ -1,6 +1,6 @@
 """The rules of OpenAI's Responses API as a check that knows nothing of the writer (PROVIDERS.md §3).
 
-``fits_the_sdk`` asks the types of the official SDK; ``check_openai_responses`` what no type says.
+``refusal_of_the_sdk`` asks the types of the official SDK; ``check_openai_responses`` what no type says.
 
 Used by the tests of openai_responses.
 """
@@ -38,10 +38,14 @@ def check_openai_responses(body: dict[str, Any]) -> None:
     assert marks <= 4
 
 
-def fits_the_sdk(body: dict[str, Any]) -> None:
-    """Raise where the SDK's types do not take the body, or do not know a key in it."""
+def refusal_of_the_sdk(body: dict[str, Any]) -> str | None:
+    """What the SDK's types do not take in the body, or do not know; None if it fits."""
     whole, streamed = _params.ResponseCreateParamsNonStreaming, _params.ResponseCreateParamsStreaming
-    check_strictly(strict(streamed if body["stream"] else whole), body)
+    try:
+        check_strictly(strict(streamed if body["stream"] else whole), body)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _check_item(item: dict[str, Any]) -> None:
