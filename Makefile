@@ -5,21 +5,33 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	echo $$python && break; done)
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
+PYTEST_ALL = $(BIN)/pytest -n auto --dist loadgroup
+LOCK_ONE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-header --no-annotate $(LOCK)
 STEPS = format lint types floors pytest wheel
 
-.PHONY: help demo test bench docs fix clean $(STEPS)
+# The checks start Python hundreds of times: it keeps its bytecode, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help demo test quick tests-quick bench docs fix lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
+	@echo "make quick  in a minute: format lint types floors, and the tests that need no server, browser or wheel"
 	@echo "make test   every check: $(STEPS)"
-	@echo "make bench  the benchmarks, each against a limit measured in the same run"
-	@echo "make docs   write the generated pages anew"
 	@echo "make fix    format, and mend what the linter can mend"
+	@echo "make docs   write the generated pages anew"
+	@echo "make bench  the benchmarks, each against a limit measured in the same run"
+	@echo "make lock   pin the dependencies anew; LOCK=--upgrade takes newer ones"
+	@echo "make clean  remove the environment, the caches and what was built"
 
 demo: .venv/.run
 	@$(BIN)/headish demo
 
 test: $(STEPS)
+
+quick: .venv/.dev
+	@$(MAKE) --no-print-directory --jobs 6 format lint floors mypy basedpyright tests-quick
 
 bench: .venv/.dev
 	$(BIN)/python tests/benchmarks/throughput.py $(BENCH)
@@ -39,15 +51,23 @@ format: .venv/.dev
 lint: .venv/.dev
 	$(BIN)/ruff check .
 
-types: .venv/.dev
+types: mypy basedpyright
+
+mypy: .venv/.dev
 	$(BIN)/mypy
+
+basedpyright: .venv/.dev
 	$(BIN)/basedpyright
 
 floors: .venv/.dev
 	$(BIN)/lint-imports
 
 pytest: .venv/.dev
-	$(BIN)/pytest -n auto --dist loadgroup $(PYTEST)
+	$(PYTEST_ALL) $(PYTEST)
+
+# On SQLite alone, its files in memory where the system has a folder there, with the first few examples of each property.
+tests-quick: .venv/.dev
+	HYPOTHESIS_PROFILE=quick $(shell test -w /dev/shm && echo TMPDIR=/dev/shm) $(PYTEST_ALL) -m "not slow and not postgresql and not memory" $(PYTEST)
 
 # The wheel, installed alone in an empty environment.
 wheel: .venv/.dev
@@ -58,6 +78,10 @@ wheel: .venv/.dev
 	build/empty/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/run.txt
 	build/empty/bin/python -m pip --disable-pip-version-check --quiet install --no-deps build/dist/*.whl
 	build/empty/bin/python tests/wheel/smoke.py
+
+lock: .venv/.dev
+	$(LOCK_ONE) --output-file requirements/run.txt requirements/run.in
+	$(LOCK_ONE) --output-file requirements/dev.txt --constraint requirements/run.txt requirements/dev.in
 
 clean:
 	rm -rf .venv build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

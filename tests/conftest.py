@@ -22,13 +22,26 @@ from hypothesis import HealthCheck, settings
 from headish import Store
 from support.places import FilePlace, MemoryPlace, Place, ServerPlace
 
-# Examples are the same on every run; HYPOTHESIS_PROFILE=explore looks further.
+# Examples are the same on every run; HYPOTHESIS_PROFILE=explore looks further, `make quick` at the first few.
 _common = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
 settings.register_profile("headish", max_examples=40, derandomize=True, **_common)
 settings.register_profile("explore", max_examples=1000, **_common)
+settings.register_profile("quick", max_examples=5, derandomize=True, **_common)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "headish"))
 
 _numbers = count(1)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark which database a test runs on: its fixtures or its parameters tell."""
+    for item in items:
+        assert isinstance(item, pytest.Function)
+        parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        if "postgresql_server" in item.fixturenames or "postgresql" in parameters:
+            item.add_marker("postgresql")
+        elif "memory" in parameters:
+            item.add_marker("memory")
 
 
 @pytest.fixture(scope="session")
@@ -95,6 +108,7 @@ def new_place(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str],
 
     def make(backend: str) -> Place:
         if backend == "postgresql":
+            assert request.node.get_closest_marker("postgresql"), "mark the test: nothing else tells that it needs it"
             return ServerPlace(request.getfixturevalue("postgresql_url"), f"test-{uuid4().hex}")
         return MemoryPlace() if backend == "memory" else FilePlace(tmp_path / f"{next(_numbers)}.db")
 

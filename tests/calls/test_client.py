@@ -213,6 +213,7 @@ class TestEndpoints:
             ],
         }
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("provider", ENDPOINTS)
     def test_a_request_goes_where_the_sdk_sends_it(self, provider: str, server: Loopback) -> None:
         base_url = server.url + ("/v1" if provider.startswith("openai") else "")
@@ -228,6 +229,7 @@ class TestEndpoints:
                 for header in ("authorization", "x-api-key", "x-goog-api-key", "anthropic-version", "content-type"):
                     assert ours.headers.get(header) == theirs.headers.get(header), header
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("provider", ENDPOINTS)
     def test_without_a_base_url_the_sdks_own_is_called(
         self, provider: str, server: Loopback, monkeypatch: pytest.MonkeyPatch
@@ -443,6 +445,7 @@ class TestRefusals:
             ask(server)
 
 
+@pytest.mark.slow
 class TestHostileStreams:
     def test_an_endless_stream_is_bounded(self, server: Loopback) -> None:
         server.answer(chunks=repeat(event_stream(EVENTS)[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -164,8 +165,10 @@ class TestRefusals:
         assert "neither server-sent events nor" in str(outcome([text])[1])
 
     def test_nesting_up_to_the_limit_is_kept(self) -> None:
-        [event] = read(b'{"a":' * (NESTING_LIMIT - 1) + b"[]" + b"}" * (NESTING_LIMIT - 1))
-        strictjson.check(event, "an event")
+        text = b'{"a":' * (NESTING_LIMIT - 1) + b"[]" + b"}" * (NESTING_LIMIT - 1)
+        [event] = read(text)
+        assert json.dumps(event, separators=(",", ":")).encode() == text
+        strictjson.check(event, "an event")  # raises where it could not be stored
 
     def test_a_name_that_is_not_utf_8_is_refused(self) -> None:
         assert "not UTF-8" in str(outcome([b"event: \xff\ndata: {}\n\n"])[1])
@@ -193,14 +196,24 @@ class TestLimits:
     def test_many_short_lines_of_data_are_bounded_too(self) -> None:
         assert "more than 1,000 bytes" in str(outcome([b"data:\n"] * 2000, limit_bytes=1000)[1])
 
-    def test_a_large_event_in_small_pieces_is_read_in_one_pass(self) -> None:
-        large = {"a": 'x"\n' * 5_000_000, "b": [{}] * 1_000_000}
-        for form in (b"data: %b\n\n", b"%b", b"[%b]"):
-            text = form % json.dumps(large).encode()
-            pieces = (text[at : at + 1024] for at in range(0, len(text), 1024))
-            # A reader that looked twice at what it has seen would not come back from this.
-            assert outcome(pieces, limit_bytes=len(text)) == ([large], None)
+    @pytest.mark.slow
+    @pytest.mark.parametrize("form", [b"data: %b\n\n", b"%b", b"[%b]"])
+    def test_a_large_event_in_small_pieces_is_read_in_one_pass(self, form: bytes) -> None:
+        small, large = (self._seconds_to_read(form, size) for size in (12_500, 100_000))
+        # In one pass, eight times as much takes eight times as long; a reader that looks twice takes 64 times.
+        assert large < 24 * small
 
+    def _seconds_to_read(self, form: bytes, size: int) -> float:
+        """Of the processor, for an event of this many objects and five times as many quotes."""
+        event = {"a": 'x"\n' * (5 * size), "b": [{}] * size}
+        text = form % json.dumps(event).encode()
+        began = time.process_time()
+        read = outcome((text[at : at + 64] for at in range(0, len(text), 64)), limit_bytes=len(text))
+        took = time.process_time() - began
+        assert read == ([event], None)
+        return took
+
+    @pytest.mark.slow
     def test_many_objects_on_one_line_are_read_in_one_pass(self) -> None:
         assert len(read(b"{}" * 500_000)) == 500_000
 

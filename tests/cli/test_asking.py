@@ -15,11 +15,11 @@ import pytest
 from headish import Store
 from headish.store.calls import REFUSED
 from support import mcp_server
-from support.answers import anthropic_call, anthropic_calls, anthropic_message, anthropic_text
 from support.capturers import wait_until
 from support.command import HEADISH, Command
 from support.growing import texts
 from support.loopback import Loopback, event_stream
+from support.providers.answers import anthropic_call, anthropic_calls, anthropic_message, anthropic_text
 
 KEY = "sk-very-secret-key-of-the-test"
 HELLO = anthropic_text("Hel", "lo.")
@@ -248,6 +248,7 @@ def loop(tmp_path: Path) -> Sequence[str]:
     return ("--tool-loop", "--mcp-config", str(path))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals and terminals as POSIX has them; run this on a POSIX system")
 class TestAtATerminal:
     def start(self, headish: Command, *words: str, stdin: int) -> subprocess.Popen[bytes]:

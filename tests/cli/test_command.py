@@ -1,4 +1,4 @@
-"""The command as a whole: where the database is, exit codes, pipes, what it imports, and the tour."""
+"""The command as a whole: where the database is, exit codes, pipes and the tour."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class TestWhereTheDatabaseIs:
         assert start("db", "path", env={**home, "HEADISH_DB": "/e.db"}).stdout == b"/e.db\n"
         assert start("--db", "/o.db", "db", "path", env={**home, "HEADISH_DB": "/e.db"}).stdout == b"/o.db\n"
 
+    @pytest.mark.slow
     def test_the_users_folder_is_made_when_something_is_stored(self, tmp_path: Path) -> None:
         home = {"XDG_DATA_HOME": str(tmp_path / "data"), "HOME": str(tmp_path)}
         assert start("add", "hi", env=home).returncode == 0
@@ -95,6 +96,7 @@ class TestExitCodes:
         assert report.json["problems"][0]["subject"] == f"turn {turn}"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes break otherwise there; run this on a POSIX system")
 def test_a_broken_pipe_is_quiet(headish: Command) -> None:
     with Store.open(headish.target) as store:
@@ -111,25 +113,6 @@ def test_a_broken_pipe_is_quiet(headish: Command) -> None:
 
 
 class TestStart:
-    @pytest.mark.parametrize("words", [("--version",), ("--help",), ("add", "--help"), ("db", "--help")])
-    def test_asking_for_help_loads_no_database(self, words: tuple[str, ...]) -> None:
-        code = (
-            "import sys\nfrom headish_cli.main import main\n"
-            f"try: main({list(words)!r})\nexcept SystemExit: pass\n"
-            "print(sorted({name.split('.')[0] for name in sys.modules} & {'sqlalchemy', 'alembic', 'rich', 'sqlite3'}))"
-        )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-        assert done.stdout.splitlines()[-1] == "[]"
-
-    def test_a_store_that_needs_no_upgrade_loads_no_alembic(self, headish: Command) -> None:
-        code = (
-            f"import sys, headish\nstore = headish.Store.open({headish.target!r})\nstore.add_turn('hi')\n"
-            "store.resolve()\nprint({'alembic', 'rich', 'psycopg', 'puremagic', 'yaml', 'markdown_it', 'markupsafe', "
-            "'jsonschema', 'headish.transcripts', 'headish.renderings'} & set(sys.modules))"
-        )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-        assert done.stdout == "set()\n"
-
     def test_the_version_is_the_packages(self) -> None:
         assert start("--version").stdout.decode() == f"headish {__version__}\n"
 
@@ -152,6 +135,7 @@ class TestDatabase:
         assert headish("stats").out.split()[:2] == ["turns", "1"]
 
 
+@pytest.mark.slow
 class TestDemo:
     def test_the_tour_runs_every_step_and_ends_in_order(self) -> None:
         done = start("demo")

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from headish import Store
-from support.answers import anthropic_call, anthropic_message, anthropic_text
 from support.capturers import begin
 from support.command import Command
 from support.insides import run_sql
 from support.loopback import event_stream
+from support.providers.answers import anthropic_call, anthropic_message, anthropic_text
 
 TOOLS = {
     "tools": [{"name": "read", "description": "Read a\nfile"}, {"name": "write", "inputSchema": {"type": "object"}}]
@@ -198,6 +198,7 @@ class TestReplies:
         assert headish("stats", "--json").json["turns"] == 1
 
 
+@pytest.mark.slow
 class TestRecover:
     @pytest.fixture
     def left(self, headish: Command) -> Any:

@@ -58,6 +58,7 @@ class TestDrawings:
         assert len({len(each) for each in listed}) == 1
         assert [headish("get", each, "--json").json["id"] for each in listed] == [grown[name] for name in "mbaq"]
 
+    @pytest.mark.slow
     def test_a_long_thread_is_drawn_without_recursion(self, headish: Command, tmp_path: Path) -> None:
         with Store.open(headish.target) as store:
             store.add_turns({"content": str(index), "respond": index > 0} for index in range(3000))

@@ -12,6 +12,8 @@ import pytest
 
 from support.places import Place
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 6
 WORKER = Path(__file__).resolve().parents[1]
 

@@ -14,6 +14,8 @@ from support.growing import texts
 from support.places import Place
 from support.workers import PROCESSES, TURNS_EACH, run_together
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def rooted(durable_place: Place) -> tuple[Place, Store, str]:

@@ -48,7 +48,9 @@ class TestWhatIsNoDatabase:
         path = tmp_path / "empty.db"
         path.touch()
         with Store.open(path) as store:
-            store.add_turn("hi")
+            turn = store.add_turn("hi")
+        with Store.open(path) as store:
+            assert list(store.turns()) == [turn]
 
     def test_a_folder_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(NotADatabase, match="it is a folder"):

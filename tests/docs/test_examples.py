@@ -99,6 +99,7 @@ def run_block(page: Page, block: Block, following: Block) -> Iterator[tuple[str,
             yield (command, *page.run("sh", "-c", "".join(page.exports) + command), output)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_examples_of_a_page_do_what_it_shows(page: Path, tmp_path: Path) -> None:
     found = blocks(page)

@@ -22,7 +22,7 @@ from headish.errors import InvalidArgument, UnknownFormat, Unsupported
 from headish.providers import PROVIDERS, Reply, Stream, lint, parse_response, prepare_request
 from headish.providers.registry import find_provider
 from headish.values.blocks import Base64Source, ContentBlock, Document, Text, Thinking, ToolResult, ToolUse
-from support.emitted import windows
+from support.providers.emitted import windows
 from support.shared import SHARED, needs_shared
 
 RECORDED = SHARED / "fixtures" / "providers" / "response-stream"
@@ -158,12 +158,13 @@ def test_a_window_is_sent_or_refused_and_lint_says_which(provider: str, window: 
         assert [note.what for note in prepared.notes] == [finding.what for finding in findings]
 
 
+@pytest.mark.slow
 def test_requests_are_the_same_under_every_hash_seed() -> None:
     """In processes of their own: what depends on the order of a set or on an address differs between them."""
-    script = Path(__file__).parents[1] / "support" / "seeded.py"
+    script = Path(__file__).parents[1] / "support" / "providers" / "seeded.py"
     digests = set()
     for seed in ("0", "1", "4711"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(script.parents[1])}
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(script.parents[2])}
         done = subprocess.run(
             [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True, timeout=120
         )

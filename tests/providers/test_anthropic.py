@@ -1,6 +1,6 @@
 """Anthropic's Messages API: answers, the official SDK's types and client as the judges, recorded streams.
 
-What its requests have to be in general is tested in tests/emit.
+What its requests have to be in general is tested in tests/emission.
 """
 
 from __future__ import annotations
@@ -9,14 +9,12 @@ import copy
 import json
 from base64 import b64encode
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from anthropic import Anthropic
-from anthropic.types import RawMessageStreamEvent
-from anthropic.types.message_create_params import MessageCreateParamsNonStreaming, MessageCreateParamsStreaming
 from hypothesis import given
 from pydantic import TypeAdapter
 
@@ -25,10 +23,11 @@ from headish.errors import Unsupported
 from headish.providers import Reply, Request, Stream, parse_response, prepare_request
 from headish.providers.anthropic.reply import STOPS
 from headish.values.blocks import ProviderBlock, Text, Thinking, ToolUse
-from support.emitted import check_anthropic, windows
+from support.later import Later
 from support.loopback import Loopback
-from support.replies import CASES, USER, Replies, read, read_lines, record, show
-from support.sdk_types import check_strictly, strict
+from support.providers.emitted import check_anthropic, windows
+from support.providers.replies import CASES, USER, Replies, read, read_lines, record, show
+from support.providers.sdk_types import check_strictly, strict
 from support.shared import SHARED, needs_shared
 
 PROVIDER = "anthropic"
@@ -37,12 +36,18 @@ STREAMS = ("cache-control", "document-image", "document-text", "mixed-content", 
            "tool-with-outputschema")  # fmt: skip
 DATA = b64encode(b"\x89PNG").decode()
 WEATHER = {"name": "weather", "inputSchema": {"type": "object", "properties": {"place": {"type": "string"}}}}
-_any_event = TypeAdapter[Any](RawMessageStreamEvent)
-_bodies = {True: strict(MessageCreateParamsStreaming), False: strict(MessageCreateParamsNonStreaming)}
+anthropic = Later("anthropic")
+params = Later("anthropic.types.message_create_params")
+
+
+@cache
+def any_event() -> TypeAdapter[Any]:
+    """Any event of a stream, as the SDK has it."""
+    return TypeAdapter(anthropic.types.RawMessageStreamEvent)
 
 
 def play(url: str) -> dict[str, Any]:
-    client = Anthropic(api_key="none", base_url=url, max_retries=0)
+    client = anthropic.Anthropic(api_key="none", base_url=url, max_retries=0)
     with client.messages.stream(model="m", max_tokens=9, messages=[{"role": "user", "content": "Hi"}]) as stream:
         message = stream.get_final_message()
     usage = message.usage
@@ -74,6 +79,7 @@ class TestReplies(Replies):
         "input_tokens", "output_tokens", "output_tokens_details", "thinking_tokens", "model", "tool_use_id", "x",
     )  # fmt: skip
 
+    @pytest.mark.slow
     @needs_shared
     @pytest.mark.parametrize("name", STREAMS)
     def test_the_sdk_makes_the_same_of_a_recorded_stream(self, name: str) -> None:
@@ -86,7 +92,7 @@ def test_the_types_of_the_sdk_know_the_events_of_the_cases(case: Path) -> None:
     if case.name != "unknown":
         for event in read_lines(case / "events.jsonl"):
             if event["type"] not in ("ping", "error"):
-                _any_event.validate_python(event)
+                assert any_event().validate_python(event).type == event["type"]
 
 
 def shown_calls(name: str) -> list[dict[str, Any]]:
@@ -278,7 +284,7 @@ class TestBrokenStreams:
         assert (reply.content, reply.stop_reason, reply.incomplete) == ((Text("A"),), "incomplete", True)
 
     def test_the_words_are_those_of_the_sdk(self) -> None:
-        known = _any_event.json_schema()["$defs"]["Delta"]["properties"]["stop_reason"]["anyOf"][0]["enum"]
+        known = any_event().json_schema()["$defs"]["Delta"]["properties"]["stop_reason"]["anyOf"][0]["enum"]
         assert set(STOPS) == set(STOPS.values()) == set(known)
 
 
@@ -289,7 +295,8 @@ def request(messages: list[Any], options: Any = None, **settings: Any) -> Reques
     """A request, checked."""
     prepared = prepare_request(PROVIDER, {"messages": messages, "options": options or {}}, **settings)
     check_anthropic(prepared.body)
-    check_strictly(_bodies[prepared.body["stream"]], {**prepared.body, "model": "m"})
+    whole, streamed = params.MessageCreateParamsNonStreaming, params.MessageCreateParamsStreaming
+    check_strictly(strict(streamed if prepared.body["stream"] else whole), {**prepared.body, "model": "m"})
     return prepared
 
 
@@ -363,10 +370,11 @@ def bodies() -> Iterator[dict[str, Any]]:
     yield request([USER], schema, model="m", stream=False).body
 
 
+@pytest.mark.slow
 def test_the_client_of_the_sdk_sends_the_body_as_it_is() -> None:
     answer = json.loads((CASES / PROVIDER / "text" / "response.json").read_text())
     with Loopback() as server:
-        client = Anthropic(api_key="none", base_url=server.url, max_retries=0)
+        client = anthropic.Anthropic(api_key="none", base_url=server.url, max_retries=0)
         for body in bodies():
             server.answer() if body["stream"] else server.answer_json(answer)
             client.messages.create(**body)
@@ -380,7 +388,7 @@ def test_the_types_of_the_sdk_take_every_request(window: ContextWindow) -> None:
         body = prepare_request(PROVIDER, window, model="m").body
     except Unsupported:
         return
-    check_strictly(_bodies[True], body)
+    check_strictly(strict(params.MessageCreateParamsStreaming), body)
     for message in body["messages"]:
         assert "thinking" not in message["content"][-1]["type"], "no answer ends with reasoning"
 
@@ -393,7 +401,7 @@ def test_the_types_of_the_sdk_refuse_what_is_wrong() -> None:
     del broken[2]["messages"][1]["content"][0]["signature"]
     for each in broken:
         with pytest.raises(ValueError):
-            check_strictly(_bodies[True], each)
+            check_strictly(strict(params.MessageCreateParamsStreaming), each)
 
 
 class TestReasoning:

@@ -6,27 +6,27 @@ import json
 from typing import Any, ClassVar
 
 import pytest
-from cerebras.cloud.sdk import Cerebras
-from cerebras.cloud.sdk.types.chat.completion_create_params import CompletionCreateParams
 
 from headish.errors import Unsupported
-from support.chat_replies import ChatReplies, arguments_of
-from support.chat_requests import ChatRequests, request, sent
-from support.chat_windows import call, document, exchange, result, say, thought
-from support.rules_chat import check_cerebras
-from support.sdk_types import check_strictly, strict
+from support.later import Later
+from support.providers.chat_replies import ChatReplies, arguments_of
+from support.providers.chat_requests import ChatRequests, request, sent
+from support.providers.chat_windows import call, document, exchange, result, say, thought
+from support.providers.rules_chat import check_cerebras
+from support.providers.sdk_types import check_strictly, strict
 from support.shared import PROVIDER_REQUESTS, needs_shared, read_request
 
-PARAMS = strict(CompletionCreateParams)
+sdk = Later("cerebras.cloud.sdk")
+params = Later("cerebras.cloud.sdk.types.chat.completion_create_params")
 PLAIN = [say("user", "?")]
 
 
-def client(url: str) -> Cerebras:
-    return Cerebras(base_url=url, api_key="k", max_retries=0, warm_tcp_connection=False)
+def client(url: str) -> Any:
+    return sdk.Cerebras(base_url=url, api_key="k", max_retries=0, warm_tcp_connection=False)
 
 
 def validate(body: dict[str, Any]) -> None:
-    check_strictly(PARAMS, body)
+    check_strictly(strict(params.CompletionCreateParams), body)
 
 
 def ask(url: str, body: dict[str, Any]) -> None:

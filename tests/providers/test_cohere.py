@@ -4,48 +4,54 @@ from __future__ import annotations
 
 import inspect
 import json
+from functools import cache
 from typing import Any, ClassVar
 
-import cohere
 import pytest
-from cohere.types import ChatMessages, CitationOptions, ResponseFormatV2, Thinking, ToolV2
-from cohere.v2.client import V2Client
 from pydantic import TypeAdapter
 
 from headish.errors import Unsupported
 from headish.providers import Stream
 from headish.values.blocks import ToolUse
-from support.chat_replies import ChatReplies, arguments_of
-from support.chat_requests import ChatRequests, request, sent
-from support.chat_windows import IMAGE, WEATHER, call, document, exchange, result, say, text, thought
-from support.rules_chat import check_cohere
-from support.sdk_types import check_strictly
+from support.later import Later
+from support.providers.chat_replies import ChatReplies, arguments_of
+from support.providers.chat_requests import ChatRequests, request, sent
+from support.providers.chat_windows import IMAGE, WEATHER, call, document, exchange, result, say, text, thought
+from support.providers.rules_chat import check_cohere
+from support.providers.sdk_types import check_strictly
 from support.shared import PROVIDER_REQUESTS, needs_shared, read_request
 
-TYPES: dict[str, TypeAdapter[Any]] = {
-    "messages": TypeAdapter(ChatMessages),
-    "tools": TypeAdapter(list[ToolV2]),
-    "thinking": TypeAdapter(Thinking),
-    "citation_options": TypeAdapter(CitationOptions),
-    "response_format": TypeAdapter(ResponseFormatV2),
-}
+cohere = Later("cohere")
+kinds = Later("cohere.types")
+sdk_client = Later("cohere.v2.client")
 pytestmark = pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20")
-KEYS = inspect.signature(V2Client.chat).parameters.keys() - {"self", "request_options"}
 PLAIN = [say("user", "?")]
 PLAN = {"opaque": {"cohere": {"tool_plan": True}}}
 ANSWERED = (result("c1", "x"),)
 
 
-def client(url: str) -> cohere.ClientV2:
+@cache
+def types() -> dict[str, TypeAdapter[Any]]:
+    return {
+        "messages": TypeAdapter(kinds.ChatMessages),
+        "tools": TypeAdapter(list[kinds.ToolV2]),
+        "thinking": TypeAdapter(kinds.Thinking),
+        "citation_options": TypeAdapter(kinds.CitationOptions),
+        "response_format": TypeAdapter(kinds.ResponseFormatV2),
+    }
+
+
+def client(url: str) -> Any:
     return cohere.ClientV2(base_url=url, api_key="k")
 
 
 def validate(body: dict[str, Any]) -> None:
-    unknown = body.keys() - KEYS - {"stream"}
+    known = inspect.signature(sdk_client.V2Client.chat).parameters.keys() - {"self", "request_options"}
+    unknown = body.keys() - known - {"stream"}
     if unknown:
         raise ValueError(f"the API has no {', '.join(unknown)}")
-    for key in TYPES.keys() & body.keys():
-        check_strictly(TYPES[key], body[key])
+    for key in types().keys() & body.keys():
+        check_strictly(types()[key], body[key])
 
 
 def ask(url: str, body: dict[str, Any]) -> None:

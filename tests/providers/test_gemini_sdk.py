@@ -13,16 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google import genai
-from google.genai import types
 from pydantic.alias_generators import to_camel
 
 from headish.providers import Stream, parse_response, prepare_request
 from headish.values.blocks import Text, ToolUse
+from support.later import Later
 from support.loopback import Loopback, event_stream
-from support.rules_gemini import check_gemini
+from support.providers.rules_gemini import check_gemini
 from support.shared import SHARED, needs_shared, read_request
 
+pytestmark = pytest.mark.slow
+
+genai = Later("google.genai")
+types = Later("google.genai.types")
 CASES = sorted(path for path in (Path(__file__).parent / "cases" / "gemini").iterdir() if path.is_dir())
 PLAYED = [case for case in CASES if case.name not in ("unknown", "underscores") and "error" not in case.name]
 """What the SDK reads too: it raises for errors, and drops or refuses what it does not know."""
@@ -122,14 +125,14 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture(scope="module")
-def client(server: Loopback) -> Iterator[genai.Client]:
+def client(server: Loopback) -> Iterator[Any]:
     options = types.HttpOptions(base_url=server.url, api_version="v1beta", timeout=10_000)
     client = genai.Client(api_key="key", http_options=options)
     yield client
     client.close()
 
 
-def sdk_request(body: dict[str, Any]) -> tuple[list[types.Content], types.GenerateContentConfig]:
+def sdk_request(body: dict[str, Any]) -> tuple[list[Any], Any]:
     """A body in the SDK's own types, each of which forbids what it does not know."""
     contents = [types.Content.model_validate_json(json.dumps(content)) for content in body["contents"]]
     rest = {key: value for key, value in body.items() if key not in ("contents", "generationConfig")}
@@ -149,9 +152,7 @@ class TestRequests:
         ("thread", "options"),
         [(thread, "none") for thread in THREADS] + [("result", each) for each in OPTIONS if each != "none"],
     )
-    def test_the_sdk_sends_the_body_as_it_is(
-        self, server: Loopback, client: genai.Client, thread: str, options: str
-    ) -> None:
+    def test_the_sdk_sends_the_body_as_it_is(self, server: Loopback, client: Any, thread: str, options: str) -> None:
         window = {"messages": THREADS[thread], "options": OPTIONS[options]}
         body = prepare_request("gemini", window, tools=[TOOL], model="gemini-3-pro").body
         contents, config = sdk_request(body)
@@ -162,14 +163,14 @@ class TestRequests:
         assert camel_keys(request.body) == {"generationConfig": {}, **body}
 
 
-def play(server: Loopback, client: genai.Client, events: list[dict[str, Any]]) -> list[types.GenerateContentResponse]:
+def play(server: Loopback, client: Any, events: list[dict[str, Any]]) -> list[Any]:
     """What the SDK makes of a stream."""
     server.answer(chunks=event_stream(events))
     config = types.GenerateContentConfig(automatic_continuation=False)
     return list(client.models.generate_content_stream(model="gemini-3-pro", contents="Hi", config=config))
 
 
-def agree(events: list[dict[str, Any]], chunks: list[types.GenerateContentResponse]) -> None:
+def agree(events: list[dict[str, Any]], chunks: list[Any]) -> None:
     """Assert that the SDK and headish have read the same."""
     stream = Stream("gemini")
     for event in events:
@@ -202,7 +203,7 @@ def agree(events: list[dict[str, Any]], chunks: list[types.GenerateContentRespon
 
 class TestReplies:
     @pytest.mark.parametrize("case", PLAYED, ids=lambda path: path.name)
-    def test_the_sdk_reads_a_stream_as_we_do(self, server: Loopback, client: genai.Client, case: Path) -> None:
+    def test_the_sdk_reads_a_stream_as_we_do(self, server: Loopback, client: Any, case: Path) -> None:
         events = [json.loads(line) for line in (case / "events.jsonl").read_text().splitlines()]
         chunks = play(server, client, events)
         if case.name != "two-candidates":  # whose total counts the other one too
@@ -213,7 +214,7 @@ class TestReplies:
         assert ours.finish().content == theirs.finish().content
 
     @pytest.mark.parametrize("case", PLAYED, ids=lambda path: path.name)
-    def test_a_whole_response_of_the_sdk_is_one_too(self, server: Loopback, client: genai.Client, case: Path) -> None:
+    def test_a_whole_response_of_the_sdk_is_one_too(self, server: Loopback, client: Any, case: Path) -> None:
         if not (case / "response.json").exists():
             return
         response = json.loads((case / "response.json").read_text())
@@ -224,7 +225,7 @@ class TestReplies:
         ours, theirs = parse_response("gemini", response), parse_response("gemini", whole)
         assert (ours.content, ours.stop_reason, ours.usage) == (theirs.content, theirs.stop_reason, theirs.usage)
 
-    def test_what_the_sdk_raises_is_an_error_of_the_reply(self, server: Loopback, client: genai.Client) -> None:
+    def test_what_the_sdk_raises_is_an_error_of_the_reply(self, server: Loopback, client: Any) -> None:
         (case,) = (case for case in CASES if case.name == "error-inside")
         events = [json.loads(line) for line in (case / "events.jsonl").read_text().splitlines()]
         with pytest.raises(genai.errors.APIError) as error:
@@ -240,9 +241,7 @@ class TestRecorded:
 
     @needs_shared
     @pytest.mark.parametrize("case", STREAMS)
-    def test_the_sdk_and_we_read_a_recorded_stream_alike(
-        self, server: Loopback, client: genai.Client, case: str
-    ) -> None:
+    def test_the_sdk_and_we_read_a_recorded_stream_alike(self, server: Loopback, client: Any, case: str) -> None:
         events = _events(case)
         agree(events, play(server, client, events))
 

@@ -5,31 +5,31 @@ from __future__ import annotations
 import json
 from typing import Any, ClassVar
 
-import openai
 import pytest
-from openai.lib.streaming.chat import ChatCompletionStreamState
-from openai.types.chat.completion_create_params import CompletionCreateParams
 
 from headish.errors import Unsupported
 from headish.providers import Stream, parse_response
-from support.chat_replies import ChatReplies, arguments_of
-from support.chat_requests import ChatRequests, request, sent
-from support.chat_windows import IMAGE, PNG, WEATHER, call, document, exchange, result, say, text, thought
-from support.rules_chat import check_openai
-from support.sdk_types import check_strictly, strict
+from support.later import Later
+from support.providers.chat_replies import ChatReplies, arguments_of
+from support.providers.chat_requests import ChatRequests, request, sent
+from support.providers.chat_windows import IMAGE, PNG, WEATHER, call, document, exchange, result, say, text, thought
+from support.providers.rules_chat import check_openai
+from support.providers.sdk_types import check_strictly, strict
 from support.shared import PROVIDER_REQUESTS, needs_shared, read_request
 
-PARAMS = strict(CompletionCreateParams)
+openai = Later("openai")
+params = Later("openai.types.chat.completion_create_params")
+streaming = Later("openai.lib.streaming.chat")
 PDF = document("application/pdf", "JVBERi0=", name="a.pdf")
 MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 
 
-def client(url: str) -> openai.OpenAI:
+def client(url: str) -> Any:
     return openai.OpenAI(base_url=f"{url}/v1", api_key="k", max_retries=0)
 
 
 def validate(body: dict[str, Any]) -> None:
-    check_strictly(PARAMS, body)
+    check_strictly(strict(params.CompletionCreateParams), body)
 
 
 def ask(url: str, body: dict[str, Any]) -> None:
@@ -40,7 +40,7 @@ def ask(url: str, body: dict[str, Any]) -> None:
 
 
 def play(url: str) -> dict[str, Any]:
-    state: Any = ChatCompletionStreamState()
+    state: Any = streaming.ChatCompletionStreamState()
     finish = None
     with client(url) as asked:
         for chunk in asked.chat.completions.create(model="m", messages=[], stream=True):

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import msgspec
 import pytest
-from openai import OpenAI
-from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
 from headish.providers import Reply, parse_response
 from headish.providers.openai_responses.reply import STATUSES, STOPS
 from headish.values.blocks import ProviderBlock, Text, Thinking, ToolUse
-from support.replies import CASES, Replies, read, read_lines, record, show
-from support.rules_openai_responses import check_openai_responses
+from support.later import Later
+from support.providers.replies import CASES, Replies, read, read_lines, record, show
+from support.providers.rules_openai_responses import check_openai_responses
 
 PROVIDER = "openai_responses"
-_any_event = TypeAdapter[Any](ResponseStreamEvent)
+openai = Later("openai")
+
+
+@cache
+def any_event() -> TypeAdapter[Any]:
+    """Any event of a stream, as the SDK has it."""
+    return TypeAdapter(openai.types.responses.ResponseStreamEvent)
 
 
 def play(url: str) -> dict[str, Any]:
-    client = OpenAI(api_key="none", base_url=url, max_retries=0)
+    client = openai.OpenAI(api_key="none", base_url=url, max_retries=0)
     with client.responses.stream(model="m", input="Hi") as stream:
         events = list(stream)
     response = events[-1].response
@@ -74,7 +80,7 @@ def test_the_types_of_the_sdk_know_the_events_of_the_cases(case: Any) -> None:
     """But for what nobody is meant to know, and for what a server leaves out."""
     for event in read_lines(case / "events.jsonl"):
         if "hologram" not in json.dumps(event) and case.name != "output-lost":
-            _any_event.validate_python(event)
+            assert any_event().validate_python(event).type == event["type"]
 
 
 # A stream by hand.

@@ -170,6 +170,7 @@ def server() -> Iterator[Server]:
     server.close()
 
 
+@pytest.mark.slow
 @needs_browser
 class TestInABrowser:
     def test_a_hostile_transcript_runs_nothing_and_loads_nothing(self, tmp_path: Path, server: Server) -> None:

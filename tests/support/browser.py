@@ -1,4 +1,7 @@
-"""A real browser without a window, where one is installed."""
+"""A real browser without a window, where one is installed.
+
+Used by the tests of pages (tests/renderings).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Captures that are looked at from outside, and a process that is in the middle of one."""
+"""Captures that are looked at from outside, and a process that is in the middle of one.
+
+Used by the tests of the journal (tests/answers) and of the commands that show it (tests/cli).
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ from headish.answers.capture import Capture
 from headish.answers.journal import LEASE_SECONDS
 from headish.database.query import Connection
 from headish.rows import streams
-from support.answers import anthropic_text
 from support.insides import read
 from support.places import Place
+from support.providers.answers import anthropic_text
 
 PIECES = ("It was ", "the best ", "of times")
 EVENTS = anthropic_text(*PIECES)

@@ -1,4 +1,7 @@
-"""The command, run inside the test's process, and as a process of its own."""
+"""The command, run inside the test's process, and as a process of its own.
+
+Used by tests/cli and tests/docs, and wherever a test wants to see what a person would type.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Histories of any shape, and a walk and a fold written from their definitions, not from the library's."""
+"""Histories of any shape, and a walk and a fold written from their definitions, not from the library's.
+
+Used where any history must do: tests/history, tests/verify, tests/store, tests/content.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Threads drawn in one line."""
+"""Threads drawn in one line.
+
+Used by every chapter that needs a thread.
+"""
 
 from __future__ import annotations
 

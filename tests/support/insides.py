@@ -1,4 +1,7 @@
-"""Looking at what only the store's own tests may look at: rows and statements."""
+"""Looking at what only the store's own tests may look at: rows and statements.
+
+Used by every chapter that counts statements, or says that a refusal has stored nothing.
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@
 
 Answers are given in order, one to a request. A request for which none is left gets status 404. Everything runs on
 threads of its own and ends with the block, an endless answer too.
+
+Used wherever something is asked of a server: tests/calls, tests/answers, tests/cli, tests/providers.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ The first two are made with the package that others make theirs with; ``--old`` 
 2026-07-28, which has sessions and answers in event streams. The rude one is written by hand, because the package does
 not let a server say what the protocol forbids; ``--endless`` makes its list of tools so. ``--started FILE`` writes the
 process's id into a file before anything else.
+
+Used by tests/tools/servers, and by the tool loop of tests/answers and tests/cli.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Where stores are opened: a file, memory, or a space of a server's database."""
+"""Where stores are opened: a file, memory, or a space of a server's database.
+
+Used by tests/conftest.py, whose fixtures hand them out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Data and fixtures of other projects, read from where they lie beside the checkout."""
+"""Data and fixtures of other projects, read from where they lie beside the checkout.
+
+Used by every chapter that reads them; its tests are skipped where they are absent.
+"""
 
 from __future__ import annotations
 

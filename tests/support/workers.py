@@ -1,4 +1,7 @@
-"""Processes that write at the same time. Each works on a store of its own and tells what it did."""
+"""Processes that write at the same time. Each works on a store of its own and tells what it did.
+
+Used by tests/concurrency, and by tests/migrations for two that upgrade at once.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 
 from headish.errors import InvalidTranscript, Unrepresentable
 from headish.transcripts import detect, emit, from_json, lint, parse, to_json
-from support.rules import USER, body, messages, refusal
+from support.transcripts.rules import USER, body, messages, refusal
 
 
 class TestDetection:

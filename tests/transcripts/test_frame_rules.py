@@ -8,7 +8,7 @@ import pytest
 
 from headish.errors import HeaderValue, HeadishError, Unrepresentable
 from headish.transcripts import emit, from_json, lint, parse, to_json, visible
-from support.rules import USER, body, messages, refusal
+from support.transcripts.rules import USER, body, messages, refusal
 
 
 class TestHeaders:

@@ -28,7 +28,7 @@ from headish.transcripts import (
     to_responses,
 )  # fmt: skip
 from headish.transcripts.conversion import _compared
-from support.transcripts import FORMATS, models
+from support.transcripts.models import FORMATS, models
 
 WAYS = {
     "2.2": [(to_interchange, from_interchange)],

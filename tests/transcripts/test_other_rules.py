@@ -11,7 +11,7 @@ import pytest
 from headish.errors import HeaderValue, Unrepresentable
 from headish.imports.readers.transcripts import outline, read_messages
 from headish.transcripts import emit, for_completion, from_json, lint, parse, to_json, visible
-from support.rules import messages, refusal
+from support.transcripts.rules import messages, refusal
 
 CALL = '<|function_call|>\n{"arguments": {"a": 1}, "name": "f"}'
 
@@ -269,6 +269,7 @@ class TestRWKV:
         assert lint(parse(text, "rwkv"), "rwkv") == ["E-CALL-SCHEMA", "W-PAYLOAD-NOT-OBJECT"]
 
 
+@pytest.mark.slow
 class TestMemory:
     """A long transcript is imported message by message: no more of it is held than a digest of each."""
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headish.errors import HeadishError, InvalidTranscript, Unrepresentable
 from headish.transcripts import Stream, emit, from_json, parse, to_json, visible
-from support.transcripts import FORMATS, cut, less_layout, models, outcome, texts_of
+from support.transcripts.models import FORMATS, cut, less_layout, models, outcome, texts_of
 
 each_format = pytest.mark.parametrize("format", FORMATS)
 

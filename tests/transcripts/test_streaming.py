@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headish.errors import InvalidInterchange, InvalidTranscript
 from headish.transcripts import Event, Stream, Transcript, from_events, parse, visible
-from support.transcripts import FORMATS, cut, texts_of
+from support.transcripts.models import FORMATS, cut, texts_of
 
 
 def run(format: str, chunks: list[str], **settings: bool) -> tuple[list[Event], Transcript]:

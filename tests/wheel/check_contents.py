@@ -1,33 +1,29 @@
-"""The wheel holds three packages and what they need to run, and nothing else."""
+"""The wheel holds the three packages, file for file, the licence, and nothing else."""
 
 import sys
 import zipfile
 from pathlib import Path
 
-NEEDED = (
-    "headish/py.typed",
-    "headish/store.py",
-    "headish/renderings/page.css",
-    "headish/renderings/page.js",
-    "headish_cli/conversations.jsonl",
-    "headish_migrations/env.py",
-    "headish_migrations/script.py.mako",
-    "headish_migrations/versions/headish_0001_store.py",
-    "headish_migrations/versions/headish_0002_options_index.py",
-)
-PACKAGES = {"headish", "headish_migrations", "headish_cli"}
+REPOSITORY = Path(__file__).resolve().parents[2]
+ROOTS = ("store", "migrations", "cli")
 
 
 def main(folder: str) -> None:
     [wheel] = Path(folder).glob("*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    missing = sorted(set(NEEDED) - set(names))
-    roots = {name.split("/")[0] for name in names}
-    strange = sorted(root for root in roots - PACKAGES if not root.endswith(".dist-info"))
-    licence = [name for name in names if name.endswith("/LICENSE")]
+    names = set(zipfile.ZipFile(wheel).namelist())
+    about = {name for name in names if name.split("/")[0].endswith(".dist-info")}
+    files = {name for root in ROOTS for name in files_of(REPOSITORY / root)}
+    missing, strange = sorted(files - names), sorted(names - files - about)
+    licence = [name for name in about if name.endswith("/LICENSE")]
     if missing or strange or not licence:
         sys.exit(f"{wheel.name}: missing {missing}, strange {strange}, licence {licence}")
     print(f"{wheel.name}: {len(names)} files, all needed ones there")
+
+
+def files_of(root: Path) -> set[str]:
+    """What lies below a folder, less what Python has compiled."""
+    files = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
+    return {file.as_posix() for file in files if "__pycache__" not in file.parts}
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ A netstring is ``<length>:<bytes>,`` with the length in decimal. Text is UTF-8; 
 ``1`` or ``0``; an absent value is the empty string; ``attributes``, ``inherited``, ``system`` and ``app`` are the
 stored JSON bytes. Changing anything here needs a new version word, new vectors and a migration.
 
-Vectors: docs/explanation/digests.md, checked by tests/store/test_digests.py.
+Vectors: docs/explanation/digests.md, checked by tests/content/test_digests.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,97 @@
+"""What starting loads, and that nothing on the way to it belongs to one system alone."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from support.command import HEADISH, Command
+
+COMMAND = {"headish", "headish_cli", "click"}
+STORE = {"headish", "blake3", "msgspec", "scru128", "sqlalchemy", "typing_extensions"}
+"""What may be loaded beside the standard library: each costs everybody who starts, whether or not it is used."""
+COSTLY = {"asyncio", "concurrent", "email", "http", "json", "logging", "socket", "sqlite3", "ssl", "subprocess"}
+"""Of the standard library, what nothing needs before a store is opened."""
+_IMPORTED = re.compile(r"^import time: .*\| +([\w.]+)$", re.M)
+
+
+def loaded(*words: object) -> set[str]:
+    """The modules that Python loads for these arguments, beyond those that it loads for none."""
+    return _loaded(*words) - _loaded("-c", "")
+
+
+def _loaded(*words: object) -> set[str]:
+    python = [sys.executable, "-X", "importtime", *map(str, words)]
+    done = subprocess.run(python, capture_output=True, text=True, check=True, timeout=60)
+    return set(_IMPORTED.findall(done.stderr))
+
+
+def packages(modules: set[str]) -> set[str]:
+    """The installed ones that they are of. Python also tells of those that something has looked for in vain."""
+    names = {module.partition(".")[0] for module in modules} - sys.stdlib_module_names
+    return {name for name in names if not name.startswith("_") and find_spec(name) is not None}
+
+
+class TestWhatIsLoaded:
+    def test_by_importing_the_library(self) -> None:
+        modules = loaded("-c", "import headish")
+        assert packages(modules) == {"headish"}
+        assert not modules & COSTLY
+        assert {module for module in modules if module.startswith("headish")} == {"headish", "headish.version"}
+
+    @pytest.mark.parametrize("words", [["--version"], ["--help"], ["add", "--help"], ["db", "--help"]], ids=" ".join)
+    def test_by_asking_the_command_for_help(self, words: list[str]) -> None:
+        modules = loaded(HEADISH, *words)
+        assert {"headish_cli"} < packages(modules) <= COMMAND
+        assert not modules & COSTLY
+
+    def test_by_storing_and_resolving_a_turn(self, headish: Command) -> None:
+        """Alembic is for a store that needs an upgrade; transcripts and pages are for what leaves."""
+        using = f"import headish\nstore = headish.Store.open({headish.target!r})\nstore.add_turn('hi')\nstore.resolve()"
+        modules = loaded("-c", using)
+        assert {"headish"} < packages(modules) <= STORE
+        assert not modules & {"headish.transcripts", "headish.renderings"}
+
+
+ELSEWHERE = """
+import importlib, os, pkgutil, signal, socket, sys
+
+def modules():
+    for root in ("headish", "headish_cli", "headish_migrations"):
+        package = importlib.import_module(root)
+        yield from (module.name for module in pkgutil.walk_packages(package.__path__, root + "."))
+
+def import_all():
+    # Alembic runs this one, in a context of its own.
+    return [importlib.import_module(name) for name in modules() if name != "headish_migrations.env"]
+
+# What they depend on is loaded by now: it has ways of its own on each system.
+before = {module.__name__ for module in import_all()}
+for name in [name for name in sys.modules if name.startswith("headish")]:
+    del sys.modules[name]
+for name in "crypt fcntl grp nis posix pty pwd readline resource spwd syslog termios tty".split():
+    sys.modules[name] = None
+for place, names in {
+    os: "fork forkpty getuid geteuid getgid getegid getpgid getpgrp killpg mkfifo nice openpty register_at_fork setsid "
+        "setuid statvfs sysconf uname wait3 chown fchmod O_NOFOLLOW O_CLOEXEC",
+    signal: "SIGALRM SIGCHLD SIGHUP SIGKILL SIGPIPE SIGQUIT SIGTSTP SIGUSR1 SIGUSR2 SIGWINCH alarm pthread_sigmask "
+            "setitimer siginterrupt",
+    socket: "AF_UNIX socketpair",
+}.items():
+    for name in names.split():
+        vars(place).pop(name, None)
+assert {module.__name__ for module in import_all()} == before
+print(len(before))
+"""
+
+
+@pytest.mark.slow
+def test_no_module_needs_posix_to_be_imported() -> None:
+    """All of ours are imported anew where the modules, functions and constants that Windows lacks are gone."""
+    done = subprocess.run([sys.executable, "-c", ELSEWHERE], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 150

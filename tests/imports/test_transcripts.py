@@ -1,0 +1,222 @@
+"""Through the store and back: a transcript becomes a thread, a turn a message, and comes out as it went in."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headish import Store
+from headish.errors import BookmarkTaken, InvalidImport, InvalidTranscript, UnknownFormat, Unrepresentable
+from headish.transcripts import emit, from_json, parse
+from support.growing import texts
+from support.insides import unchanged
+from support.places import Place
+from support.transcripts.models import FORMATS, models
+
+HEADED = """version: 2.2
+model: gpt-oss-120b  # kept with its comment
+generation_settings: {temperature: 0.7}
+
+<|start|>user<|message|>Hi<|end|>
+<|start|>assistant<|channel|>analysis<|message|>A greeting.<|end|>
+<|start|>assistant<|message|>Hello.<|return|>
+"""
+
+
+def file_of(text: str, name: str = "chat.ocml") -> io.BytesIO:
+    file = io.BytesIO(text.encode())
+    file.name = name
+    return file
+
+
+class TestThereAndBack:
+    def test_every_message_is_a_turn(self, store: Store) -> None:
+        done = store.import_file(file_of(HEADED))
+        assert (done.trees, done.messages, done.added, done.bookmarks) == (1, 3, 3, 1)
+        assert done.tips == (store.get("chat").id,)
+        assert [record.role for record in store.thread("chat")] == ["user", "assistant", "assistant"]
+        assert store.get("chat").meta.attributes.stop == "return"
+        assert store.get("chat~2").meta.system["header_raw"].startswith("version: 2.2\nmodel: gpt-oss-120b  #")
+
+    def test_it_comes_back_byte_for_byte(self, store: Store) -> None:
+        store.import_file(file_of(HEADED))
+        assert store.export("chat") == HEADED
+
+    def test_the_thread_inherits_what_the_header_sets(self, store: Store) -> None:
+        store.import_file(file_of(HEADED))
+        assert store.options("chat") == {"params": {"model": "gpt-oss-120b", "temperature": 0.7}}
+
+    def test_a_second_import_stores_nothing(self, store: Store) -> None:
+        store.import_file(file_of(HEADED))
+        with unchanged(store):
+            again = store.import_file(file_of(HEADED))
+        assert (again.added, again.bookmarks) == (0, 0)
+
+    def test_another_header_over_the_same_messages_is_another_thread(self, store: Store) -> None:
+        store.import_file(file_of(HEADED))
+        other = HEADED.replace("0.7", "0.9")
+        assert store.import_file(file_of(other, "other.ocml")).added == 3
+        assert store.export("other") == other
+        assert store.export("chat") == HEADED
+
+    def test_a_longer_version_stores_its_end(self, store: Store) -> None:
+        store.import_file(file_of(HEADED))
+        longer = HEADED + "<|start|>user<|message|>More<|end|>\n"
+        assert store.import_file(file_of(longer, "longer.ocml")).added == 1
+        assert store.export("longer") == longer
+
+    def test_an_open_header_rides_on_the_last_turn(self, store: Store) -> None:
+        text = "<|im_start|>user\nhi\n<|im_end|>\n<|im_start|>assistant\n"
+        store.import_file(file_of(text))
+        assert store.export("chat", "v0.1") == text
+        assert len(store.thread("chat")) == 1
+
+    def test_a_bare_sequence_has_no_role(self, store: Store) -> None:
+        text = "<|fim_prefix|>def f():<|fim_middle|><|fim_suffix|>\n"
+        store.import_file(file_of(text))
+        assert store.get("chat").meta.role is None
+        assert store.resolve("chat").messages[0].role is None
+        assert store.export("chat", "v0.1") == text
+        assert store.verify().problems == ()
+
+    @pytest.mark.slow
+    def test_a_thread_of_many_messages_is_imported_in_batches(self, store: Store) -> None:
+        text = "".join(f"<|start|>user<|message|>message {number}<|end|>\n" for number in range(2500))
+        assert store.import_file(file_of(text)).added == 2500
+        assert store.export("chat") == text
+        assert store.import_file(file_of(text)).added == 0
+
+    @pytest.mark.parametrize("format", FORMATS)
+    @given(data=st.data())
+    def test_any_transcript_comes_back(self, place: Place, format: str, data: st.DataObject) -> None:
+        try:
+            text = emit(from_json(data.draw(models(format))), format)
+            parse(text, format)
+        except (Unrepresentable, InvalidTranscript):
+            return
+        store = place.open()
+        done = store.import_file(io.BytesIO(text.encode()), format)
+        assert store.export(done.tips[0], format) == text
+
+
+class TestOtherFormats:
+    def test_it_leaves_as_another_format_where_that_comes_back(self, store: Store) -> None:
+        store.import_file(file_of("<<USER>>\nhi\n<<USER_END>>\n\n<<ASSISTANT>>\nhello\n<<ASSISTANT_END>>\n"))
+        assert store.export("chat", "2.2") == (
+            "<|start|>user<|message|>hi<|end|>\n<|start|>assistant<|channel|>final<|message|>hello<|end|>\n"
+        )
+
+    def test_what_would_be_lost_is_named(self, store: Store) -> None:
+        store.import_file(file_of(HEADED))
+        with pytest.raises(Unrepresentable, match='drop="header"'):
+            store.export("chat", "rwkv")
+        with pytest.raises(Unrepresentable, match="reasoning"):
+            store.export("chat", "rwkv", drop=["header"])
+        assert store.export("chat", "rwkv", drop=["header", "thinking"]).startswith("<<USER>>\nHi\n")
+
+    def test_a_thread_that_went_on_here_is_one_transcript(self, store: Store) -> None:
+        store.import_file(file_of("<<USER>>\nhi\n<<USER_END>>\n"))
+        store.add_turn([{"type": "thinking", "text": "why"}, "Because."], role="assistant", continues="chat")
+        assert store.export("chat") == (
+            "version: 2.2\n\n<|start|>user<|message|>hi<|end|>\n"
+            "<|start|>assistant<|channel|>analysis<|message|>why<|end|>\n"
+            "<|start|>assistant<|channel|>final<|message|>Because.<|end|>\n"
+        )
+
+    @pytest.mark.parametrize("version", ["2.2", "2.0"])
+    def test_its_header_stays_at_the_head(self, store: Store, version: str) -> None:
+        headed = f'version: {version}\nmodel: "gpt-oss-120b"\n\n<|start|>user<|message|>Hi<|end|>\n'
+        store.import_file(file_of(headed))
+        store.add_turn("Hello.", role="assistant", continues="chat")
+        went_on = "<|start|>assistant<|channel|>final<|message|>Hello.<|end|>\n"
+        assert store.export("chat", "2.2") == headed.replace(version, "2.2") + went_on
+        with pytest.raises(Unrepresentable, match='drop="header"'):
+            store.export("chat", "rwkv")
+
+    def test_a_second_header_is_given_up_by_name_alone(self, store: Store) -> None:
+        store.import_file(file_of(HEADED))
+        store.import_file(file_of("version: 2.2\n\n<|start|>user<|message|>Yo<|end|>\n", "other.ocml"))
+        merge = store.add_turn("Both.", continues=["chat", "other"])
+        with pytest.raises(Unrepresentable, match=r'a second header .*drop="header"'):
+            store.export(merge.id)
+        assert "version" not in store.export(merge.id, drop=["header"])
+
+    def test_the_unread_rest_is_given_up_by_name_alone(self, store: Store) -> None:
+        store.import_file(file_of("<|start|>user<|message|>Hi<|end|>\n<|start|>assist"), "2.2", partial=True)
+        with pytest.raises(Unrepresentable, match=r'unread rest .*drop="tail"'):
+            store.export("chat")
+        store.add_turn("Hello.", role="assistant", continues="chat")
+        with pytest.raises(Unrepresentable, match=r'unread rest .*drop="tail"'):
+            store.export("chat")
+        assert "Hello." in store.export("chat", drop=["tail"])
+
+    def test_only_what_a_user_may_see(self, store: Store) -> None:
+        store.import_file(file_of(HEADED))
+        assert store.export("chat", "rwkv", as_user=True) == (
+            "<<USER>>\nHi\n<<USER_END>>\n\n<<ASSISTANT>>\nHello.\n<<ASSISTANT_END>>\n"
+        )
+
+    def test_a_prompt_for_the_next_answer(self, store: Store) -> None:
+        store.import_file(file_of(HEADED))
+        store.add_turn("And now?", continues="chat")
+        assert store.export("chat", "harmony", drop=["header"], for_completion=True) == (
+            "<|start|>user<|message|>Hi<|end|><|start|>assistant<|message|>Hello.<|end|>"
+            "<|start|>user<|message|>And now?<|end|><|start|>assistant"
+        )
+
+
+class TestBadFiles:
+    def test_nothing_of_a_file_that_does_not_parse_is_stored(self, store: Store) -> None:
+        with unchanged(store), pytest.raises(InvalidTranscript) as error:
+            store.import_file(file_of(HEADED + "<|start|>user<|message|>cut"))
+        assert error.value.code == "E-STREAM-TRUNCATED"
+
+    def test_it_is_kept_as_a_document_on_request(self, store: Store) -> None:
+        text = HEADED + "<|start|>user<|message|>cut"
+        with pytest.raises(InvalidTranscript):
+            store.import_file(file_of(text), keep_raw=True)
+        assert store.payload("@") == text.encode()
+        assert store.get("@").meta.document_name == "chat.ocml"
+
+    def test_what_came_of_it_is_stored_on_request(self, store: Store) -> None:
+        text = HEADED + "<|start|>user<|message|>cut"
+        store.import_file(file_of(text), partial=True)
+        assert store.get("chat").meta.attributes.stop == "none"
+        assert store.export("chat") == text
+
+    def test_a_transcript_without_messages_is_refused(self, store: Store) -> None:
+        with unchanged(store), pytest.raises(InvalidImport, match="without messages"):
+            store.import_file(file_of("version: 2.2\n\n"))
+
+    def test_an_unknown_format_is_named_before_the_file_is_read(self, store: Store, tmp_path: Path) -> None:
+        with pytest.raises(UnknownFormat):
+            store.import_file(tmp_path / "nowhere", "docx")
+
+    def test_a_stream_that_cannot_be_rewound_is_read_all_the_same(self, store: Store) -> None:
+        class Pipe(io.BytesIO):
+            def seekable(self) -> bool:
+                return False
+
+            def seek(self, *_: Any) -> int:
+                raise OSError("a pipe")
+
+        assert store.import_file(Pipe(HEADED.encode()), "2.2").added == 3
+        assert texts(store)[-1] == "Hello."
+
+
+class TestNames:
+    def test_a_name_that_was_asked_for_moves_and_that_of_the_file_does_not(self, store: Store) -> None:
+        store.add_turn("elsewhere", bookmark="chat")
+        tip = store.import_file(file_of(HEADED)).tips[0]
+        assert store.get("chat").id != tip
+        with pytest.raises(BookmarkTaken):
+            store.import_file(file_of(HEADED), bookmark="chat")
+        store.bookmarks.set("chat", f"{tip}~1")
+        assert store.import_file(file_of(HEADED), bookmark="chat").bookmarks == 1
+        assert store.get("chat").id == tip
+        assert store.import_file(file_of(HEADED), bookmark="chat").bookmarks == 0

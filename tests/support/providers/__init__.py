@@ -1,0 +1,1 @@
+"""Windows, answers and rules of the providers' APIs, and the suites that several providers share."""

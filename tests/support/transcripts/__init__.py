@@ -1,0 +1,1 @@
+"""Texts and models of transcripts, and readers that know nothing of the library's own."""
