@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, BindParameter, and_, bindparam, cast, exists, func, literal_column, select, union_all
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    and_,
+    bindparam,
+    cast,
+    exists,
+    func,
+    literal_column,
+    select,
+    tuple_,
+    union_all,
+)
 
 from headish.database.query import Connection, Query
 from headish.database.schema import link, payload, turn
@@ -36,9 +48,10 @@ CHILDREN = Query(
 PAGE = Query(
     "turns by place, a page",
     select_turns()
+    # A row value seeks along the primary key on both databases; the same condition in OR and AND reads from the start.
     .where(
-        (turn.c.chain > cast(bindparam("chain"), BigInteger))
-        | (turn.c.chain == cast(bindparam("chain"), BigInteger)) & (turn.c.pos > cast(bindparam("pos"), BigInteger))
+        tuple_(turn.c.chain, turn.c.pos)
+        > tuple_(cast(bindparam("chain"), BigInteger), cast(bindparam("pos"), BigInteger))
     )
     .order_by(turn.c.chain, turn.c.pos)
     .limit(bindparam("limit")),

@@ -20,7 +20,8 @@ from headish.values.places import Place
 class Walked(NamedTuple):
     """A turn met on a walk: only what a context window needs of it, because a long thread pays for every column.
 
-    ``payload`` was compared with ``hash`` by walk.py. Fields in column order, places first: sorted rows are in order.
+    ``history/walk`` compared ``payload`` with ``hash``, and both with ``digest``. Fields in column order, places first:
+    sorted rows are in order.
     """
 
     chain: int
@@ -34,6 +35,7 @@ class Walked(NamedTuple):
     attributes: bytes | None
     inherited: bytes | None
     system: bytes | None
+    digest: bytes
     hash: bytes
     payload: bytes
 

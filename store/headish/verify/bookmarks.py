@@ -46,18 +46,16 @@ ALL_POSITIONS = Query(
 )
 
 
-def check_bookmarks(connection: Connection, space: int) -> tuple[int, list[Problem]]:
-    """How many bookmarks there are, and what disagrees between them, their log and the turns."""
-    count = 0
+def check_bookmarks(connection: Connection, space: int) -> list[Problem]:
+    """What disagrees between bookmarks, their log and the turns."""
     problems: list[Problem] = []
     positions = (_Position(*row) for row in connection.rows(ALL_POSITIONS, space=space))
     for name, members in groupby(positions, key=lambda position: bytes(position.name)):
         listed = list(members)
         now = [position for position in listed if position.kind == _NOW]
-        count += len(now)
         subject = f"bookmark {stored_name(name)}"
         problems += [Problem(subject, what) for what in _check_name(now, listed[len(now) :])]
-    return count, problems
+    return problems
 
 
 def _check_name(now: Sequence[_Position], log: Sequence[_Position]) -> Iterator[str]:

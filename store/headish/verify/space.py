@@ -6,11 +6,13 @@ was checked stays checked. Memory is bounded by a page and the links that begin 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from headish.content.hashes import hash_payload
 from headish.database.backend import Backend
+from headish.database.query import Connection
+from headish.rows.bookmarks import count_bookmarks
 from headish.rows.payloads import payloads_after
 from headish.values.reports import Problem, Report
 from headish.verify.bookmarks import check_bookmarks
@@ -21,6 +23,13 @@ Progress = Callable[[int], None]
 """Called with the number of turns checked since the last call."""
 
 PAGE_PAYLOADS = 100
+Check = Callable[[Connection, int], Iterable[Problem]]
+CHECKS: dict[str, Check] = {
+    "space": check_completeness,
+    "bookmarks": check_bookmarks,
+    "pointers, tools and streams": check_providers,
+}
+"""What is checked beside payloads and turns, each at one moment."""
 
 
 def verify_space(backend: Backend, space: int, progress: Progress | None = None) -> Report:
@@ -39,10 +48,18 @@ def verify_space(backend: Backend, space: int, progress: Progress | None = None)
         problems += found
         if progress:
             progress(count)
-    problems += backend.read(lambda connection: check_completeness(connection, space))
-    bookmarks, found = backend.read(lambda connection: check_bookmarks(connection, space))
-    found += backend.read(lambda connection: check_providers(connection, space))
-    return Report(turns, payloads, bookmarks, tuple(problems + found))
+    for name, check in CHECKS.items():
+        problems += _run_check(backend, space, name, check)
+    bookmarks = backend.read(lambda connection: count_bookmarks(connection, space))
+    return Report(turns=turns, payloads=payloads, bookmarks=bookmarks, problems=tuple(problems))
+
+
+def _run_check(backend: Backend, space: int, name: str, check: Check) -> list[Problem]:
+    """What a check finds; a value of another type that it stumbles over is a problem, too."""
+    try:
+        return backend.read(lambda connection: list(check(connection, space)))
+    except (TypeError, ValueError, AttributeError) as error:
+        return [Problem(name, f"a column holds a value of another type ({error})")]
 
 
 def _check_payloads(backend: Backend, space: int) -> Iterator[tuple[int, list[Problem]]]:
@@ -52,15 +69,17 @@ def _check_payloads(backend: Backend, space: int) -> Iterator[tuple[int, list[Pr
         if not page:
             return
         problems = [
-            Problem(f"payload {bytes(hash).hex()}", what)
-            for _, hash, size, data in page
-            if (what := _payload_problem(bytes(hash), size, data))
+            Problem(f"payload {number!s}" if not isinstance(hash, bytes) else f"payload {hash.hex()}", what)
+            for number, hash, size, data in page
+            if (what := _payload_problem(hash, size, data))
         ]
         yield len(page), problems
         number = page[-1][0]
 
 
-def _payload_problem(hash: bytes, size: int, data: bytes | None) -> str | None:
+def _payload_problem(hash: object, size: object, data: object) -> str | None:
+    if not isinstance(hash, bytes) or not isinstance(size, int) or not isinstance(data, bytes | None):
+        return "its hash, size or data hold a value of another type"
     if data is None:
         return "its bytes are missing"
     if hash_payload(data) != hash:

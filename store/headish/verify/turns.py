@@ -6,7 +6,7 @@ was checked stays checked. Memory is bounded by a page and the links that begin 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -24,11 +24,17 @@ from headish.values.places import Place
 from headish.values.reports import Problem
 from headish.values.turns import BLOCKS_TYPE
 
-Progress = Callable[[int], None]
-"""Called with the number of turns checked since the last call."""
-
 PAGE_TURNS = 1000
-PAGE_PAYLOADS = 100
+_TEXT, _MAYBE_BYTES = (str, type(None)), (bytes, type(None))
+COLUMN_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("chain", "pos", "seq", "payload"), (int,)),
+    **dict.fromkeys(("digest", "seal"), (bytes,)),
+    **dict.fromkeys(("id", "role"), (str,)),
+    **dict.fromkeys(("type", "content_type"), _TEXT),
+    **dict.fromkeys(("head", "attributes", "inherited", "system", "app", "hash"), _MAYBE_BYTES),
+    "cache": (int, type(None)),
+}
+"""What each column of a turn holds. SQLite keeps a value of any type in any column."""
 
 
 class _Parent(NamedTuple):
@@ -84,6 +90,10 @@ def _parents(stored: StoredTurn, before: StoredTurn | None, links: dict[int, lis
 
 
 def _check_turn(stored: StoredTurn, parents: Sequence[_Parent], last_seq: int) -> Iterator[Problem]:
+    wrong = [name for name, kinds in COLUMN_TYPES.items() if not isinstance(getattr(stored, name), kinds)]
+    if wrong:
+        yield Problem(f"turn {stored.id!s}", f"its {', '.join(wrong)} hold a value of another type")
+        return
     for check in (_check_record, _check_position, _check_hashes):
         for what in check(stored, parents, last_seq):
             yield Problem(f"turn {stored.id}", what)
