@@ -57,6 +57,14 @@ _ANOTHER_PROGRAM = (
     "its schema holds tables of another program; give headish a schema of its own"
     " (?options=-csearch_path%3Dheadish) or another database"
 )
+_HAS_AMCHECK = "SELECT 1 FROM pg_extension WHERE extname = 'amcheck'"
+_OUR_INDEXES = """
+SELECT i.indexrelid, c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
+JOIN pg_class t ON t.oid = i.indrelid
+WHERE a.amname = 'btree' AND i.indisvalid AND pg_table_is_visible(t.oid)
+AND t.relname IN ('space', 'payload', 'turn', 'link', 'bookmark', 'bookmark_log', 'definition', 'stream', 'stream_chunk')
+ORDER BY c.relname
+"""
 _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
     "25006": (DatabaseReadOnly, "the server takes no writes (a replica, or a read-only transaction)"),
     "42501": (DatabaseReadOnly, "this role may not write here"),
@@ -225,6 +233,22 @@ class PostgreSQLBackend:
 
     def backup(self, label: str) -> str | None:
         return None
+
+    def check_integrity(self) -> list[str]:
+        """What the extension amcheck finds in our indexes, if it is installed; nothing is checked without it."""
+        problems = []
+        with self.schema_connection() as connection:
+            if not connection.exec_driver_sql(_HAS_AMCHECK).scalar():
+                return []
+            for oid, name in connection.exec_driver_sql(_OUR_INDEXES).fetchall():
+                savepoint = connection.begin_nested()
+                try:
+                    connection.exec_driver_sql(f"SELECT bt_index_check({int(oid)}, true)")
+                    savepoint.commit()
+                except DBAPIError as error:
+                    savepoint.rollback()
+                    problems.append(f"index {name}: {str(error.orig).strip().splitlines()[0]}")
+        return problems
 
     def size_bytes(self) -> int:
         with self.schema_connection() as connection:

@@ -48,6 +48,8 @@ T = TypeVar("T")
 APPLICATION_ID = 0x68647368  # "hdsh": `file` and other tools can tell a headish database
 WAIT_SECONDS = 60.0
 """How long a writer waits for the lock before it gives up with DatabaseLocked."""
+PROBLEMS_SHOWN = 100
+"""How many problems of its own a database reports at the most."""
 IDLE_CONNECTIONS = 4
 """How many open connections are kept between transactions."""
 _MAGIC = b"SQLite format 3\x00"
@@ -263,6 +265,20 @@ class SQLiteBackend:
             source.close()
         part.replace(final)
         return str(final)
+
+    def check_integrity(self) -> list[str]:
+        """SQLite's ``integrity_check`` and ``foreign_key_check``: every index against its table, every reference."""
+        pooled = self._take_connection()
+        try:
+            cursor = pooled.cursor()
+            found = [row[0] for row in cursor.execute(f"PRAGMA integrity_check({PROBLEMS_SHOWN})").fetchall()]
+            lost = cursor.execute("PRAGMA foreign_key_check").fetchmany(PROBLEMS_SHOWN)
+        except sqlite3.Error as error:
+            raise self._translate(error) from error
+        finally:
+            self._give_back(pooled)
+        problems = [] if found == ["ok"] else found
+        return problems + [f"a row of {row[0]} refers to a row of {row[2]} that is missing" for row in lost]
 
     def size_bytes(self) -> int:
         if self._in_memory or self._is_uri:

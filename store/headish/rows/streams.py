@@ -43,6 +43,7 @@ CLOSE = Query(
     update(stream).where(*_here).values(outcome=bindparam("became"), turn=bindparam("stored")),
 )
 REMOVE_CHUNKS = Query("remove the journal of a stream", delete(stream_chunk).where(*_chunks))
+DROP = Query("drop a stream", delete(stream).where(*_here, stream.c.outcome.is_(None)))
 FORGET = Query(
     "forget streams that ended long ago",
     delete(stream).where(stream.c.space == _space, stream.c.outcome.is_not(None), stream.c.expires < bindparam("past")),
@@ -92,6 +93,14 @@ def open_streams(connection: Connection, space: int) -> list[StoredStream]:
 def journal_of(connection: Connection, space: int, id: TurnId) -> list[bytes]:
     """The chunks of a stream's journal, in order."""
     return [bytes(row[0]) for row in connection.rows(CHUNKS, space=space, id=id)]
+
+
+def drop_stream(connection: Connection, space: int, id: TurnId) -> bool:
+    """Whether there was such an open stream; it is forgotten, with its journal."""
+    if lock_stream(connection, space, id) is None:
+        return False
+    connection.run(REMOVE_CHUNKS, space=space, id=id)
+    return connection.run(DROP, space=space, id=id) == 1
 
 
 def close_stream(connection: Connection, space: int, id: TurnId, outcome: str, turn: TurnId | None) -> None:

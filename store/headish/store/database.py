@@ -21,6 +21,8 @@ from headish.rows.spaces import add_space, find_space, list_spaces, remove_space
 from headish.store.store import Store
 from headish.values.ids import IdMint
 from headish.values.names import check_name, stored_name
+from headish.values.reports import Problem, Report
+from headish.verify.space import Progress
 
 
 class Database:
@@ -85,6 +87,17 @@ class Database:
         if number is None:
             raise UnknownSpace(self.target, space)
         return Store(self, space, number)
+
+    def verify(self, progress: Progress | None = None) -> dict[str, Report]:
+        """The report of every space, by name; under the empty name what the database's own check found.
+
+        That check compares every index with its table. On PostgreSQL it needs the extension amcheck.
+        """
+        found = tuple(Problem("database", what) for what in self.backend.check_integrity())
+        reports = {"": Report(turns=0, payloads=0, bookmarks=0, problems=found)}
+        for space in self.spaces:
+            reports[space] = self.store(space, create=False).verify(progress)
+        return reports
 
     def close(self) -> None:
         """Give the connections back, for good: this database and its stores raise ``Closed`` from now on."""

@@ -50,8 +50,11 @@ def stats(space: Space) -> Stats:
 
 
 def verify(space: Space, progress: Progress | None = None) -> Report:
-    """Derive every hash, digest and seal again, check links, chains and bookmarks, and say what disagrees."""
-    return verify_space(space._backend, space._number, progress)
+    """Derive every hash, digest and seal again, check links, chains and bookmarks, and say what disagrees.
+
+    ``Database.verify`` checks every space, and the database's own indexes too.
+    """
+    return verify_space(space._open_backend(), space._number, progress)
 
 
 def _all_replies(space: Space) -> Iterator[CountedReply]:

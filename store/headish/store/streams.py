@@ -8,13 +8,13 @@ import time
 from collections.abc import Iterator
 
 from headish.database.query import Connection
-from headish.errors import HeadishError
+from headish.errors import CorruptTurn, HeadishError, InputError, UnknownStream
 from headish.history.append import Appended
 from headish.history.replies import append_reply
 from headish.rows import streams
 from headish.rows.streams import RECOVERED, StoredStream
 from headish.store.space import Space
-from headish.values.ids import Mint, TurnId
+from headish.values.ids import Mint, TurnId, as_turn_id
 from headish.values.turns import Turn
 
 log = logging.getLogger("headish")
@@ -39,11 +39,40 @@ class Streams:
     def recover(self, *, force: bool = False) -> builtins.list[Turn]:
         """Turn what dead processes left of answers into turns, incomplete where their end never came.
 
-        A stream whose writer may live (its lease has not run out) is left alone, unless ``force``.
+        A stream whose writer may live (its lease has not run out) is left alone, unless ``force``. Of a damaged journal
+        the events before the damage are kept. A stream that cannot be recovered is named in the log (``headish``) and
+        passed over; ``drop`` forgets it.
+        Raises: CorruptTurn if there was something to recover, and nothing could be.
         """
+        recovered, error = self._recover_all(force)
+        if error is not None and not recovered:
+            raise error
+        return recovered
+
+    def drop(self, stream: str) -> None:
+        """Forget a stream and what its journal has, for one that cannot be recovered. Raises: UnknownStream."""
+        space = self._space
+        id = as_turn_id(stream) if isinstance(stream, str) else None
+        if id is None or not space._write(lambda connection: streams.drop_stream(connection, space._number, id)):
+            raise UnknownStream(str(stream))
+
+    def _recover_all(self, force: bool) -> tuple[builtins.list[Turn], HeadishError | None]:
+        """The turns of all streams that can be recovered, and what was in the way of the first that cannot be."""
         now = time.time_ns() // 1_000_000
-        turns = [self._recover(each, force=force) for each in self._open() if force or each.expires < now]
-        return [turn for turn in turns if turn is not None]
+        turns: builtins.list[Turn] = []
+        first: HeadishError | None = None
+        for each in self._open():
+            if not force and each.expires >= now:
+                continue
+            try:
+                turn = self._recover(each, force=force)
+            except (CorruptTurn, InputError) as error:
+                # One damaged journal must not keep the others from being recovered.
+                log.warning("headish: the stream %s cannot be recovered: %s", each.id, error)
+                first = first or error
+                continue
+            turns += [] if turn is None else [turn]
+        return turns, first
 
     def recover_quietly(self) -> tuple[Turn, ...]:
         """``recover`` for a store that is being opened: what is in the way goes to the log and stops nobody.
@@ -52,11 +81,11 @@ class Streams:
         """
         recovered: builtins.list[Turn] = []
         try:
-            recovered = self.recover()
+            recovered, _ = self._recover_all(False)
             for turn in recovered:
                 log.warning("headish: an answer that was cut off is kept as the incomplete turn %s", turn.id)
         except HeadishError as error:
-            log.warning("headish: an answer that was cut off waits to be recovered: %s", error)
+            log.warning("headish: answers that were cut off could not be looked for: %s", error)
         return tuple(recovered)
 
     def _open(self) -> builtins.list[StoredStream]:
