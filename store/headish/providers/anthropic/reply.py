@@ -10,6 +10,7 @@ import msgspec
 from headish.providers.shared.reply import OpenBlock, ReplyReader
 from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
 from headish.providers.shared.values import Delta, Reply
+from headish.providers.shared.words import words
 
 STOPS = {
     word: word
@@ -19,6 +20,14 @@ STOPS = {
 """Anthropic's words are the ones that headish uses for everybody."""
 _DETAILS = ("stop_sequence", "stop_details", "container", "context_management")
 _USAGE_DETAILS = ("service_tier", "server_tool_use", "inference_geo", "speed", "cache_creation")
+WORDS = (
+    words("delta.text", event="content_block_delta", holder="text_delta"),
+    words("delta.thinking", event="content_block_delta", holder="thinking_delta"),
+    words("content_block.text", event="content_block_start", holder="text"),
+    words("content_block.thinking", event="content_block_start", holder="thinking"),
+    words("content.*.text", holder="text"),
+    words("content.*.thinking", holder="thinking"),
+)
 
 
 class AnthropicReader(ReplyReader):
@@ -26,6 +35,7 @@ class AnthropicReader(ReplyReader):
 
     provider = "anthropic"
     stops = STOPS
+    words = WORDS
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)

@@ -19,6 +19,7 @@ from headish.content import strictjson
 from headish.providers.shared.reply import OpenBlock, ReplyReader
 from headish.providers.shared.shapes import listed, name, number, present, record, text
 from headish.providers.shared.values import Delta
+from headish.providers.shared.words import words
 
 STOPS = {
     "stop": "end_turn",
@@ -33,12 +34,21 @@ _DELTA = frozenset(
     ("annotations", "content", "function_call", "reasoning", "reasoning_content", "refusal", "role", "tokens",
      "tool_calls")
 )  # fmt: skip
+WORDS = tuple(
+    words(f"choices.*.{place}.{key}", holder=holder)
+    for place in ("delta", "message")
+    for key, holder in (
+        ("content", None), ("reasoning", None), ("reasoning_content", None), ("refusal", None),
+        ("content.*.text", "text"), ("content.*.thinking", "thinking"), ("content.*.thinking.*.text", "text"),
+    )
+)  # fmt: skip
 
 
 class ChatReader(ReplyReader):
     """Reads one answer of chat completion chunks."""
 
     stops = STOPS
+    words = WORDS
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)

@@ -12,6 +12,7 @@ from typing import Any
 from headish.providers.shared.reply import OpenBlock, ReplyReader
 from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
 from headish.providers.shared.values import Delta
+from headish.providers.shared.words import words
 
 STOPS = {
     "COMPLETE": "end_turn",
@@ -25,6 +26,15 @@ FAILED = ("ERROR", "TIMEOUT")
 """The answer was not finished."""
 PLAN: dict[str, Any] = {"tool_plan": True}
 """What is kept beside reasoning that was a plan, so that it goes back as one."""
+WORDS = (
+    *(words(f"delta.message.content.{key}", event=event)
+      for event in ("content-start", "content-delta") for key in ("text", "thinking")),
+    words("delta.message.tool_plan", event="tool-plan-delta"),
+    words("message.content"),
+    words("message.content.*.text", holder="text"),
+    words("message.content.*.thinking", holder="thinking"),
+    words("message.tool_plan"),
+)  # fmt: skip
 
 
 class CohereReader(ReplyReader):
@@ -32,6 +42,7 @@ class CohereReader(ReplyReader):
 
     provider = "cohere"
     stops = STOPS
+    words = WORDS
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)

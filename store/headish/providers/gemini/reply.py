@@ -15,6 +15,7 @@ import msgspec
 from headish.providers.shared.reply import ReplyReader
 from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
 from headish.providers.shared.values import Delta, Reply
+from headish.providers.shared.words import words
 from headish.values.messages import Note
 
 _REFUSALS = (
@@ -36,6 +37,7 @@ _NEVER_OWN = frozenset(("text", "functionCall", "functionResponse"))
 """What a part of Gemini's own may not hold: sent back, it would stand beside the calls and results of the thread."""
 _GROWING = frozenset(("citationMetadata", "groundingMetadata", "logprobsResult", "urlContextMetadata"))
 """Details whose lists may come in pieces."""
+WORDS = (words("candidates.*.content.parts.*.text"),)
 
 
 class GeminiReader(ReplyReader):
@@ -43,6 +45,7 @@ class GeminiReader(ReplyReader):
 
     provider = "gemini"
     stops = STOPS
+    words = WORDS
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)

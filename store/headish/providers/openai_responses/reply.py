@@ -12,6 +12,7 @@ from typing import Any
 from headish.providers.openai_responses.items import ItemReader
 from headish.providers.shared.shapes import listed, name, number, present, record, text
 from headish.providers.shared.values import Delta
+from headish.providers.shared.words import words
 
 STOPS = {
     "completed": "end_turn",
@@ -26,6 +27,17 @@ STATUSES = ("completed", "incomplete", "failed", "cancelled", "in_progress", "qu
 _SAYS = frozenset(("error", "id", "model", "object", "output", "status", "usage"))
 """Keys by which a response is known."""
 _DETAILS = ("service_tier", "input_transformations", "moderation", "prompt_cache_diagnostics", "tool_usage")
+_SPOKEN = ("output_text", "refusal", "reasoning_summary_text", "reasoning_text")
+_ITEM = ("content.*.text", "content.*.refusal", "summary.*.text")
+WORDS = (
+    *(words("delta", event=f"response.{kind}.delta") for kind in _SPOKEN),
+    *(words(key, event=f"response.{kind}.done") for kind in _SPOKEN for key in ("text", "refusal")),
+    *(words(f"part.{key}", event=f"response.{part}.{step}")
+      for part in ("content_part", "reasoning_summary_part") for step in ("added", "done")
+      for key in ("text", "refusal")),
+    *(words(f"item.{path}", event=f"response.output_item.{step}") for step in ("added", "done") for path in _ITEM),
+    *(words(f"{output}.*.{path}") for output in ("output", "response.output") for path in _ITEM),
+)  # fmt: skip
 
 
 class OpenAIResponsesReader(ItemReader):
@@ -33,6 +45,7 @@ class OpenAIResponsesReader(ItemReader):
 
     provider = "openai_responses"
     stops = STOPS
+    words = WORDS
 
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
         kind = event.get("type")

@@ -19,6 +19,7 @@ from headish.content.encoding import read_block, read_content
 from headish.errors import InvalidContent
 from headish.providers.shared.shapes import healed, name, present, record, text
 from headish.providers.shared.values import Delta, Reply, Usage
+from headish.providers.shared.words import Words
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse, to_mapping
 from headish.values.messages import Note
 
@@ -57,6 +58,8 @@ class ReplyReader(ABC):
 
     provider: ClassVar[str]
     stops: ClassVar[Mapping[str, str]]
+    words: ClassVar[tuple[Words, ...]]
+    """Where the words of the model stand in an event."""
     odd_stop: ClassVar[str] = "error"
     """The stop reason of a word that nobody knows."""
 
