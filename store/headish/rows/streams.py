@@ -94,7 +94,11 @@ def journal_of(connection: Connection, space: int, id: TurnId) -> list[bytes]:
     return [bytes(row[0]) for row in connection.rows(CHUNKS, space=space, id=id)]
 
 
-def close_stream(connection: Connection, space: int, id: TurnId, outcome: str, turn: TurnId | None) -> None:
-    """End a stream with what became of it; its journal goes."""
-    connection.run(CLOSE, space=space, id=id, became=outcome, stored=turn)
+def remove_journal(connection: Connection, space: int, id: TurnId) -> None:
+    """Remove the journal of a stream that is locked, in the transaction that stores its turn."""
     connection.run(REMOVE_CHUNKS, space=space, id=id)
+
+
+def close_stream(connection: Connection, space: int, id: TurnId, outcome: str, turn: TurnId | None) -> None:
+    """End a stream with what became of it. Its journal was removed."""
+    connection.run(CLOSE, space=space, id=id, became=outcome, stored=turn)

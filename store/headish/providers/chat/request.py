@@ -21,7 +21,7 @@ from headish.providers.shared.arguments import arguments_text
 from headish.providers.shared.ledger import Settled
 from headish.providers.shared.mapping import Part
 from headish.providers.shared.request import SYSTEM, RequestWriter
-from headish.providers.shared.shapes import name, record
+from headish.providers.shared.shapes import record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Settings
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
@@ -222,7 +222,9 @@ class ChatWriter(RequestWriter):
         """``tools`` and ``tool_choice``; the provider's own tools, given as a parameter, stand behind the thread's."""
         own, chosen = self.own_tools(placed), placed.pop("tool_choice", None)
         defined = [*(self._define(*tool) for tool in tools), *own]
-        choice = self.choose_tool([name(record(tool.get("function")).get("name")) or "(unnamed)" for tool in defined])
+        named = [each for tool in defined for each in self.names_of(tool)]
+        self.check_names(named)
+        choice = self.choose_tool(named or ["(unnamed)"] * len(defined))
         if chosen is not None and not defined:
             self.note("the option params.tool_choice is not sent: there are no tools")
             return {}

@@ -253,7 +253,8 @@ class ReplyReader(ABC):
             call["input"] = {}
         try:
             made = read_block(call)
-        except InvalidContent:
+        except InvalidContent as error:
+            self.note(f"a call held what cannot be kept and was replaced: {error.reason}")
             made = read_block(_as_written(call))
         assert isinstance(made, ToolUse)
         # A JSON object is no beginning of a longer one: where the arguments are one, the call had all of them.

@@ -29,12 +29,12 @@ def rest_of(value: Any, known: Known) -> Any:
         return [item for each in value if (item := rest_of(each, known)) is not None] or None
     if not isinstance(value, Mapping):
         return value  # something else than the table expects
-    if value.keys() <= known.keys() and not any(map(known.__getitem__, value)):
+    if value.keys() <= known.keys() and all(known[key] is None for key in value):
         return None  # as nearly all are
     rest: dict[str, Any] = {}
     for key, each in value.items():
         inner = known.get(key)
-        found = (rest_of(each, inner) if inner else None) if key in known else each
+        found = each if key not in known else None if inner is None else rest_of(each, inner)
         if found is not None and found != [] and found != {}:
             rest[key] = found
     return {**{key: value[key] for key in _PLACE if key in value}, **rest} if rest else None
