@@ -295,7 +295,10 @@ class TestWhateverComes:
     def test_a_candidate_of_a_huge_index_is_one_of_the_others(self) -> None:
         reply = read([chunk({"text": "A"}, index=0, finishReason="STOP"), chunk({"text": "B"}, index=10**15)])
         assert [to_mapping(block) for block in reply.content] == [{"type": "text", "text": "A"}]
-        assert [str(note) for note in reply.notes] == ["1 further candidate is not kept"]
+        assert [str(note) for note in reply.notes] == ["candidates behind the first are kept beside the answer"]
+        assert reply.details["candidates"] == [
+            {"content": {"parts": [{"text": "B"}], "role": "model"}, "index": 10**15}
+        ]
 
     def test_a_part_of_an_unknown_kind_is_kept_as_it_came(self) -> None:
         (block,) = read([chunk({"hologram": {"a": 1}, "thoughtSignature": "c2ln"})]).content

@@ -276,14 +276,17 @@ class TestReplies(ChatReplies):
         "calls-of-names-alone": "it pairs pieces by their index alone",
         "calls-without-an-index": "it pairs pieces by their index alone",
         "calls-without-ids": "it pairs pieces by their index alone",
+        "custom-call": "it knows no calls but functions in a stream",
         "error-in-the-middle": "it raises what a stream says of an error",
         "error-inside-a-call": "it raises what a stream says of an error",
         "function-call": "it has another place for the calls of old",
+        "mistral-reasoning": "it takes content for text",
         "names-and-ids-in-every-chunk": "it joins names that come twice",
         "nulls": "it takes no null for a list",
         "ollama-calls-of-one-index": "it pairs pieces by their index alone",
         "text-around-a-refusal": "it has one place for text and one for refusals",
         "unknown": "it takes an event of another kind for a chunk",
+        "unknown-call": "it knows no calls but functions in a stream",
     }
     recorded: ClassVar[dict[str, dict[str, Any]]] = {
         "cache-control": {"usage": None},

@@ -49,8 +49,11 @@ class Capture:
         event = as_mapping(event)
         try:
             encoded = msgspec.json.encode(event)
-        except (UnicodeEncodeError, TypeError):
+        except UnicodeEncodeError:  # half a character, whose other half the next event may bring
             encoded = msgspec.json.encode(healed(event))
+        except (TypeError, ValueError, RecursionError):
+            event = healed(event)
+            encoded = msgspec.json.encode(event)
         self._size_bytes += len(encoded)
         if self._size_bytes > self._limit_bytes:
             raise TooLarge("an answer", self._size_bytes, self._limit_bytes)
@@ -64,11 +67,19 @@ class Capture:
 
     def finish(self) -> Turn:
         """Store the answer as one turn, and say which; asked again, the same. The bookmark that was asked by moves
-        along if it still points where it did, else the turn's ``meta.bookmark`` is None: a branch without a name."""
+        along if it still points where it did, else the turn's ``meta.bookmark`` is None: a branch without a name.
+
+        Where storing fails, the journal goes on: ask again, or leave the stream to ``store.streams.recover``.
+        """
         if self._turn is None:
+            reply = self._stream.finish()
+            try:
+                self._turn = self._store(self._about, reply, self._journal.id)
+            except BaseException:
+                self._journal.flush()  # whoever recovers the stream finds all of it
+                raise
             self._journal.close()
-            self.reply = self._stream.finish()
-            self._turn = self._store(self._about, self.reply, self._journal.id)
+            self.reply = reply
         return self._turn
 
     def __enter__(self) -> Self:

@@ -81,7 +81,7 @@ class Journal:
     def __init__(self, database: Backend, space: int, id: TurnId, about: bytes, lease_seconds: float) -> None:
         self.id = id
         self._database, self._space, self._lease_seconds = database, space, lease_seconds
-        self._lock = threading.Lock()
+        self._lock, self._writing = threading.Lock(), threading.Lock()
         self._waiting: list[bytes] = []
         self._waiting_bytes = self._number = 0
         self._open = True
@@ -102,8 +102,16 @@ class Journal:
             if self._waiting_bytes >= FLUSH_BYTES:
                 self._wake.set()
 
+    def flush(self) -> None:
+        """Write what waits now, if the database lets it."""
+        self.keep()
+
     def keep(self) -> bool:
-        """Write what waits, and renew the lease where it is due; for the thread alone. Whether there is more to do."""
+        """Write what waits, and renew the lease where it is due. Whether there is more to do."""
+        with self._writing:
+            return self._keep()
+
+    def _keep(self) -> bool:
         with self._lock:
             events, self._waiting, self._waiting_bytes = self._waiting, [], 0
         due = time.monotonic() - self._renewed >= self._lease_seconds / 3

@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headish.answers.journal import About
+from headish.answers.trimming import trim_reply
 from headish.content.drafts import Draft, make_message_draft
 from headish.content.encoding import encode_payload
 from headish.errors import CorruptTurn, InvalidReply, TooLarge
@@ -53,9 +54,9 @@ def decode_stream(found: StoredStream, chunks: Iterable[bytes]) -> tuple[About, 
 
 
 def reply_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
-    """The turn of a reply, with what is kept beside it; details too large to be kept are given up, noted.
+    """The turn of a reply, with what is kept beside it. Of too many details those that fit are kept, noted.
 
-    Raises: TooLarge.
+    Raises: TooLarge for the content.
     """
     message = Message(role="assistant", content=reply.content)
     kept = reply.to_meta() | about.asked
@@ -64,9 +65,7 @@ def reply_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
     except TooLarge as error:
         if error.what != "transcript":
             raise
-        notes = ["what else the provider said is too large to be kept"]
-        brief = {key: value for key, value in kept.items() if key not in ("details", "notes", "error")}
-        return make_message_draft(message, limit_bytes, system={"reply": {**brief, "notes": notes}})
+        return make_message_draft(message, limit_bytes, system={"reply": trim_reply(kept)})
 
 
 def fitting_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:

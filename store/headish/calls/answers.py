@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec import Struct
 
 from headish.calls.deadline import Deadline, Timeouts
-from headish.calls.refusals import Redactor
+from headish.calls.redaction import Redactor
 from headish.errors import Interrupted, TimedOut, UnreadableAnswer
 from headish.limits import EVENT_LIMIT_BYTES, REPLY_LIMIT_BYTES
 from headish.providers.events.decoder import read_events
+from headish.providers.registry import find_provider
 
 if TYPE_CHECKING:
     import httpx2
@@ -51,6 +52,8 @@ class Exchange(Struct, frozen=True, kw_only=True):
 class Call:
     """An open call. Iterate over it for the events as dicts; a whole answer is one event. Close it, or use ``with``.
 
+    The events hold ``***`` for each key of the call, wherever the server echoes one outside the model's own words.
+
     Iterating raises: InvalidReply for what is no event; Interrupted, TimedOut, UnreadableAnswer (too large). The events
     that came before stay good.
     """
@@ -60,11 +63,13 @@ class Call:
         self.url = str(response.url)
         self.content_type = response.headers.get("content-type", "")
         self._exchange, self._response, self._resources = exchange, response, resources
-        self._events = read_events(
+        read = read_events(
             self._read_chunks(),
             f"the answer of {self.provider}",
             event_limit_bytes=exchange.limits.event_bytes,
         )
+        words = find_provider(self.provider).reader.words
+        self._events = (exchange.redactor.clean(event, words) for event in read)
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         return self._events

@@ -18,7 +18,8 @@ from headish.calls.deadline import Deadline, Timeouts
 from headish.calls.endpoints import find_endpoint, write_url
 from headish.calls.headers import check_headers, find_secrets, write_headers
 from headish.calls.keys import find_key, refuse_readable
-from headish.calls.refusals import Redactor, check_answer
+from headish.calls.redaction import Redactor
+from headish.calls.refusals import check_answer
 from headish.errors import (
     CallError,
     CallRefused,

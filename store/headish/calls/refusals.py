@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import msgspec
 
+from headish.calls.redaction import Redactor
 from headish.errors import CallRefused, Redirected, UnreadableAnswer
 from headish.limits import REFUSAL_LIMIT_BYTES
 
 if TYPE_CHECKING:
     import httpx2
 
-HIDDEN = "***"
-_MESSAGE_CHARACTERS = 2000
 _BEGINNING_CHARACTERS = 200
 _TRANSIENT_STATUSES = frozenset({408, 409, 429})
 """Beside all from 500 on. Source: anthropic 2.12.0 and openai 3.54.0, ``_base_client._should_retry``."""
@@ -28,21 +25,6 @@ _READABLE_KINDS = frozenset({"", "text/event-stream", "application/jsonl", "appl
 """Beside all that end in ``json``. Without a content type the reader of events decides."""
 _MESSAGE_PATHS = (("error", "message"), ("message",), ("error",), ("detail",))
 """Where providers and the servers that imitate them put the sentence for people."""
-
-
-class Redactor:
-    """Takes keys, and what would disturb a terminal, out of text that comes from outside."""
-
-    def __init__(self, secrets: Iterable[str]) -> None:
-        spellings = {spelling for secret in secrets if secret for spelling in (secret, quote(secret, safe=""))}
-        self._secrets = sorted(spellings, key=len, reverse=True)
-
-    def show(self, text: str, limit: int = _MESSAGE_CHARACTERS) -> str:
-        """The text on one line, cut after ``limit`` characters, with ``***`` for each key."""
-        for secret in self._secrets:
-            text = text.replace(secret, HIDDEN)
-        line = " ".join("".join(mark if mark.isprintable() else " " for mark in text).split())
-        return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def check_answer(provider: str, response: httpx2.Response, redactor: Redactor) -> None:

@@ -62,7 +62,8 @@ _OUR_INDEXES = """
 SELECT i.indexrelid, c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
 JOIN pg_class t ON t.oid = i.indrelid
 WHERE a.amname = 'btree' AND i.indisvalid AND pg_table_is_visible(t.oid)
-AND t.relname IN ('space', 'payload', 'turn', 'link', 'bookmark', 'bookmark_log', 'definition', 'stream', 'stream_chunk')
+AND t.relname IN
+    ('space', 'payload', 'turn', 'link', 'bookmark', 'bookmark_log', 'definition', 'stream', 'stream_chunk')
 ORDER BY c.relname
 """
 _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {

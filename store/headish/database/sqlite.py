@@ -46,6 +46,8 @@ from headish.errors import (
 T = TypeVar("T")
 
 APPLICATION_ID = 0x68647368  # "hdsh": `file` and other tools can tell a headish database
+LOG_BYTES = 16 * 1024 * 1024
+"""What is left of the write-ahead log's file once its contents are in the database."""
 WAIT_SECONDS = 60.0
 """How long a writer waits for the lock before it gives up with DatabaseLocked."""
 PROBLEMS_SHOWN = 100
@@ -196,6 +198,8 @@ class SQLiteBackend:
         # Without it macOS does not wait for the disk; elsewhere it does nothing.
         connection.execute(f"PRAGMA fullfsync = {int(self._synchronous == 'FULL')}")
         connection.execute("PRAGMA cache_size = -16000")
+        # The log of one large transaction would otherwise keep its size until the last connection closes.
+        connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
 
     @contextmanager
     def schema_connection(self) -> Iterator[sqlalchemy.Connection]:

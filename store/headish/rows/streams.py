@@ -103,7 +103,11 @@ def drop_stream(connection: Connection, space: int, id: TurnId) -> bool:
     return connection.run(DROP, space=space, id=id) == 1
 
 
-def close_stream(connection: Connection, space: int, id: TurnId, outcome: str, turn: TurnId | None) -> None:
-    """End a stream with its outcome; its journal is deleted."""
-    connection.run(CLOSE, space=space, id=id, became=outcome, stored=turn)
+def remove_journal(connection: Connection, space: int, id: TurnId) -> None:
+    """Remove the journal of a stream that is locked, in the transaction that stores its turn."""
     connection.run(REMOVE_CHUNKS, space=space, id=id)
+
+
+def close_stream(connection: Connection, space: int, id: TurnId, outcome: str, turn: TurnId | None) -> None:
+    """End a stream with what became of it. Its journal was removed."""
+    connection.run(CLOSE, space=space, id=id, became=outcome, stored=turn)

@@ -103,6 +103,8 @@ def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
         found = streams.lock_stream(connection, space._number, stream)
         if found is not None and found.outcome == FINISHED:
             return _stored(connection, space, found)
+        # The journal goes first: on SQLite the turn then takes its pages, and the file holds the answer only once.
+        streams.remove_journal(connection, space._number, stream)
         appended = _append(connection, space, about, draft, mint)
         if found is not None:
             streams.close_stream(connection, space._number, found.id, FINISHED, appended.turn.id)

@@ -107,6 +107,7 @@ class Streams:
                 return None
             if now.expires != found.expires:
                 return now
+            streams.remove_journal(connection, space._number, found.id)  # first: see ``replies``
             appended = append_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, mint)
             streams.close_stream(connection, space._number, found.id, RECOVERED, appended.turn.id)
             return appended

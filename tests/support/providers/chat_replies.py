@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from headish.content.encoding import encode_payload
 from headish.providers import Reply, Stream, parse_response
-from headish.values.blocks import ToolUse, to_mapping
+from headish.values.blocks import ProviderBlock, ToolUse, to_mapping
 from support.loopback import Loopback, event_stream
 from support.providers.chat_requests import CASES, DONE, TOOLS, request
 from support.providers.chat_windows import say
@@ -83,7 +83,9 @@ class ChatReplies:
             assert ended or reply.error is not None or reply.stop_reason == "incomplete"
             assert len(reply.content) <= len(whole.content)
             for early, late in zip(reply.content, whole.content, strict=False):
-                if isinstance(early, ToolUse):
+                if isinstance(early, ProviderBlock):
+                    assert early.partial or early == late or "part" not in early.data
+                elif isinstance(early, ToolUse):
                     assert isinstance(late, ToolUse)
                     assert early.partial or early.input == late.input
                 else:
@@ -93,15 +95,17 @@ class ChatReplies:
         stream = Stream(self.provider)
         shown = [delta for event in read_events(streamed) for delta in stream.feed(event)]
         content = [block for block in stream.finish().content if to_mapping(block).get("text") != ""]
-        assert sorted({delta.index for delta in shown if delta.index is not None}) == list(range(len(content)))
-        for index, block in enumerate(content):
+        told = [index for index, block in enumerate(content) if not isinstance(block, ProviderBlock)]
+        assert sorted({delta.index for delta in shown if delta.index is not None}) == told
+        for index in told:
+            block = content[index]
             said = "".join(delta.content for delta in shown if delta.index == index)
             if isinstance(block, ToolUse):
                 first = next(delta for delta in shown if delta.index == index)
                 assert (first.type, first.id) == ("tool_use", block.id)
                 assert any(delta.name == block.name for delta in shown if delta.index == index) or not block.name
                 assert said == (block.raw or said)
-                assert json.loads(said or "{}") == block.input if not block.raw else True
+                assert json.loads(said or "{}") == block.input if block.raw is None else True
             else:
                 assert said == to_mapping(block)["text"]
 

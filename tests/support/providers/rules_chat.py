@@ -12,6 +12,8 @@ from typing import Any
 
 PARAMETERS = {"max_completion_tokens", "max_tokens", "temperature", "stop", "stop_sequences", "response_format"}
 BREAKPOINT = {"mode": "explicit"}
+OWN = {"aura", "audio", "reasoning_details"}
+"""Keys of a message that a server said in an answer, and that go back to it."""
 KEYWORDS = ("$schema", "format", "minimum", "nullable")
 OPENAI_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
@@ -83,13 +85,17 @@ def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
 def _check_openai_message(message: dict[str, Any], media: set[str]) -> None:
     content, role = message["content"], message["role"]
     if role == "assistant":
-        assert message.keys() <= {"role", "content", "tool_calls"}
-        assert isinstance(content, str) or (content is None and message["tool_calls"])
+        assert message.keys() <= {"role", "content", "tool_calls"} | OWN
+        assert isinstance(content, str | list) or (content is None and ("tool_calls" in message or "audio" in message))
+        assert message.get("audio", {"id": ""}).keys() == {"id"}
         assert "tool_calls" not in message or message["tool_calls"], "no empty list of calls"
     else:
         assert message.keys() == {"role", "content"} | ({"tool_call_id"} if role == "tool" else set())
     if isinstance(content, str):
         assert content.strip(), "no blank text"
+        return
+    if role == "assistant":
+        assert content is None or all(part["type"] in ("text", "thinking", "reference") for part in content)
         return
     assert content is None or (content and role in ("user", "system", "developer"))
     for part in content or []:
@@ -153,14 +159,16 @@ def _check_pairs(messages: list[dict[str, Any]]) -> None:
             continue
         assert not waiting, "every call is answered before anything else"
         for call in message.get("tool_calls", []):
-            assert call.keys() == {"id", "type", "function"}
-            assert call["type"] == "function"
+            kind = call["type"]
+            assert kind in ("function", "custom")
+            assert call.keys() - {"extra_content"} == {"id", "type", kind}
             assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call["id"])
             assert call["id"] not in seen
             seen.add(call["id"])
             waiting.append(call["id"])
-            assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call["function"]["name"])
-            assert isinstance(json.loads(call["function"]["arguments"]), dict)
+            assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call[kind]["name"])
+            given = call[kind]["arguments" if kind == "function" else "input"]
+            assert isinstance(json.loads(given) if kind == "function" else {"text": given}, dict)
     assert not waiting, "the last call is answered too"
 
 

@@ -7,18 +7,26 @@ from typing import Any
 
 import msgspec
 
+from headish.providers.anthropic.known import DETAILS, USAGE_DETAILS, known_of
 from headish.providers.shared.reply import OpenBlock, ReplyReader
 from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
 from headish.providers.shared.values import Delta, Reply
+from headish.providers.shared.words import words
 
 STOPS = {
     word: word
-    for word in ("end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal",
+    for word in ("end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "compaction", "refusal",
                  "model_context_window_exceeded")
 }  # fmt: skip
 """Anthropic's words are the ones that headish uses for everybody."""
-_DETAILS = ("stop_sequence", "stop_details", "container", "context_management")
-_USAGE_DETAILS = ("service_tier", "server_tool_use", "inference_geo", "speed", "cache_creation")
+WORDS = (
+    words("delta.text", event="content_block_delta", holder="text_delta"),
+    words("delta.thinking", event="content_block_delta", holder="thinking_delta"),
+    words("content_block.text", event="content_block_start", holder="text"),
+    words("content_block.thinking", event="content_block_start", holder="thinking"),
+    words("content.*.text", holder="text"),
+    words("content.*.thinking", holder="thinking"),
+)
 
 
 class AnthropicReader(ReplyReader):
@@ -26,16 +34,20 @@ class AnthropicReader(ReplyReader):
 
     provider = "anthropic"
     stops = STOPS
+    words = WORDS
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self._at: dict[int, OpenBlock] = {}
         """The blocks by the index of the provider's events."""
+        self._is_odd = False
+        """Whether the event that is being read says something that nobody knows."""
 
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
         kind = event.get("type")
         handle = _EVENTS.get(kind) if isinstance(kind, str) else None
         if handle is not None:
+            self._is_odd = self.keep_rest(event, known_of(event), f"what an event of type {kind!r} says besides")
             return handle(self, event)
         if kind is None and event.get("error"):
             return self._error(event)  # as gateways say it
@@ -50,7 +62,8 @@ class AnthropicReader(ReplyReader):
         for index, block in enumerate(listed(response.get("content"))):
             yield {"type": "content_block_start", "index": index, "content_block": block}
             yield {"type": "content_block_stop", "index": index}
-        yield {"type": "message_delta", "delta": response}
+        said = {key: response[key] for key in ("stop_reason", *DETAILS) if key in response}
+        yield {"type": "message_delta", "delta": said, "usage": response.get("usage")}
         if name(response.get("stop_reason")):
             yield {"type": "message_stop"}
 
@@ -62,12 +75,14 @@ class AnthropicReader(ReplyReader):
         for block in self.blocks:
             if block.kind == "provider" and not block.finished:
                 self._read_input(block)  # what arrived of it is kept
+            if block.kind == "thinking" and block.odd:
+                block.opaque["partial"] = True
         return super().finish()
 
     def _start(self, event: Mapping[str, Any]) -> list[Delta]:
         message = record(event.get("message"))
         self.id, self.model = name(message.get("id")) or self.id, name(message.get("model")) or self.model
-        self.details |= present(diagnostics=message.get("diagnostics"))
+        self.details |= present(**{key: message.get(key) for key in ("diagnostics", *DETAILS)})
         self._count(message)
         return []
 
@@ -91,7 +106,7 @@ class AnthropicReader(ReplyReader):
     def _open_call(self, block: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
         opened, deltas = self.open_call(block.get("name"), block.get("id"))
         caller = record(block.get("caller"))
-        if caller.get("type") != "direct":  # which is the same as none
+        if caller != {"type": "direct"}:  # which is the same as none
             opened.opaque |= present(caller=dict(caller))
         opened.opaque |= present(toolset_name=block.get("toolset_name"))
         given = block.get("input")
@@ -111,14 +126,16 @@ class AnthropicReader(ReplyReader):
     def _grow(self, event: Mapping[str, Any]) -> list[Delta]:
         delta = record(event.get("delta"))
         known = _DELTAS.get(text(delta.get("type")))
-        if known is None:
-            return self.keep_unknown(event, f"a delta of type {delta.get('type')!r}")
-        grow, kinds = known
         index = number(event.get("index")) or 0
+        if known is None or (index in self._at and self._at[index].kind not in known[1]):
+            if index in self._at:
+                self._at[index].odd = True
+            of = "" if known is None else " for a block of another"
+            return self.keep_unknown(event, f"a delta of type {delta.get('type')!r}{of}")
+        grow, kinds = known
         deltas = [] if index in self._at else self._open_lost(index, kinds[0])
         block = self._at[index]
-        if block.kind not in kinds:
-            return self.keep_unknown(event, f"a delta of type {delta.get('type')!r} for a block of another")
+        block.odd = block.odd or (self._is_odd and block.kind in ("provider", "thinking"))
         return deltas + grow(self, block, delta)
 
     def _open_lost(self, index: int, kind: str) -> list[Delta]:
@@ -126,7 +143,7 @@ class AnthropicReader(ReplyReader):
         if kind == "tool_use":
             self._at[index], deltas = self.open_call(None, None)
             return deltas
-        self._at[index] = self.open(kind)
+        self._at[index] = self.open(kind, data={"type": "compaction"} if kind == "provider" else None)
         return []
 
     def _add_text(self, block: OpenBlock, delta: Mapping[str, Any]) -> list[Delta]:
@@ -149,6 +166,12 @@ class AnthropicReader(ReplyReader):
         block.opaque.setdefault("citations", []).append(delta.get("citation"))
         return []
 
+    def _add_compaction(self, block: OpenBlock, delta: Mapping[str, Any]) -> list[Delta]:
+        """A summary of what came before: one delta holds all of it."""
+        block.data |= {key: value for key, value in delta.items() if key != "type" and value is not None}
+        block.odd = block.odd or block.data.get("type") != "compaction"
+        return []
+
     def _close_block(self, event: Mapping[str, Any]) -> list[Delta]:
         block = self._at.get(number(event.get("index")) or 0)
         if block is not None:
@@ -157,7 +180,7 @@ class AnthropicReader(ReplyReader):
         return []
 
     def _read_input(self, block: OpenBlock) -> None:
-        """A whole response has the arguments as a value; a stream's text of them is worth no more."""
+        """The arguments of a stream are text; a whole response has them as a value."""
         if not block.pieces or block.kind not in ("tool_use", "provider"):
             return
         try:
@@ -166,6 +189,9 @@ class AnthropicReader(ReplyReader):
             if block.kind == "provider":
                 block.data["input"] = {"invalid_json": "".join(block.pieces)}
             return
+        before = block.data.get("input") if block.kind == "provider" else block.input
+        if before is not msgspec.UNSET and before and before != value:
+            self.keep_unknown({"input": before}, "the input that a call began with")
         if block.kind == "provider":
             block.data["input"] = value
         else:
@@ -174,8 +200,9 @@ class AnthropicReader(ReplyReader):
     def _end(self, event: Mapping[str, Any]) -> list[Delta]:
         delta = record(event.get("delta"))
         self.stop = name(delta.get("stop_reason")) or self.stop
-        self.details |= present(**{key: delta.get(key) for key in _DETAILS})
-        self._count(event if "usage" in event else delta)
+        self.details |= present(**{key: event.get(key) for key in DETAILS})
+        self.details |= present(**{key: delta.get(key) for key in DETAILS})
+        self._count(event)
         return []
 
     def _stop(self, event: Mapping[str, Any]) -> list[Delta]:
@@ -198,7 +225,7 @@ class AnthropicReader(ReplyReader):
             cache_read_input_tokens=number(usage.get("cache_read_input_tokens")),
             reasoning_tokens=number(record(usage.get("output_tokens_details")).get("thinking_tokens")),
         )
-        self.details |= present(**{key: usage.get(key) for key in _USAGE_DETAILS})
+        self.details |= present(**{key: usage.get(key) for key in USAGE_DETAILS})
 
 
 _EVENTS = {
@@ -222,5 +249,6 @@ _DELTAS: dict[str, tuple[Callable[[AnthropicReader, OpenBlock, Mapping[str, Any]
     "input_json_delta": (AnthropicReader._add_json, ("tool_use", "provider")),
     "signature_delta": (AnthropicReader._add_signature, ("thinking",)),
     "citations_delta": (AnthropicReader._add_citation, ("text",)),
+    "compaction_delta": (AnthropicReader._add_compaction, ("provider",)),
 }
-"""How a block grows, and which kinds of blocks do so: the first is what it is where its start never came."""
+"""How a block grows, and which kinds of blocks do so. The first kind is assumed where the start never came."""

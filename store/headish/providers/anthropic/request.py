@@ -34,6 +34,7 @@ class AnthropicWriter(RequestWriter):
     provider = "anthropic"
     tool_name_limit = 128
     takes_pdf = True
+    search_tool = SEARCH_TOOL
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
@@ -87,9 +88,10 @@ class AnthropicWriter(RequestWriter):
         return self.media_part(media_type_of(piece), piece)
 
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:
+        if record(block.opaque.get(self.provider)).get("partial") is True:
+            return self.left_out("reasoning of which a part was not understood", message)
         if block.signature is None:
-            self.left_out("reasoning without a signature", message)
-            return None
+            return self.left_out("reasoning without a signature", message)
         return {"type": "thinking", "thinking": block.text, "signature": block.signature}
 
     def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
@@ -162,9 +164,10 @@ class AnthropicWriter(RequestWriter):
 
     def _write_tools(self, tools: Sequence[Tool], placed: Part, own: list[Part], thinking: Any) -> Part:
         """``tools`` and ``tool_choice``, where there are any; the API's other tools come in by its parameters."""
-        defined = [self._define(*tool) for tool in tools] + ([dict(SEARCH_TOOL)] if self.wants_search() else [])
-        defined += own
-        choice = self.choose_tool([tool["name"] for tool in defined if name(tool.get("name"))])
+        defined = [*(self._define(*tool) for tool in tools), *own]
+        named = [each for tool in defined for each in self.names_of(tool)]
+        self.check_names(named)
+        choice = self.choose_tool(named)
         if defined:
             chosen = placed | ({} if choice is None else self._choice(choice))
             if chosen.get("type") == "none":  # which has no other key

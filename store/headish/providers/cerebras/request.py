@@ -20,6 +20,9 @@ class CerebrasWriter(OpenAIShapedWriter):
     dropped_keywords = frozenset(("$schema", "format", "minimum", "nullable"))
 
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:
+        part = self.own_thinking(block)
+        if part is not None:
+            return part
         if not block.text.strip():
             return self.left_out("blank reasoning", message)
         return {"type": "reasoning", "text": block.text}

@@ -1,8 +1,12 @@
 """Answers made of chat completion chunks: what openai, cerebras and the servers that speak like them share.
 
 A whole completion is read as one chunk, since its message has the fields of a delta. Servers differ in what they leave
-out or send twice, so calls are told apart by what they say and not by their index alone, reasoning is taken under both
-its names, and what a chunk says beside the answer is kept by its own name.
+out or send twice, so calls are told apart by what they say and not by their index alone, and reasoning is taken under
+both its names.
+
+What nobody here knows is kept whole and in order. What a chunk, a choice or the usage says is a detail. What the
+message says goes back to the provider: the keys of the message as one block behind the others, those of a call or a
+part beside it, parts and calls of other types as blocks of the provider's.
 
 Source: the types of the official SDKs, openai 3.54.0 and cerebras-cloud-sdk 1.91.0, read on 2026-11-21; the servers'
 ways as their issues have them (ollama 4357 and 7881, vllm 27572).
@@ -16,9 +20,12 @@ from typing import Any
 import msgspec
 
 from headish.content import strictjson
-from headish.providers.shared.reply import OpenBlock, ReplyReader
+from headish.providers.chat.content import MESSAGE, TOOL_CALL, ContentReader
+from headish.providers.shared.reply import OpenBlock
+from headish.providers.shared.rest import joined, keys, rest_of
 from headish.providers.shared.shapes import listed, name, number, present, record, text
 from headish.providers.shared.values import Delta
+from headish.providers.shared.words import words
 
 STOPS = {
     "stop": "end_turn",
@@ -29,16 +36,32 @@ STOPS = {
 }
 _FRAME = frozenset(("choices", "created", "error", "id", "model", "object", "obfuscation", "type", "usage"))
 """Keys of a chunk that are read or say nothing of the answer; all others are kept with it."""
+_CHOICE = frozenset(("delta", "finish_reason", "index", "logprobs", "message", "reasoning_logprobs"))
 _DELTA = frozenset(
     ("annotations", "content", "function_call", "reasoning", "reasoning_content", "refusal", "role", "tokens",
      "tool_calls")
 )  # fmt: skip
+_USAGE = keys(
+    "prompt_tokens", "completion_tokens", "total_tokens",
+    prompt_tokens_details=keys("cached_tokens", "cache_write_tokens"),
+    completion_tokens_details=keys("reasoning_tokens"),
+)  # fmt: skip
+_CALL = frozenset(("custom", "function", "id", "index", "type"))
+WORDS = tuple(
+    words(f"choices.*.{place}.{key}", holder=holder)
+    for place in ("delta", "message")
+    for key, holder in (
+        ("content", None), ("reasoning", None), ("reasoning_content", None), ("refusal", None),
+        ("content.*.text", "text"), ("content.*.thinking", "thinking"), ("content.*.thinking.*.text", "text"),
+    )
+)  # fmt: skip
 
 
-class ChatReader(ReplyReader):
+class ChatReader(ContentReader):
     """Reads one answer of chat completion chunks."""
 
     stops = STOPS
+    words = WORDS
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -48,9 +71,12 @@ class ChatReader(ReplyReader):
         self._ids: dict[int, str] = {}
         """The ids that the provider gave, by the block's index."""
         self._call: OpenBlock | None = None
-        self._text: OpenBlock | None = None
-        self._refusal: OpenBlock | None = None
-        self._odd: set[str] = set()
+        self._others: dict[int, OpenBlock] = {}
+        """The calls of types that nobody knows, by their index."""
+        self._message: dict[str, list[Any]] = {}
+        """The pieces of what the message says and nobody knows, by key."""
+        self._choices: dict[int, list[Any]] = {}
+        """The pieces of the further choices, by index."""
 
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
         if event.get("object") == "error":
@@ -62,8 +88,10 @@ class ChatReader(ReplyReader):
         self.id = self.id or name(event.get("id"))
         self.model = self.model or name(event.get("model"))
         if not event.keys() <= _FRAME:
-            self.details |= present(**{str(key): value for key, value in event.items() if key not in _FRAME})
-        shown = [delta for choice in listed(event.get("choices")) for delta in self._read_choice(record(choice), event)]
+            self._keep_details({key: value for key, value in event.items() if key not in _FRAME}, self.details)
+        shown: list[Delta] = []
+        for choice in listed(event.get("choices")):
+            shown += self._read_choice(record(choice) or {"message": choice})
         if event.get("usage"):
             self._count(record(event["usage"]))
         if event.get("usage") and event.get("choices") == []:
@@ -80,68 +108,80 @@ class ChatReader(ReplyReader):
         if response.get("usage"):
             yield {"choices": [], "usage": response["usage"]}
 
-    def _read_choice(self, choice: Mapping[str, Any], event: Mapping[str, Any]) -> list[Delta]:
-        if (number(choice.get("index")) or 0) > 0:
-            return self._keep_odd(event, "another choice")
-        delta = record(choice.get("delta")) or record(choice.get("message"))
-        shown = self._read_delta(delta, event)
+    def _read_choice(self, choice: Mapping[str, Any]) -> list[Delta]:
+        index = number(choice.get("index")) or 0
+        if index > 0:
+            message = record(choice.get("delta")) or choice.get("message")
+            said = {key: value for key, value in choice.items() if key not in ("delta", "message")}
+            self._choices.setdefault(index, []).append({**said, "message": message})
+            self.note("choices behind the first are kept beside the answer")
+            return []
+        delta = choice.get("delta") or choice.get("message")
+        shown = self._read_delta(delta) if isinstance(delta, Mapping) else []
+        if delta and not shown and not isinstance(delta, Mapping):
+            self.keep_unknown({"choices": [choice]}, "a delta that is no object")
         for key in ("logprobs", "reasoning_logprobs"):
             if choice.get(key):
                 self._keep_probabilities(key, record(choice[key]))
+        if not choice.keys() <= _CHOICE:
+            more = {key: value for key, value in choice.items() if key not in _CHOICE}
+            self._keep_details(more, self.details.setdefault("choice", {}))
         self.stop = name(choice.get("finish_reason")) or self.stop
         if self.stop is not None:
             self._end()
         return shown
 
+    def _keep_details(self, said: Mapping[str, Any], details: dict[str, Any]) -> None:
+        for key, value in present(**{str(key): value for key, value in said.items()}).items():
+            self.keep_detail(key, value, details)
+
     def _end(self) -> None:
         # What a failure cut off is not at its end.
         self.done = self.done or self.error is None
 
-    def _read_delta(self, delta: Mapping[str, Any], event: Mapping[str, Any]) -> list[Delta]:
+    def _read_delta(self, delta: Mapping[str, Any]) -> list[Delta]:
         """The pieces of a delta, in the order in which a model makes them."""
         thought = text(delta.get("reasoning_content")) or text(delta.get("reasoning"))
         shown = self.current("thinking").delta(thought) if thought else []
         said = delta.get("content")
-        if isinstance(said, str):
-            shown += self._say(said)
-        elif said:
-            self._keep_odd(event, "content that is no text")
-        shown += self._read_refusal(text(delta.get("refusal")))
+        shown += self.say(said) if isinstance(said, str) else self.read_parts(said) if said else []
+        shown += self.read_refusal(text(delta.get("refusal")))
         legacy = delta.get("function_call")
         for call in [*([{"function": legacy}] if legacy else []), *listed(delta.get("tool_calls"))]:
-            shown += self._read_call(record(call), event)
+            shown += self._read_call(record(call) or ({"value": call} if call else {}))
         annotations = listed(delta.get("annotations"))
         if annotations:
-            self._text = self._text or self.open("text")
-            self._text.opaque.setdefault("annotations", []).extend(annotations)
-        for key in delta:
-            if key not in _DELTA and delta[key]:
-                self._keep_odd(event, f"a delta with {key}")
+            self.text_block = self.text_block or self.open("text")
+            self.text_block.opaque.setdefault("annotations", []).extend(annotations)
+        if not delta.keys() <= _DELTA:
+            for key, value in delta.items():
+                if key not in _DELTA and value is not None and value != [] and value != {}:
+                    self._message.setdefault(str(key), []).append(value)
         return shown
 
-    def _say(self, piece: str) -> list[Delta]:
-        if not piece:
+    def blocks_behind(self) -> list[OpenBlock]:
+        if not self._message:
             return []
-        self._text = self.current("text")
-        return self._text.delta(piece)
+        said = {key: joined(pieces) for key, pieces in self._message.items()}
+        return [OpenBlock("provider", len(self.blocks), data={MESSAGE: said})]
 
-    def _read_refusal(self, piece: str) -> list[Delta]:
-        """A refusal is a text of its own, which no other text goes on."""
-        if not piece:
-            return []
-        self.refused = True
-        if self._refusal is None:
-            self._refusal = self.open("text", finished=True)
-        return self._refusal.delta(piece)
+    def details_behind(self) -> dict[str, Any]:
+        return {"choices": [joined(pieces) for pieces in self._choices.values()]} if self._choices else {}
 
-    def _read_call(self, call: Mapping[str, Any], event: Mapping[str, Any]) -> list[Delta]:
-        function = record(call.get("function"))
-        if not function and call.get("type") not in (None, "function"):
-            return self._keep_odd(event, f"a tool call of type {call.get('type')!r}")
+    def _read_call(self, call: Mapping[str, Any]) -> list[Delta]:
+        kind, index = call.get("type"), number(call.get("index"))
+        custom = record(call.get("custom"))
+        function = record(call.get("function")) or {
+            {"input": "arguments"}.get(key, key): value for key, value in custom.items()
+        }
+        other = None if index is None else self._others.get(index)
+        if not function and (kind not in (None, "function", "custom") or other is not None or "value" in call):
+            return self._keep_call(call, other, index)
         called, id, given = text(function.get("name")), name(call.get("id")), function.get("arguments")
-        index = number(call.get("index"))
         block = self._find(index, id, called)
-        if block is None and not (called or id or given):
+        beside = {key: value for key, value in call.items() if key not in _CALL}
+        more = {key: value for key, value in function.items() if key not in ("name", "arguments")}
+        if block is None and not (called or id or given or beside or more):
             return []  # nothing of a call yet
         shown: list[Delta] = []
         if block is None or self._is_another(block, id, called, given):
@@ -150,7 +190,20 @@ class ChatReader(ReplyReader):
             block.name = self._tool_names.get(called, called)
             shown = [Delta("tool_use", name=block.name, id=id or block.id, index=block.index)]
         self._remember(block, index, id)
+        if kind == "custom" or custom:
+            block.opaque["type"], block.is_text = "custom", True
+        block.keep(beside | ({"custom" if custom else "function": more} if more else {}))
         return shown + _add_arguments(block, given)
+
+    def _keep_call(self, call: Mapping[str, Any], begun: OpenBlock | None, index: int | None) -> list[Delta]:
+        """A call of a type that nobody here knows, its pieces joined."""
+        id = call.get("id")
+        if begun is None or (begun.id and id and id != begun.id):
+            begun = self.open("provider", data={}, id=name(id))
+            if index is not None:
+                self._others[index] = begun
+        begun.keep({TOOL_CALL: dict(call)})
+        return []
 
     def _find(self, index: int | None, id: str | None, called: str) -> OpenBlock | None:
         """The call that a piece goes on; without an index that with its id, or the last one if it names none."""
@@ -177,18 +230,13 @@ class ChatReader(ReplyReader):
             self._ids[block.index] = block.id = id
             self._by_id[id] = block
 
-    def _keep_odd(self, event: Mapping[str, Any], what: str) -> list[Delta]:
-        """What nobody knows inside a chunk: the first of its kind is kept with the answer, the others are counted."""
-        if what in self._odd:
-            self._unknown_count += 1
-            return []
-        self._odd.add(what)
-        return self.keep_unknown(event, what)
-
     def _keep_probabilities(self, key: str, found: Mapping[str, Any]) -> None:
+        kept = self.details.setdefault(key, {})
         for kind, items in found.items():
-            if listed(items):
-                self.details.setdefault(key, {}).setdefault(kind, []).extend(listed(items))
+            if isinstance(items, list):
+                kept.setdefault(kind, []).extend(items) if isinstance(kept.get(kind, []), list) else None
+            elif items is not None:
+                self.keep_detail(kind, items, kept)
 
     def _count(self, usage: Mapping[str, Any]) -> None:
         """OpenAI counts what was read from the cache and written to it among the prompt's tokens."""
@@ -202,6 +250,16 @@ class ChatReader(ReplyReader):
             cache_read_input_tokens=read,
             reasoning_tokens=number(record(usage.get("completion_tokens_details")).get("reasoning_tokens")),
         )
+        more = rest_of({key: _without_zeros(value) for key, value in usage.items()}, _USAGE)
+        if more:
+            self.keep_detail("usage", more)
+
+
+def _without_zeros(value: Any) -> Any:
+    """Counts that count something: what is nothing need not be kept."""
+    if isinstance(value, Mapping):
+        return {key: each for key, each in value.items() if each}
+    return value or None
 
 
 def _add_arguments(block: OpenBlock, given: object) -> list[Delta]:

@@ -14,12 +14,14 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
+from headish.content import strictjson
 from headish.content.media import media_type_of
+from headish.providers.chat.content import MESSAGE, PART, TOOL_CALL
 from headish.providers.shared.arguments import arguments_text
 from headish.providers.shared.ledger import Settled
 from headish.providers.shared.mapping import Part
 from headish.providers.shared.request import SYSTEM, RequestWriter
-from headish.providers.shared.shapes import name, record
+from headish.providers.shared.shapes import record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Settings
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
@@ -29,6 +31,12 @@ EMPTY_RESULT = "(empty result)"
 """The text of a result that holds nothing: a tool message needs one."""
 ATTACHED = "(attached below)"
 """The text of a result that holds no text, but media."""
+CALLS = ("function", TOOL_CALL)
+OWN_KEYS = frozenset(("audio", "content", "function_call", "name", "role", "tool_call_id", "tool_calls"))
+"""Keys of a message that the thread says itself; of what was heard only the id goes back."""
+NEVER_BACK = frozenset(("executed_tools",))
+"""Keys that a server gives and refuses to take: Groq's list of the tools that it ran."""
+_KINDS = {PART: "text", TOOL_CALL: "function"}
 _WORDS = {"function": "a call", "reasoning": "reasoning", "thinking": "reasoning", "tool_plan": "a plan"}
 
 
@@ -64,11 +72,12 @@ class ChatWriter(RequestWriter):
 
     def write_answer(self, parts: list[Part], message: Message) -> Part:
         """A message of the assistant; among the parts is a text or a call."""
-        texts = [part["text"] for part in parts if part["type"] == "text"]
-        calls = [part for part in parts if part["type"] == "function"]
-        # Null, not empty: some servers show the model an empty text as one that it wrote.
-        content = {"content": "\n".join(texts) if texts else None}
-        return {"role": "assistant", **content} | ({"tool_calls": calls} if calls else {})
+        said = [part for part in parts if part["type"] in ("text", PART)]
+        calls = [part[TOOL_CALL] if part["type"] == TOOL_CALL else part for part in parts if part["type"] in CALLS]
+        beside = [part[MESSAGE] for part in parts if part["type"] == MESSAGE]
+        answer: Part = {"role": "assistant", "content": _said(said)} | ({"tool_calls": calls} if calls else {})
+        # A key of the message's own never takes the place of what the thread says.
+        return {key: value for each in beside for key, value in each.items()} | answer
 
     def write_marks(self) -> None:
         """Write the cache flags, or say that they are not."""
@@ -86,20 +95,27 @@ class ChatWriter(RequestWriter):
     # Blocks.
 
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
-        if block is not None and block.opaque.get(self.provider):
+        own = record(None if block is None else block.opaque.get(self.provider))
+        if own.keys() - {PART}:
             self.foreign[self.provider] += 1  # annotations have no place in a request
+        if own.get(PART) is not None and message.role == "assistant":
+            return {"type": PART, PART: {**record(own[PART]), "type": "text", "text": text}}
         return {"type": "text", "text": text}
 
     def media_part(self, media_type: str, block: Document) -> Part:
         return {"type": "image_url", "image_url": {"url": data_url(media_type, block)}}
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
+        own = record(block.opaque.get(self.provider))
+        beside = {key: value for key, value in own.items() if key not in ("custom", "function", "type")}
+        called = {"name": self.names.send(block.name)}
+        if own.get("type") == "custom":
+            given = strictjson.encode(block.input).decode() if block.raw is None else block.raw
+            custom = {**record(own.get("custom")), **called, "input": given}
+            return {"type": TOOL_CALL, TOOL_CALL: {**beside, "id": block.id, "type": "custom", "custom": custom}}
         arguments = arguments_text(block, self.arguments(block, message))
-        return {
-            "id": block.id,
-            "type": "function",
-            "function": {"name": self.names.send(block.name), "arguments": arguments},
-        }
+        function = {**called, "arguments": arguments, **_less(own.get("function"), "name", "arguments")}
+        return {"id": block.id, "type": "function", "function": function, **_less(beside, "id", "type")}
 
     def result_part(self, block: ToolResult, pieces: Sequence[str | Document], message: Message) -> Part:
         media = [piece for piece in pieces if isinstance(piece, Document)]
@@ -114,10 +130,38 @@ class ChatWriter(RequestWriter):
         return {"role": "tool", "tool_call_id": block.tool_use_id, "content": content}
 
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:
-        return self.left_out("reasoning, which has no place in a request,", message)
+        part = self.own_thinking(block)
+        return part or self.left_out("reasoning, which has no place in a request,", message)
+
+    def own_thinking(self, block: Thinking) -> Part | None:
+        """Reasoning that came as a part of the content, as the part that it was."""
+        own = record(block.opaque.get(self.provider)).get(PART)
+        if own is None or not block.text:
+            return None
+        given = [{"type": "text", "text": block.text}] if "thinking" in record(own) else block.text
+        return {"type": PART, PART: {**record(own), "type": "thinking", "thinking": given}}
 
     def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
+        """What the provider said beside what is known, at the place where it said it."""
+        if message.role == "assistant" and isinstance(data.get(PART), Mapping):
+            return {"type": PART, PART: dict(data[PART])}
+        if message.role == "assistant" and isinstance(data.get(MESSAGE), Mapping):
+            return self._message_part(data[MESSAGE], message)
+        if TOOL_CALL in data:
+            kind = record(data[TOOL_CALL]).get("type")
+            return self.left_out(f"a call of type {str(kind)[:80]!r}, which no result can answer,", message)
         return self.left_out(f"a block of {self.provider}, whose requests have no place for it,", message)
+
+    def _message_part(self, said: Mapping[str, Any], message: Message) -> Part | None:
+        """Keys of the message, less those that the API gives and does not take."""
+        kept = {key: value for key, value in said.items() if key not in OWN_KEYS and key not in NEVER_BACK}
+        audio = record(said.get("audio")).get("id")
+        if "audio" in said and audio is not None:
+            kept["audio"] = {"id": audio}  # all that the API takes of it
+        lost = [key for key in said if key not in kept]
+        if lost:
+            self.left_out(f"what the message says as {', '.join(lost)[:200]}", message)
+        return {"type": MESSAGE, MESSAGE: kept} if kept else None
 
     # Messages.
 
@@ -135,7 +179,7 @@ class ChatWriter(RequestWriter):
         if role == "assistant":
             if len(parts) > 1:
                 self._note_order(parts, message)
-            if any(part["type"] in ("text", "function") for part in parts):
+            if any(part["type"] in ("text", PART, *CALLS) or "audio" in part.get(MESSAGE, ()) for part in parts):
                 return [self.write_answer(parts, message)]
             self.left_out("an answer that is reasoning alone", message)
             return []
@@ -156,7 +200,7 @@ class ChatWriter(RequestWriter):
 
     def _note_order(self, parts: list[Part], message: Message) -> None:
         """Say what goes out in front of what it stood behind."""
-        kinds = [part["type"] for part in parts]
+        kinds = [_KINDS.get(str(part["type"]), str(part["type"])) for part in parts if part["type"] != MESSAGE]
         turned = {(one, other) for one, other in pairwise(kinds) if self.order[other] < self.order[one]}
         for before, behind in sorted(turned):
             self.note(f"{_word(behind)} behind {_word(before)} is sent in front of it", message)
@@ -178,7 +222,9 @@ class ChatWriter(RequestWriter):
         """``tools`` and ``tool_choice``; the provider's own tools, given as a parameter, stand behind the thread's."""
         own, chosen = self.own_tools(placed), placed.pop("tool_choice", None)
         defined = [*(self._define(*tool) for tool in tools), *own]
-        choice = self.choose_tool([name(record(tool.get("function")).get("name")) or "(unnamed)" for tool in defined])
+        named = [each for tool in defined for each in self.names_of(tool)]
+        self.check_names(named)
+        choice = self.choose_tool(named or ["(unnamed)"] * len(defined))
         if chosen is not None and not defined:
             self.note("the option params.tool_choice is not sent: there are no tools")
             return {}
@@ -220,6 +266,18 @@ def _content(parts: list[Part]) -> str | list[Part]:
         text: str = parts[0]["text"]
         return text
     return parts
+
+
+def _said(parts: list[Part]) -> Any:
+    """The content of an answer: the list of parts that it was, or a text. Null, not empty, where there is nothing: some
+    servers show the model an empty text as one that it wrote."""
+    if any(part["type"] == PART for part in parts):
+        return [part.get(PART, part) for part in parts]
+    return "\n".join(part["text"] for part in parts) if parts else None
+
+
+def _less(value: Any, *keys: str) -> Part:
+    return {key: each for key, each in record(value).items() if key not in keys}
 
 
 def _word(kind: str) -> str:

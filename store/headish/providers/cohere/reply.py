@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headish.providers.shared.reply import OpenBlock, ReplyReader
+from headish.providers.shared.rest import Known, keys
 from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
 from headish.providers.shared.values import Delta
+from headish.providers.shared.words import words
 
 STOPS = {
     "COMPLETE": "end_turn",
@@ -25,6 +27,15 @@ FAILED = ("ERROR", "TIMEOUT")
 """The answer was not finished."""
 PLAN: dict[str, Any] = {"tool_plan": True}
 """What is kept beside reasoning that was a plan, so that it goes back as one."""
+WORDS = (
+    *(words(f"delta.message.content.{key}", event=event)
+      for event in ("content-start", "content-delta") for key in ("text", "thinking")),
+    words("delta.message.tool_plan", event="tool-plan-delta"),
+    words("message.content"),
+    words("message.content.*.text", holder="text"),
+    words("message.content.*.thinking", holder="thinking"),
+    words("message.tool_plan"),
+)  # fmt: skip
 
 
 class CohereReader(ReplyReader):
@@ -32,6 +43,7 @@ class CohereReader(ReplyReader):
 
     provider = "cohere"
     stops = STOPS
+    words = WORDS
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -48,7 +60,9 @@ class CohereReader(ReplyReader):
         kind = event.get("type")
         handle = _EVENTS.get(kind) if isinstance(kind, str) else None
         if handle is not None:
-            return handle(self, event)
+            if kind != "content-start":  # whose content is kept whole where nobody knows its type
+                self.keep_rest(event, _KNOWN[str(kind)], f"what an event of type {kind!r} says besides")
+            return [delta for each in _singly(event) for delta in handle(self, each)]
         if event.get("error") or name(event.get("message")):
             return self.fail(event.get("error") or event)
         return self.keep_unknown(event, f"an event of type {kind!r}")
@@ -59,7 +73,9 @@ class CohereReader(ReplyReader):
             yield response
             return
         message = record(response.get("message"))
-        yield {"type": "message-start", "id": response.get("id")}
+        more = {key: value for key, value in response.items() if key not in _RESPONSE}
+        beside = {key: value for key, value in message.items() if key not in _MESSAGE}
+        yield {**more, "type": "message-start", "id": response.get("id"), "delta": {"message": beside}}
         said = message.get("content")
         for index, block in enumerate([{"type": "text", "text": said}] if isinstance(said, str) else listed(said)):
             yield {"type": "content-start", "index": index, "delta": {"message": {"content": block}}}
@@ -71,7 +87,8 @@ class CohereReader(ReplyReader):
         for citation in listed(message.get("citations")):
             yield {"type": "citation-start", "delta": {"message": {"citations": citation}}}
         if name(response.get("finish_reason")):
-            yield {"type": "message-end", "delta": response}
+            ended = {key: response[key] for key in _END if key in response}
+            yield {"type": "message-end", "delta": ended}
 
     def _start(self, event: Mapping[str, Any]) -> list[Delta]:
         self.id = name(event.get("id"))
@@ -83,6 +100,7 @@ class CohereReader(ReplyReader):
         self._content = None
         if kind not in ("text", "thinking"):
             return self.keep_unknown(event, f"content of type {kind!r}")
+        self.keep_rest(event, _CONTENT, "what the start of a content says besides")
         return self._begin(kind).delta(text(block.get(kind)))
 
     def _begin(self, kind: str) -> OpenBlock:
@@ -99,10 +117,7 @@ class CohereReader(ReplyReader):
             said = text(piece.get(kind))
             if said:
                 shown += self._growing(kind).delta(said)
-        return shown if shown or not piece.keys() - {"thinking", "text", "type"} else self._keep_piece(event)
-
-    def _keep_piece(self, event: Mapping[str, Any]) -> list[Delta]:
-        return self.keep_unknown(event, "a piece of content of another kind")
+        return shown
 
     def _growing(self, kind: str) -> OpenBlock:
         """The block that a piece goes on; one of its own where its start was lost."""
@@ -185,7 +200,7 @@ class CohereReader(ReplyReader):
             output_tokens=number(tokens.get("output_tokens")),
             cache_read_input_tokens=cached,
         )
-        self.details |= present(billed_units=usage.get("billed_units"))
+        self.details |= present(billed_units=usage.get("billed_units"), image_tokens=tokens.get("image_tokens"))
 
     def _debug(self, event: Mapping[str, Any]) -> list[Delta]:
         self.details |= present(prompt=event.get("prompt"))
@@ -193,6 +208,16 @@ class CohereReader(ReplyReader):
 
     def _ignore(self, event: Mapping[str, Any]) -> list[Delta]:
         return []
+
+
+def _singly(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """An event for each object of a list in it, where some servers send several at once."""
+    message = record(record(event.get("delta")).get("message"))
+    for key in ("content", "tool_calls", "citations"):
+        items = listed(message.get(key))
+        if len(items) > 1:
+            return [{**event, "delta": {"message": {**message, key: item}}} for item in items]
+    return [event]
 
 
 def _only(event: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -216,3 +241,37 @@ _EVENTS = {
     "message-end": CohereReader._end,
     "debug": CohereReader._debug,
 }
+_MESSAGE = keys("role", "content", "tool_plan", "tool_calls", "citations")
+_END = keys("finish_reason", "usage", "error", "logprobs")
+_RESPONSE = keys("id", "message", *_END)
+_TOKENS = keys("image_tokens", "input_tokens", "output_tokens")
+_FUNCTION = keys("name", "arguments")
+
+
+def _table(*names: str, **message: Known) -> Known:
+    """The table of an event whose message holds these."""
+    return keys("type", "index", *names, delta=keys(message=keys(**message)))
+
+
+_CONTENT = _table("logprobs", content=keys("type", "text", "thinking"))
+_CALL = _table(tool_calls=keys("id", "type", function=_FUNCTION))
+_KNOWN: dict[str, Known] = {
+    "message-start": keys(
+        "type", "id", delta=keys(message=keys("role", "tool_plan", content=keys(), tool_calls=keys(), citations=keys()))
+    ),
+    "content-start": _CONTENT,
+    "content-delta": _CONTENT,
+    "content-end": _table(),
+    "tool-plan-delta": keys("type", delta=keys(message=keys("tool_plan"))),
+    "tool-call-start": _CALL,
+    "tool-call-delta": _CALL,
+    "tool-call-end": _table(),
+    "citation-start": keys("type", "index", delta=keys(message=keys("citations"))),
+    "citation-end": _table(),
+    "message-end": keys(
+        "type", "id",
+        delta=keys("finish_reason", "error", "logprobs", usage=keys("billed_units", "cached_tokens", tokens=_TOKENS)),
+    ),
+    "debug": keys("type", "prompt"),
+}  # fmt: skip
+"""What the events hold, as far as it is read: all else is kept beside the answer."""

@@ -14,7 +14,7 @@ from headish.providers.shared.mapping import Part
 from headish.providers.shared.shapes import listed, record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Settings
-from headish.values.blocks import Document, Text, Thinking
+from headish.values.blocks import Document, ProviderBlock, Text, Thinking
 from headish.values.messages import ContextWindow, Message
 
 IMAGE_LIMIT = 20
@@ -50,6 +50,9 @@ class CohereWriter(ChatWriter):
         if record(block.opaque.get(self.provider)).get("tool_plan") is True:
             return {"type": "tool_plan", "text": block.text, **_citations(block, self.provider)}
         return {"type": "thinking", "thinking": block.text, **_citations(block, self.provider)}
+
+    def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
+        return self.left_out("a block of cohere, whose requests have no place for it,", message)
 
     def write_answer(self, parts: list[Part], message: Message) -> Part:
         calls = [part for part in parts if part["type"] == "function"]

@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 
 from headish.providers.shared.reply import ReplyReader
+from headish.providers.shared.rest import joined, keys, rest_of
 from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
-from headish.providers.shared.values import Delta, Reply
-from headish.values.messages import Note
+from headish.providers.shared.values import Delta
+from headish.providers.shared.words import words
 
 _REFUSALS = (
     "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",
@@ -32,10 +33,20 @@ _RESPONSE = frozenset(("candidates", "error", "modelVersion", "promptFeedback", 
 _SDK = frozenset(("automaticFunctionCallingHistory", "parsed", "sdkHttpResponse"))
 """Keys that the SDK's own objects add."""
 _CANDIDATE = frozenset(("content", "finishReason", "index"))
+_CALL = frozenset(("id", "name", "args"))
+_CONTENT = keys(content=keys("parts", "role"))
+_MODALITY = keys("modality", "tokenCount")
+_USAGE = keys(
+    "cachedContentTokenCount", "candidatesTokenCount", "promptTokenCount", "thoughtsTokenCount",
+    "toolUsePromptTokenCount", "totalTokenCount", "trafficType",
+    cacheTokensDetails=_MODALITY, candidatesTokensDetails=_MODALITY, promptTokensDetails=_MODALITY,
+    toolUsePromptTokensDetails=_MODALITY,
+)  # fmt: skip
 _NEVER_OWN = frozenset(("text", "functionCall", "functionResponse"))
 """What a part of Gemini's own may not hold: sent back, it would stand beside the calls and results of the thread."""
 _GROWING = frozenset(("citationMetadata", "groundingMetadata", "logprobsResult", "urlContextMetadata"))
 """Details whose lists may come in pieces."""
+WORDS = (words("candidates.*.content.parts.*.text"),)
 
 
 class GeminiReader(ReplyReader):
@@ -43,11 +54,12 @@ class GeminiReader(ReplyReader):
 
     provider = "gemini"
     stops = STOPS
+    words = WORDS
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self._others: set[int] = set()
-        """The further candidates that were left out."""
+        self._others: dict[int, list[Any]] = {}
+        """The pieces of the further candidates, by index."""
 
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
         said = camel(event)
@@ -70,24 +82,23 @@ class GeminiReader(ReplyReader):
     def events_of(cls, response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield response
 
-    def finish(self) -> Reply:
-        reply = super().finish()
-        if not self._others:
-            return reply
-        count = len(self._others)
-        what = "1 further candidate is" if count == 1 else f"{count} further candidates are"
-        return msgspec.structs.replace(reply, notes=(*reply.notes, Note(f"{what} not kept")))
+    def details_behind(self) -> dict[str, Any]:
+        return {"candidates": [joined(pieces) for pieces in self._others.values()]} if self._others else {}
 
     def _take_candidate(self, value: object, position: int) -> list[Delta]:
         if not isinstance(value, Mapping):
             return self.keep_unknown({"candidate": value}, "a candidate that is no object")
         candidate = camel(value)
         index = number(candidate.get("index"))
-        if (position if index is None else index) != 0:
-            self._others.add(position if index is None else index)
+        index = position if index is None else index
+        if index != 0:
+            self._others.setdefault(index, []).append(dict(candidate))
+            self.note("candidates behind the first are kept beside the answer")
             return []
         deltas: list[Delta] = []
-        for part in listed(camel(candidate.get("content")).get("parts")):
+        content = camel(candidate.get("content"))
+        self.keep_rest({"content": content}, _CONTENT, "what the content says besides")
+        for part in listed(content.get("parts")):
             deltas += self._take_part(part)
         self._keep(candidate, _CANDIDATE)
         reason = name(candidate.get("finishReason"))
@@ -128,6 +139,7 @@ class GeminiReader(ReplyReader):
         block.finished = True
         block.opaque |= present(id=name(call.get("id")))  # marks an id that Gemini gave: only such a one goes back
         block.opaque |= {key: each for key, each in part.items() if key != "functionCall"}
+        block.opaque |= present(functionCall={key: each for key, each in call.items() if key not in _CALL})
         return [msgspec.structs.replace(begun, content=json_text(block.input))]
 
     def _take_own(self, part: Mapping[str, Any]) -> list[Delta]:
@@ -149,8 +161,9 @@ class GeminiReader(ReplyReader):
 
     def _fail(self, error: object) -> None:
         said = record(error)
-        status = said.get("status") or said.get("code")
-        self.fail({"type": status, "message": said.get("message")} if said else error)
+        word = next((key for key in ("status", "code") if said.get(key)), None)
+        rest = {key: value for key, value in said.items() if key != word}
+        self.fail({"type": None if word is None else said[word], **rest} if said else error)
 
     def _count(self, usage: Mapping[str, Any]) -> None:
         """Each chunk's counts are those of the whole answer so far, so the last ones say all.
@@ -160,6 +173,9 @@ class GeminiReader(ReplyReader):
         """
         if not usage:
             return
+        more = rest_of(usage, _USAGE)
+        if more is not None:
+            self.keep_detail("usageMetadata", more)
         prompt, cached, tools, said, thought = (number(usage.get(key)) for key in _COUNTS)
         if all(count is None for count in (prompt, cached, tools, said, thought)):
             return
@@ -175,8 +191,10 @@ class GeminiReader(ReplyReader):
         if said.keys() <= read:
             return
         for key, value in present(**{key: each for key, each in said.items() if key not in read}).items():
-            before = self.details.get(key)
-            self.details[key] = grown(before, value) if key in _GROWING else value
+            if key in _GROWING:
+                self.details[key] = grown(self.details.get(key), value)
+            else:
+                self.keep_detail(key, value)
 
 
 def camel(value: object) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from headish.providers.gemini.signatures import is_signature, sign_calls
 from headish.providers.shared.ledger import Settled
 from headish.providers.shared.mapping import Part
 from headish.providers.shared.request import SYSTEM, RequestWriter
-from headish.providers.shared.shapes import name, record
+from headish.providers.shared.shapes import listed, name, record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Origin, Settings
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
@@ -42,6 +42,9 @@ _OURS = frozenset(
 """Keys of a part that the block itself writes: a part holds one piece of data."""
 
 
+_CAMEL = re.compile(r"_([a-z])")
+
+
 class GeminiWriter(RequestWriter):
     """A request of Gemini's ``generateContent``."""
 
@@ -52,6 +55,7 @@ class GeminiWriter(RequestWriter):
     tool_name_limit = 128
     images = IMAGES
     takes_pdf = True
+    search_tool = {"googleSearch": {}}
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
@@ -184,19 +188,27 @@ class GeminiWriter(RequestWriter):
         if len(tools) > TOOL_LIMIT:
             self.refuse(f"{len(tools)} tools: {TOOL_LIMIT} fit into a request")
         functions = [self._define(tool) for tool in tools]
-        choice = self.choose_tool([function["name"] for function in functions])
-        own, config = placed.pop("tools", []), placed.pop("toolConfig", {})
-        if not isinstance(own, list) or not isinstance(config, Mapping):
-            self.refuse("params.gemini.tools that is no list, or params.gemini.toolConfig that is no object")
+        own, config = self.own_tools(placed), placed.pop("toolConfig", {})
+        named = [function["name"] for function in functions]
+        self.check_names([*named, *(each for tool in own for each in self.names_of(tool))])
+        choice = self.choose_tool(named)
+        if not isinstance(config, Mapping):
+            self.refuse("params.gemini.toolConfig that is no object")
             return {}
-        defined: list[Any] = ([{"googleSearch": {}}] if self.wants_search() else []) + own
-        defined += [{"functionDeclarations": functions}] if functions else []
+        defined: list[Any] = own + ([{"functionDeclarations": functions}] if functions else [])
         kinds = {kind for tool in defined for kind in record(tool)}
         # Functions go together with the server's own tools only where their calls come back too (Gemini 3).
         mixed: Part = {_ECHO: True} if "functionDeclarations" in kinds and len(kinds) > 1 else {}
         chosen: Part = {} if choice is None else {"functionCallingConfig": _choice(choice)}
         config = merge(mixed | chosen, config)
         return ({"tools": defined} if defined else {}) | ({"toolConfig": config} if config else {})
+
+    def names_of(self, tool: Mapping[str, Any]) -> list[str]:
+        declared = listed(tool.get("functionDeclarations")) or listed(tool.get("function_declarations"))
+        return [called for each in declared if (called := name(record(each).get("name"))) is not None]
+
+    def kinds_of(self, tool: Mapping[str, Any]) -> list[str]:
+        return [_CAMEL.sub(lambda match: match[1].upper(), kind) for kind in tool if "unction" not in kind]
 
     def _define(self, tool: Tool) -> Part:
         described: Part = {"description": tool.description} if tool.description else {}

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headish.providers.openai_responses.known import ITEMS, PARTS
 from headish.providers.shared.reply import OpenBlock, ReplyReader
+from headish.providers.shared.rest import Known, rest_of
 from headish.providers.shared.shapes import listed, name, number, present, record, text
 from headish.providers.shared.values import Delta, Reply
 
@@ -33,8 +35,8 @@ class OutputItem:
     section: Section | None = None
     """The text of a reasoning that grew last."""
     sections: set[Section] = field(default_factory=set)
-    unknown: set[int] = field(default_factory=set)
-    """Parts that nobody knows, and that were said to be so."""
+    rests: dict[int | None, Any] = field(default_factory=dict)
+    """What nobody knows of the item, and of its parts by their numbers, as it was said last."""
     growing: str | None = None
     """The key of the provider's own item whose text comes in pieces."""
 
@@ -115,6 +117,9 @@ class ItemReader(ReplyReader):
             if id:
                 self._by_id.setdefault((item.kind, id), item)
         item.finished = item.finished or finished
+        # Of reasoning that is at its end, all is kept beside it.
+        known = None if item.kind == "reasoning" and item.finished else ITEMS.get(item.kind)
+        self._keep_rest(item, None, data, known)
         deltas = KINDS.get(item.kind, ItemReader._settle_own)(self, item, data)
         for block in item.blocks.values():
             block.finished = item.finished
@@ -132,6 +137,7 @@ class ItemReader(ReplyReader):
     def settle_part(self, item: OutputItem, place: int, part: Mapping[str, Any]) -> list[Delta]:
         """A part of a message: text with its annotations, or a refusal."""
         kind = part.get("type")
+        self._keep_rest(item, place, part, PARTS.get(kind) if isinstance(kind, str) else None)
         if kind == "refusal":
             self.refused = True
             return self.settle_text(self.text_block(item, place), text(part.get("refusal")))
@@ -139,10 +145,19 @@ class ItemReader(ReplyReader):
             block = self.text_block(item, place)
             block.opaque |= present(annotations=listed(part.get("annotations")), logprobs=listed(part.get("logprobs")))
             return self.settle_text(block, text(part.get("text")))
-        if place in item.unknown:
-            return []
-        item.unknown.add(place)
-        return self.keep_unknown(part, f"a part of type {kind!r}")
+        if part and item.rests.get(place) != part:
+            item.rests[place] = part
+            self.keep_unknown(part, f"a part of type {kind!r}")
+        return []
+
+    def _keep_rest(self, item: OutputItem, place: int | None, said: Mapping[str, Any], known: Known | None) -> None:
+        """Keep what nobody knows of a form of an item or of its part, once: the next form says it again."""
+        rest = None if known is None else rest_of(said, known)
+        if rest is None or item.rests.get(place) == rest:
+            return
+        item.rests[place] = rest
+        of = f"an item of type {item.kind!r}" if place is None else "a part of a message"
+        self.keep_unknown({"output_index": item.place} | rest, f"what {of} says besides")
 
     def text_block(self, item: OutputItem, place: int) -> OpenBlock:
         """The block of a part of a message."""
@@ -200,7 +215,7 @@ class ItemReader(ReplyReader):
 
     def _settle_own(self, item: OutputItem, data: Mapping[str, Any]) -> list[Delta]:
         block, deltas = self._own(item, data)
-        block.data = dict(data)
+        block.data = {**block.data, **data}
         return deltas
 
     def add_own(self, item: OutputItem, key: str, piece: str) -> list[Delta]:

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headish.providers.openai_responses.items import ItemReader
+from headish.providers.openai_responses.known import DETAILS, EVENT, THOUGHT
 from headish.providers.shared.shapes import listed, name, number, present, record, text
 from headish.providers.shared.values import Delta
+from headish.providers.shared.words import words
 
 STOPS = {
     "completed": "end_turn",
@@ -25,7 +27,17 @@ STOPS = {
 STATUSES = ("completed", "incomplete", "failed", "cancelled", "in_progress", "queued")
 _SAYS = frozenset(("error", "id", "model", "object", "output", "status", "usage"))
 """Keys by which a response is known."""
-_DETAILS = ("service_tier", "input_transformations", "moderation", "prompt_cache_diagnostics", "tool_usage")
+_SPOKEN = ("output_text", "refusal", "reasoning_summary_text", "reasoning_text")
+_ITEM = ("content.*.text", "content.*.refusal", "summary.*.text")
+WORDS = (
+    *(words("delta", event=f"response.{kind}.delta") for kind in _SPOKEN),
+    *(words(key, event=f"response.{kind}.done") for kind in _SPOKEN for key in ("text", "refusal")),
+    *(words(f"part.{key}", event=f"response.{part}.{step}")
+      for part in ("content_part", "reasoning_summary_part") for step in ("added", "done")
+      for key in ("text", "refusal")),
+    *(words(f"item.{path}", event=f"response.output_item.{step}") for step in ("added", "done") for path in _ITEM),
+    *(words(f"{output}.*.{path}") for output in ("output", "response.output") for path in _ITEM),
+)  # fmt: skip
 
 
 class OpenAIResponsesReader(ItemReader):
@@ -33,6 +45,7 @@ class OpenAIResponsesReader(ItemReader):
 
     provider = "openai_responses"
     stops = STOPS
+    words = WORDS
 
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
         kind = event.get("type")
@@ -41,7 +54,11 @@ class OpenAIResponsesReader(ItemReader):
         if kind is None and "error" in event:
             return self._fail(event)
         handle = _EVENTS.get(kind) if isinstance(kind, str) else None
-        return handle(self, event) if handle else self.keep_unknown(event, f"an event of type {kind!r}")
+        if handle is None:
+            return self.keep_unknown(event, f"an event of type {kind!r}")
+        thought = record(event.get("part")).get("type") in ("summary_text", "reasoning_text")
+        self.keep_rest(event, THOUGHT if thought else EVENT, f"what an event of type {kind!r} says besides")
+        return handle(self, event)
 
     @classmethod
     def events_of(cls, response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -60,7 +77,7 @@ class OpenAIResponsesReader(ItemReader):
     def _read_response(self, event: Mapping[str, Any]) -> list[Delta]:
         response = record(event.get("response"))
         self.id, self.model = name(response.get("id")) or self.id, name(response.get("model")) or self.model
-        self.details |= present(**{key: response.get(key) for key in _DETAILS})
+        self.details |= present(**{key: response.get(key) for key in DETAILS})
         self._count(record(response.get("usage")))
         return self.read_output(listed(response.get("output")))
 
@@ -90,7 +107,8 @@ class OpenAIResponsesReader(ItemReader):
 
     def _fail(self, event: Mapping[str, Any]) -> list[Delta]:
         error = event.get("error")
-        return self.fail({"type": event.get("code"), "message": event.get("message")} if error is None else error)
+        said = {key: event.get(key) for key in ("message", "param")}
+        return self.fail({"type": event.get("code"), **said} if error is None else error)
 
     def _ignore(self, event: Mapping[str, Any]) -> list[Delta]:
         return []
@@ -99,6 +117,7 @@ class OpenAIResponsesReader(ItemReader):
         """The input that OpenAI counts has the tokens of the cache in it."""
         given, details = number(usage.get("input_tokens")), record(usage.get("input_tokens_details"))
         read, written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
+        self.details |= present(cache_write_tokens_details=details.get("cache_write_tokens_details"))
         self.count(
             input_tokens=None if given is None else given - (read or 0) - (written or 0),
             output_tokens=number(usage.get("output_tokens")),

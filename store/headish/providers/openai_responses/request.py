@@ -44,6 +44,7 @@ class OpenAIResponsesWriter(RequestWriter):
 
     provider = "openai_responses"
     list_name = "input"
+    search_tool = {"type": SEARCH}
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
@@ -190,8 +191,8 @@ class OpenAIResponsesWriter(RequestWriter):
         if not all(name(tool.get("type")) for tool in own):
             self.refuse(f"params.{self.provider}.tools={own!r}: it is a list of tools, each of a type")
             own = []
-        defined = [self._define(*tool) for tool in tools] + ([{"type": SEARCH}] if self.wants_search() else [])
-        defined += own
+        defined = [*(self._define(*tool) for tool in tools), *own]
+        self.check_names([each for tool in defined for each in self.names_of(tool)])
         choice = self.choose_tool([name(tool.get("name")) or tool["type"] for tool in defined])
         if not defined:
             if chosen is not None:

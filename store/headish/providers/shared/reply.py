@@ -14,17 +14,21 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from headish.content import strictjson
-from headish.content.encoding import read_block, read_content
+from headish.content.encoding import read_block
 from headish.errors import InvalidContent
+from headish.limits import MAPPING_LIMIT_BYTES
+from headish.providers.shared.rest import Known, joined, rest_of
 from headish.providers.shared.shapes import healed, name, present, record, text
+from headish.providers.shared.storable import storable
 from headish.providers.shared.values import Delta, Reply, Usage
-from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse, to_mapping
+from headish.providers.shared.words import Words
+from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse
 from headish.values.messages import Note
 
-UNKNOWN_LIMIT_BYTES = 64 * 1024
-"""So much of events that nobody knows is kept with an answer; behind that they are counted."""
+UNKNOWN_LIMIT_BYTES = MAPPING_LIMIT_BYTES
+"""So much of events that nobody knows is kept with an answer: a turn holds no more. Behind that they are counted."""
 ID_LIMIT = 64
+"""The longest id that is made for a call."""
 ERROR_LIMIT = 10_000
 """So many characters of a provider's error message are kept."""
 
@@ -43,6 +47,12 @@ class OpenBlock:
     opaque: dict[str, Any] = field(default_factory=dict)
     data: Any = None
     finished: bool = False
+    beside: dict[str, list[Any]] = field(default_factory=dict)
+    """The pieces of what is kept beside the block, or in ``data``, by key; they are joined at the end."""
+    is_text: bool = False
+    """Whether the arguments of a call are text, not JSON."""
+    odd: bool = False
+    """Whether a piece of it was not understood: what there is of the block is not all of it."""
 
     def delta(self, piece: str) -> list[Delta]:
         """Add a piece of text or arguments; what to show of it."""
@@ -51,12 +61,24 @@ class OpenBlock:
         self.pieces.append(piece)
         return [Delta(self.kind, piece, index=self.index)]
 
+    def keep(self, given: Mapping[str, Any]) -> None:
+        """Keep a piece of what stands beside the block; what says nothing is nothing."""
+        for key, value in given.items():
+            if value is not None and value != [] and value != {}:
+                self.beside.setdefault(key, []).append(value)
+
+    def joined(self) -> dict[str, Any]:
+        """What was kept beside the block."""
+        return {key: joined(pieces) for key, pieces in self.beside.items()}
+
 
 class ReplyReader(ABC):
     """Reads one answer. ``stops`` maps the provider's words for why it ended to stop reasons (PROVIDERS, §7)."""
 
     provider: ClassVar[str]
     stops: ClassVar[Mapping[str, str]]
+    words: ClassVar[tuple[Words, ...]]
+    """Where the words of the model stand in an event."""
     odd_stop: ClassVar[str] = "error"
     """The stop reason of a word that nobody knows."""
 
@@ -78,6 +100,7 @@ class ReplyReader(ABC):
         self._asked_model, self._tool_names, self._seed = model, tool_names or {}, seed
         self._unknown: list[Mapping[str, Any]] = []
         self._unknown_bytes = self._unknown_count = 0
+        self._noted: set[str] = set()
 
     @abstractmethod
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
@@ -95,10 +118,12 @@ class ReplyReader(ABC):
 
     def finish(self) -> Reply:
         """The reply, as far as it came."""
-        content = tuple(block for each in self.blocks if (block := self._close(each)) is not None)
+        blocks = [*self.blocks, *self.blocks_behind()]
+        content = tuple(block for each in blocks if (block := self._close(each)) is not None)
         notes, more = list(self.notes), self._unknown_count - len(self._unknown)
         if more:
             notes.append(Note(f"{more} more unknown events are not kept"))
+        details = self.details | self.details_behind()
         reply = Reply(
             provider=self.provider,
             content=content,
@@ -109,10 +134,18 @@ class ReplyReader(ABC):
             id=self.id,
             incomplete=not self.done,
             error=self.error,
-            details=self.details | ({"unknown_events": list(self._unknown)} if self._unknown else {}),
+            details=details | ({"unknown_events": list(self._unknown)} if self._unknown else {}),
             notes=tuple(notes),
         )
-        return _storable(reply)
+        return storable(reply)
+
+    def blocks_behind(self) -> Iterable[OpenBlock]:
+        """Blocks that stand behind the others: what can be told only when all has come."""
+        return ()
+
+    def details_behind(self) -> dict[str, Any]:
+        """Details that can be told only when all has come."""
+        return {}
 
     # For the providers' readers.
 
@@ -135,20 +168,48 @@ class ReplyReader(ABC):
         return block, [Delta("tool_use", name=block.name, id=block.id, index=block.index)]
 
     def keep_unknown(self, event: Mapping[str, Any], what: str) -> list[Delta]:
-        """An event that nobody knows yet: kept with the answer, nothing to show."""
-        self._unknown_count += 1
-        self._unknown_bytes += _size(event) if self._unknown_bytes < UNKNOWN_LIMIT_BYTES else 0
-        if self._unknown_bytes < UNKNOWN_LIMIT_BYTES:
-            self._unknown.append(event)
-            self.notes.append(Note(f"{what[:200]} is kept beside the answer: nobody knows it"))
+        """Keep an event that nobody knows yet, noted; nothing to show."""
+        if self._keep_event(event):
+            self.note(f"{what[:200]} is kept beside the answer: nobody knows it")
         return []
 
+    def keep_rest(self, event: Mapping[str, Any], known: Known, what: str) -> bool:
+        """Keep what a table does not know of an event, noted. Whether there was anything."""
+        rest = rest_of(event, known)
+        if rest is not None:
+            self.keep_unknown({key: event[key] for key in ("type",) if key in event} | rest, what)
+        return rest is not None
+
+    def keep_detail(self, key: str, value: Any, details: dict[str, Any] | None = None) -> None:
+        """Keep a detail under its name. One that it takes the place of is kept among the events, in its order."""
+        details = self.details if details is None else details
+        if key in details and details[key] != value:
+            self._keep_event({key: details[key]})
+        details[key] = value
+
+    def note(self, what: str) -> None:
+        """Say something of the answer, once."""
+        if what not in self._noted:
+            self._noted.add(what)
+            self.notes.append(Note(what))
+
+    def _keep_event(self, event: Mapping[str, Any]) -> bool:
+        """Whether there was room for it. What came behind something that had none is not kept either."""
+        self._unknown_count += 1
+        self._unknown_bytes += _size(event) if self._unknown_bytes <= UNKNOWN_LIMIT_BYTES else 0
+        if self._unknown_bytes <= UNKNOWN_LIMIT_BYTES:
+            self._unknown.append(event)
+        return self._unknown_bytes <= UNKNOWN_LIMIT_BYTES
+
     def fail(self, error: object) -> list[Delta]:
-        """The provider's error, which ends the answer before its end."""
+        """Take the provider's error, which ends the answer before its end; what else it says goes to the details."""
         said = record(error)
         message = name(said.get("message")) or name(error) or "the provider gave no reason"
-        kind = said.get("type") or said.get("code") or said.get("status")
-        self.error = present(type=None if kind is None else str(kind)[:200], message=message[:ERROR_LIMIT])
+        word = next((key for key in ("type", "code", "status") if said.get(key)), None)
+        self.error = present(type=None if word is None else str(said[word])[:200], message=message[:ERROR_LIMIT])
+        more = present(**{str(key): each for key, each in said.items() if key not in ("message", word)})
+        if more:
+            self.keep_detail("error", more)
         return []
 
     def break_off(self, reason: str) -> None:
@@ -169,7 +230,8 @@ class ReplyReader(ABC):
         return "_".join(part for part in ("call", source[: ID_LIMIT - 16], str(index)) if part)
 
     def _close(self, block: OpenBlock) -> ContentBlock | None:
-        opaque = {self.provider: block.opaque} if block.opaque else {}
+        own = block.opaque if block.kind == "provider" or not block.beside else block.opaque | block.joined()
+        opaque = {self.provider: own} if own else {}
         said = "".join(block.pieces)
         if block.kind == "text":
             return Text(said, opaque=opaque) if said or opaque else None
@@ -177,24 +239,26 @@ class ReplyReader(ABC):
             thought = Thinking(said, signature=block.signature, provider=self.provider, opaque=opaque)
             return thought if said or block.signature is not None or opaque else None
         if block.kind == "provider":
-            return ProviderBlock(self.provider, block.data, partial=not (block.finished or self.done))
+            data = {**block.data, **block.joined()} if block.beside else block.data
+            return ProviderBlock(self.provider, data, partial=block.odd or not (block.finished or self.done))
         return self._close_call(block, said, opaque)
 
     def _close_call(self, block: OpenBlock, said: str, opaque: dict[str, Any]) -> ToolUse:
         call: dict[str, Any] = {"type": "tool_use", "name": block.name, "id": block.id}
         if block.input is not msgspec.UNSET:
             call["input"] = block.input
-        elif said.strip() or not (block.finished or self.done):
+        elif said.strip() or block.is_text or not (block.finished or self.done):
             call["raw"] = said
         else:
             call["input"] = {}
         try:
             made = read_block(call)
-        except InvalidContent:
+        except InvalidContent as error:
+            self.note(f"a call held what cannot be kept and was replaced: {error.reason}")
             made = read_block(_as_written(call))
         assert isinstance(made, ToolUse)
         # A JSON object is no beginning of a longer one: where the arguments are one, the call had all of them.
-        partial = not (self.done or block.finished or isinstance(made.input, Mapping))
+        partial = block.odd or not (self.done or block.finished or isinstance(made.input, Mapping))
         return msgspec.structs.replace(made, partial=partial, opaque=opaque)
 
     def _stop_reason(self, content: tuple[ContentBlock, ...]) -> str:
@@ -229,19 +293,3 @@ def _encode(value: Any) -> str:
         return msgspec.json.encode(value).decode()
     except (UnicodeEncodeError, TypeError):
         return msgspec.json.encode(healed(value)).decode()
-
-
-def _storable(reply: Reply) -> Reply:
-    """The reply, if JSON can hold it; what it cannot hold is replaced, noted."""
-    blocks = [to_mapping(block) for block in reply.content]
-    kept = {"blocks": blocks, "details": reply.details, "error": reply.error, "id": reply.id, "model": reply.model}
-    try:
-        strictjson.check(kept, "a reply")
-    except InvalidContent as error:
-        note = Note(f"the answer held what cannot be kept and was replaced: {error.reason}")
-        clean = healed(kept)
-        return msgspec.structs.replace(
-            reply, content=read_content(clean["blocks"]), details=clean["details"], error=clean["error"],
-            id=clean["id"], model=clean["model"], notes=(*reply.notes, note),
-        )  # fmt: skip
-    return reply

@@ -7,15 +7,17 @@ placed in the body, then come the tools and the parameters. A provider's own wri
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from headish.content.unfinished import without_partial
 from headish.errors import Unsupported
 from headish.providers.shared.ledger import Settled, settle
 from headish.providers.shared.mapping import BlockMapper, Part
 from headish.providers.shared.parameters import place_parameters, read_params
+from headish.providers.shared.shapes import listed, name, record
 from headish.providers.shared.tools import Choice, Tool, choose_tool, read_tools
 from headish.providers.shared.values import Origin, Request, Settings, Sources
 from headish.values.ids import TurnId
@@ -38,6 +40,9 @@ class RequestWriter(BlockMapper):
     dropped_keywords: ClassVar[frozenset[str]] = frozenset()
     """Keywords of JSON Schema that the provider refuses in a tool's schema."""
 
+    search_tool: ClassVar[Mapping[str, Any] | None] = None
+    """The provider's own tool that the option ``search`` asks for."""
+
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__()
         self.window, self.settings = without_partial(window), settings
@@ -59,6 +64,7 @@ class RequestWriter(BlockMapper):
 
     def write(self) -> Request:
         """The request; it is not to be sent where ``refusals`` holds anything."""
+        self.names.taken = self._taken_names()
         settlement = settle(self.window.messages)
         self.notes += (settlement.ids if self.sends_ids else []) + settlement.notes
         for orphan in settlement.orphans:
@@ -104,14 +110,47 @@ class RequestWriter(BlockMapper):
         return choose_tool(self, self.names, self.options.get("tool_mode"), names)
 
     def own_tools(self, placed: Part) -> list[Part]:
-        """The provider's own tools, given as a parameter; taken out of what the parameters make."""
+        """The provider's own tools, given as a parameter and taken out of what the parameters make; with its search.
+
+        Where the parameter has a search tool, too, the option adds none.
+        """
         own = placed.pop("tools", None)
         if own is None:
-            return []
+            own = []
         if not isinstance(own, list) or not all(isinstance(tool, Mapping) for tool in own):
             self.refuse(f"params.{self.provider}.tools={own!r}: it is a list of tools")
-            return []
-        return [dict(tool) for tool in own]
+            own = []
+        searching = [dict(self.search_tool)] if self.search_tool is not None and self.wants_search() else []
+        names = {name for tool in own for name in (*self.names_of(tool), *self.kinds_of(tool))}
+        if any(names.intersection((*self.names_of(tool), *self.kinds_of(tool))) for tool in searching):
+            self.note(f"the option search adds no tool: params.{self.provider}.tools has one")
+            searching = []
+        return [*searching, *map(dict, own)]
+
+    def names_of(self, tool: Mapping[str, Any]) -> list[str]:
+        """The names by which the model calls one of the provider's own tools."""
+        holders = (tool, record(tool.get("function")), record(tool.get("custom")))
+        return [called for each in holders if (called := name(each.get("name"))) is not None][:1]
+
+    def kinds_of(self, tool: Mapping[str, Any]) -> list[str]:
+        """What tells the provider's own tools apart where they have no names."""
+        kind = name(tool.get("type"))
+        return [] if kind is None or kind in ("function", "custom") else [kind]
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Refuse two tools of one name: no provider takes them, and no call would say whose it is."""
+        for called, count in Counter(names).items():
+            if count > 1:
+                self.refuse(f"{count} tools named {called[:80]!r}: a name stands for one tool")
+
+    def _taken_names(self) -> set[str]:
+        """The names of the thread's tools that one of the provider's own has: the thread's go out under another."""
+        given = {tool.get("name") for tool in self.settings.tools if isinstance(tool, Mapping)}
+        own = record(record(self.options.get("params")).get(self.provider)).get("tools")
+        tools = [record(tool) for tool in listed(own)]
+        if self.search_tool is not None and self.options.get("search") is True:
+            tools.append(self.search_tool)
+        return {each for tool in tools for each in (*self.names_of(tool), *self.kinds_of(tool)) if each in given}
 
     def mark_cached(self, parts: Sequence[Part], flags: int, mark: Part) -> None:
         """Put a mark on the last of these parts, as many as fit; each is the end of a message that is to be cached.
@@ -153,10 +192,10 @@ class RequestWriter(BlockMapper):
     def _note_attributes(self) -> None:
         """A transcript's attributes have no place in the body."""
         said = [each.attributes for each in self.window.messages if each.attributes is not NO_ATTRIBUTES]
-        for name in _ATTRIBUTES if said else ():
-            count = sum(bool(getattr(attributes, name)) for attributes in said)
+        for key in _ATTRIBUTES if said else ():
+            count = sum(bool(getattr(attributes, key)) for attributes in said)
             if count:
-                self.note(f"the {name} of {counted(count, 'message')} is not sent")
+                self.note(f"the {key} of {counted(count, 'message')} is not sent")
 
     def _note_rest(self) -> None:
         """What is kept in the thread and has no place in the body."""
@@ -166,8 +205,8 @@ class RequestWriter(BlockMapper):
         for key in self.options:
             if key not in used:
                 self.note(f"the option {key} is not sent")
-        for sent, name in self.names.rewritten.items():
-            self.note(f"the tool {name[:80]!r} goes out as {sent}")
+        for sent, called in self.names.rewritten.items():
+            self.note(f"the tool {called[:80]!r} goes out as {sent}")
 
 
 def counted(count: int, word: str) -> str:

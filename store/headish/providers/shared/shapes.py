@@ -64,6 +64,8 @@ def healed(value: Any, depth: int = 0) -> Any:
         return [healed(each, depth + 1) for each in value]
     if isinstance(value, float) and not isfinite(value):
         return None
+    if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
+        return f"{value:#x}"  # which no limit of Python's forbids, other than decimals
     return value if value is None or isinstance(value, bool | int | float) else healed(str(value))
 
 
@@ -76,5 +78,7 @@ def json_text(value: Any) -> str:
 
 
 _TOO_LARGE = 1 << 63
+_LONGEST_BITS = 14_000
+"""Longer integers are none that a store keeps (``strictjson.INTEGER_DIGITS``)."""
 DEEPEST = NESTING_LIMIT - 28
 """Where ``healed`` ends: a block and what is around it nest as well."""

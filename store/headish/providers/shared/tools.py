@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from headish.content import strictjson
@@ -16,7 +16,7 @@ _SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")
 
 
 class ToolNames:
-    """Names that a provider refuses, rewritten one for one.
+    """Names that a provider refuses, or that a tool of its own has, rewritten one for one.
 
     What a name becomes depends on the name alone: a digest of it stands at the end, so two names never meet, and a
     tool that is added later changes nothing that was sent before.
@@ -25,10 +25,12 @@ class ToolNames:
     def __init__(self, legal: re.Pattern[str], limit: int) -> None:
         self._legal, self._limit = legal, limit
         self.rewritten: dict[str, str] = {}
+        self.taken: Collection[str] = ()
+        """Names of the provider's own tools, which no tool of the thread may have beside them."""
 
     def send(self, name: str) -> str:
         """The name as it goes out."""
-        if self._legal.fullmatch(name) and len(name) <= self._limit:
+        if self._legal.fullmatch(name) and len(name) <= self._limit and name not in self.taken:
             return name
         digest = hash_payload(name.encode(errors="surrogatepass")).hex()[:8]
         sent = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[: self._limit - len(digest) - 1] + f"_{digest}"

@@ -1,0 +1,105 @@
+"""Keys stay out of what is stored and printed: every spelling of a call's keys is replaced where its answer comes in.
+
+A server may echo a key wherever it likes: in an error, a header, the name of a model, an event that nobody knows. So
+each event is cleaned before anybody reads it, and the journal, the reply, its notes and every error see the cleaned
+form alone. The model's own words stay as they are: the reader of the provider's answers says where they stand.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from headish.providers.shared.words import Words
+
+HIDDEN = "***"
+SHORTEST_SECRET = 8
+"""A shorter secret stands in events as it is. Such a one is a placeholder (``none``, ``ollama``) that no server checks,
+and is likely to be a part of ordinary words."""
+_MESSAGE_CHARACTERS = 2000
+
+
+class Redactor:
+    """Takes keys, and what would disturb a terminal, out of text that comes from outside."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        given = {str(secret) for secret in secrets if secret}
+        self._spellings = _sorted(spelling for secret in given for spelling in _spellings(secret))
+        long = [secret for secret in given if len(secret) >= SHORTEST_SECRET]
+        self._in_events = _sorted(spelling for secret in long for spelling in _spellings(secret))
+        # In an encoded event a quotation mark or a backslash of a secret is escaped.
+        self._encoded = [msgspec.json.encode(spelling)[1:-1] for spelling in self._in_events]
+
+    def show(self, text: str, limit: int = _MESSAGE_CHARACTERS) -> str:
+        """The text on one line, cut after ``limit`` characters, with ``***`` for each key."""
+        text = _replace(text, self._spellings)
+        line = " ".join("".join(mark if mark.isprintable() else " " for mark in text).split())
+        return line if len(line) <= limit else line[: limit - 1] + "…"
+
+    def clean(self, event: Mapping[str, Any], words: Sequence[Words] = ()) -> Mapping[str, Any]:
+        """The event with ``***`` for each key; itself, where it holds none. ``words`` says where the model speaks.
+
+        Cost: one encoding and one search of it for each spelling, unless the event holds a key.
+        """
+        if not self._encoded or not self._may_hold_one(event):
+            return event
+        kept = [each for each in words if each.event in (None, event.get("type"))]
+        cleaned: dict[str, Any] = self._clean(event, (), kept)
+        return cleaned
+
+    def _may_hold_one(self, event: Mapping[str, Any]) -> bool:
+        try:
+            encoded = msgspec.json.encode(event)
+        except UnicodeEncodeError:  # half a character
+            encoded = json.dumps(event).encode()
+        return any(spelling in encoded for spelling in self._encoded)
+
+    def _clean(self, value: Any, path: tuple[str, ...], words: Sequence[Words]) -> Any:
+        if isinstance(value, str):
+            return _replace(value, self._in_events)
+        if isinstance(value, list):
+            return [self._clean(each, (*path, "*"), words) for each in value]
+        if not isinstance(value, Mapping):
+            return value
+        spoken = {each.path[-1] for each in words if each.path[:-1] == path and each.holder in (None, _kind(value))}
+        return {
+            _replace(key, self._in_events): each
+            if key in spoken and isinstance(each, str)
+            else self._clean(each, (*path, key), words)
+            for key, each in value.items()
+        }
+
+
+def _kind(value: Mapping[str, Any]) -> str | None:
+    kind = value.get("type")
+    return kind if isinstance(kind, str) else None
+
+
+def _replace(text: str, spellings: Iterable[str]) -> str:
+    for spelling in spellings:
+        text = text.replace(spelling, HIDDEN)
+    return text
+
+
+def _sorted(spellings: Iterable[str]) -> list[str]:
+    """The longest first: a spelling may hold another one."""
+    return sorted(set(spellings), key=len, reverse=True)
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    """A secret as it is, in a URL, and as base64 has it wherever it begins in what was encoded."""
+    quoted = quote(secret, safe="")
+    yield from (secret, quoted, quote(quoted, safe=""), quote(secret))
+    if len(secret) < SHORTEST_SECRET:
+        return
+    data = secret.encode()
+    for before in range(3):
+        # Of the first and the last group of four characters, some also depend on what stands around the secret.
+        start, end = (0, 2, 3)[before], (before + len(data)) * 8 // 6
+        for encode in (b64encode, urlsafe_b64encode):
+            yield encode(b"\0" * before + data).decode()[start:end]

@@ -1,0 +1,71 @@
+"""A reply that any turn can hold: whatever the provider sent, storing it must not fail.
+
+JSON has no lone surrogates, no endless integers and no bottomless nesting, and a turn keeps little beside its content.
+What does not fit is replaced or cut, noted; a reply that fits is left as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from headish.content import strictjson
+from headish.content.encoding import read_content
+from headish.errors import InvalidContent
+from headish.providers.shared.shapes import healed
+from headish.providers.shared.values import Reply
+from headish.values.blocks import ContentBlock, ProviderBlock, to_mapping
+from headish.values.messages import Note
+
+NAME_LIMIT = 1000
+"""So many characters of a model's name, an id, or a word for why the answer ended are kept."""
+NOTES_LIMIT = 100
+"""So many notes are kept of one answer; behind that they are counted."""
+NOTE_LIMIT = 1000
+"""So many characters of one note are kept."""
+_NAMES = ("model", "id", "stop", "stop_reason")
+
+
+def storable(reply: Reply) -> Reply:
+    """The reply as a turn can hold it."""
+    return _healed(_cut(reply))
+
+
+def _cut(reply: Reply) -> Reply:
+    """The reply with names and notes of a bearable length."""
+    said: dict[str, Any] = {key: getattr(reply, key) for key in _NAMES}
+    long = [key for key, value in said.items() if value is not None and len(value) > NAME_LIMIT]
+    notes = [*reply.notes, *(Note(f"the {key} is cut: it has {len(said[key]):,} characters") for key in long)]
+    more = len(notes) - NOTES_LIMIT
+    if more > 0:
+        notes = [*notes[:NOTES_LIMIT], Note(f"{more} more notes are not kept")]
+    if not long and more <= 0 and all(len(note.what) <= NOTE_LIMIT for note in notes):
+        return reply
+    names = {key: said[key][:NAME_LIMIT] for key in long}
+    return replace(reply, notes=tuple(replace(note, what=note.what[:NOTE_LIMIT]) for note in notes), **names)
+
+
+def _healed(reply: Reply) -> Reply:
+    """The reply, if JSON can hold it; what it cannot hold is replaced, noted."""
+    blocks = [to_mapping(block) for block in reply.content]
+    kept = {"content": blocks, "meta": reply.to_meta()}
+    try:
+        strictjson.check(kept, "a reply")
+    except InvalidContent as error:
+        note = Note(f"the answer held what cannot be kept and was replaced: {error.reason}")
+        names = {key: healed(getattr(reply, key)) for key in (*_NAMES, "details", "error")}
+        notes = tuple(Note(healed(each.what), each.turn) for each in (*reply.notes, note))
+        return replace(reply, content=_read(healed(blocks), reply.provider), notes=notes, **names)
+    return reply
+
+
+def _read(blocks: list[dict[str, Any]], provider: str) -> tuple[ContentBlock, ...]:
+    """Blocks that were healed. One that is none any more is kept whole, as a part of what the provider alone knows."""
+    read: list[ContentBlock] = []
+    for block in blocks:
+        try:
+            read += read_content([block])
+        except InvalidContent:
+            read.append(ProviderBlock(provider, {"unreadable": block}, partial=True))
+    return tuple(read)
