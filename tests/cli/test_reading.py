@@ -114,7 +114,7 @@ class TestEmitting:
 
     def test_what_cannot_be_carried_is_dropped_only_by_name(self, headish: Command) -> None:
         headish("doc", "-", "--name", "a.pdf", "-b", "main", stdin=b"%PDF-1.7")
-        assert 'give it up with drop="document"' in headish.fails("export", "main")
+        assert "give it up with --drop document" in headish.fails("export", "main")
         assert headish("export", "main", "--drop", "document").out == "version: 2.2\n\n"
 
     def test_request_writes_the_body_and_tells_its_notes(self, headish: Command, grown: dict[str, str]) -> None:
@@ -133,7 +133,7 @@ class TestEmitting:
     def test_unknown_formats_name_the_known_ones(self, headish: Command, grown: dict[str, str]) -> None:
         assert (
             headish.fails("export", "--to", "pdf")
-            == "unknown format 'pdf': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml"
+            == "unknown format 'pdf': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml, chat, responses, anthropic"
         )
         assert headish.fails("request", "--to", "nobody") == (
             "unknown provider 'nobody': known are anthropic, openai, openai_responses, gemini, cohere, cerebras"

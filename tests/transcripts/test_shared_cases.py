@@ -204,4 +204,6 @@ def test_a_format_is_converted_into_another(case: Case) -> None:
         lambda: emit(convert(transcript, source, target, drop=case.option("drop", ())), target).encode()
     )
     wanted = case.read(".out.txt")
+    if wanted is not None and transcript.header is None and target in ("2.0", "2.2"):
+        wanted = f"version: {target}\n\n".encode() + wanted  # what is written anew has a header
     assert converted == (case.json(".json") if wanted is None else wanted)

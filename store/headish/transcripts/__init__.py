@@ -17,7 +17,7 @@ from headish.transcripts.apis.chat import from_chat, to_chat
 from headish.transcripts.apis.responses import from_responses, to_responses
 from headish.transcripts.conversion import convert, convert_to_api
 from headish.transcripts.detection import detect
-from headish.transcripts.drops import give_up
+from headish.transcripts.drops import give_up, name_all
 from headish.transcripts.events import from_events
 from headish.transcripts.formats import FORMATS, open_parser, write
 from headish.transcripts.interchange.neutral import from_json, to_json
@@ -97,7 +97,9 @@ def emit(
     """The text of a transcript, faithfully: what comes back from ``parse`` is the same transcript.
 
     ``drop`` gives things up by name (``header``, ``call_id``, ``intent``, …).
-    Raises: Unrepresentable (E-EMIT-UNREPRESENTABLE) with the word for ``drop`` where there is one; HeaderValue
-    (E-EMIT-HEADER-VALUE); UnknownFormat; InvalidArgument for an unknown ``drop``.
+    Raises: Unrepresentable (E-EMIT-UNREPRESENTABLE) with all the words for ``drop`` that are needed, if words help;
+    HeaderValue (E-EMIT-HEADER-VALUE); UnknownFormat; InvalidArgument for an unknown ``drop``.
     """
-    return write(give_up(transcript, drop) if drop else transcript, format, bos=bos, eos=eos)
+    return name_all(
+        lambda words: write(give_up(transcript, words) if words else transcript, format, bos=bos, eos=eos), drop
+    )

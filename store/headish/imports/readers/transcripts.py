@@ -7,7 +7,7 @@ that an export gives the same bytes back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from msgspec import Struct
@@ -17,21 +17,11 @@ from headish.content.hashes import digest_turn
 from headish.errors import InvalidImport
 from headish.transcripts import Transcript, to_json
 from headish.transcripts.formats import open_parser
+from headish.transcripts.heads import read_options
 from headish.values.messages import Message
 
 CHUNK_BYTES = 64 * 1024
 FIRST, LAST = ("header", "header_raw", "bos", "eos"), ("pending", "tail")
-HEADER_OPTIONS: dict[tuple[str, ...], str] = {
-    ("model",): "model",
-    ("generation_settings", "temperature"): "temperature",
-    ("generation_settings", "top_p"): "top_p",
-    ("generation_settings", "top_k"): "top_k",
-    ("generation_settings", "max_tokens"): "max_tokens",
-    ("generation_settings", "seed"): "seed",
-    ("generation_settings", "stop_sequences"): "stop_sequences",
-    ("generation_settings", "reasoning_effort"): "reasoning_effort",
-}
-"""Keys of a header, and the option under ``params`` that the thread inherits from each (R15)."""
 
 
 class Outline(Struct, frozen=True):
@@ -49,7 +39,7 @@ class Outline(Struct, frozen=True):
 
     def draft(self, index: int, message: Message, limit_bytes: int) -> Draft:
         """The draft of the message at an index."""
-        inherited = header_options(self.around.header) if index == 0 else None
+        inherited = read_options(self.around.header) if index == 0 else None
         ends = index in (0, len(self.digests) - 1)
         system = self.system(index) if ends else {"format": self.format}
         return make_message_draft(message, limit_bytes, system=system, inherited=inherited)
@@ -105,15 +95,3 @@ def read_messages(
         header=transcript.header, header_raw=transcript.header_raw, bos=transcript.bos, eos=transcript.eos,
         pending=transcript.pending, tail=transcript.tail,
     )  # fmt: skip
-
-
-def header_options(header: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The options that a thread inherits from its header; the header itself is kept verbatim beside them."""
-    params: dict[str, Any] = {}
-    for path, option in HEADER_OPTIONS.items():
-        value: Any = header
-        for key in path:
-            value = value.get(key) if isinstance(value, Mapping) else None
-        if value is not None:
-            params[option] = value
-    return {"params": params} if params else None

@@ -6,6 +6,8 @@ back as it was.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from headish.errors import HeaderValue, Unrepresentable
 from headish.transcripts.chatml01.blocks import read_body, write_body
 from headish.transcripts.chatml01.parser import ROLES
@@ -13,7 +15,7 @@ from headish.transcripts.chatml01.tokens import IM_END, IM_START
 from headish.transcripts.shared.header import is_header_value
 from headish.transcripts.shared.source import BLANKS
 from headish.transcripts.shared.transcript import KINDS, Transcript, check_whole, is_open, stop_of, usual_stop
-from headish.values.blocks import Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
 from headish.values.messages import Message
 
 TITLE = "OpenChatML 0.1"
@@ -67,7 +69,7 @@ def _write_message(message: Message) -> str:
     body = write_body(message.content)
     if IM_START in body or IM_END in body:
         raise _refused(message, "a message token in a text")
-    if tuple(read_body(body, message.role, has_crlf=False)) != message.content:
+    if tuple(read_body(body, message.role, has_crlf=False)) != _as_read(message):
         raise _refused(message, "content that a reader would take for something else, such as a token in a text")
     head = _write_header(message)
     if stop == "none":
@@ -76,6 +78,14 @@ def _write_message(message: Message) -> str:
         return head + body
     tight = message.attributes.tight and not body.endswith("\n")
     return f"{head}{body}{'' if tight else chr(10)}{IM_END}"
+
+
+def _as_read(message: Message) -> tuple[ContentBlock, ...]:
+    """The blocks as a reader has them: that a result is no error needs no words."""
+    return tuple(
+        replace(block, is_error=block.is_error or None) if isinstance(block, ToolResult) else block
+        for block in message.content
+    )
 
 
 def _write_pending(message: Message) -> str:

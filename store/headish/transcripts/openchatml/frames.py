@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from headish.errors import HeaderValue, Unrepresentable
 from headish.transcripts.openchatml.forms import PEOPLE, ROLES, TERMINATORS, Form, is_tool_role
 from headish.transcripts.shared.header import Header
-from headish.transcripts.shared.jsontext import is_object, read_json, says_more
+from headish.transcripts.shared.jsontext import says_error, says_more
 from headish.transcripts.shared.transcript import (
     KINDS,
     MARKERS,
@@ -89,14 +89,6 @@ def read_thinking(body: str) -> Thinking:
             text = body[len(marker) :]
             return Thinking(body) if any(other in text for other in MARKERS) else Thinking(text, kind)
     return Thinking(body)
-
-
-def says_error(body: str) -> bool:
-    """Whether the body of a reply is the envelope of 2.2 §8.2 with ``ok`` false."""
-    if '"ok"' not in body or not is_object(body):
-        return False
-    value = read_json(body)
-    return isinstance(value, dict) and value.get("ok") is False
 
 
 def write_message(message: Message, form: Form) -> tuple[Header, tuple[Text, ...], str]:

@@ -69,7 +69,7 @@ def check_whole(transcript: Transcript, title: str, *, has_header: bool) -> None
     before = transcript.messages if transcript.pending is not None else transcript.messages[:-1]
     for message in before:
         if stop_of(message) == "none":
-            raise Unrepresentable(title, "an unfinished message before the last", turn=message.turn)
+            raise Unrepresentable(title, "an unfinished message before the last", turn=message.turn, drop="stop")
 
 
 def make_message(role: str | None, content: Sequence[ContentBlock], **said: Any) -> Message:
