@@ -49,6 +49,7 @@ def export(
     for_completion: bool = False,
     for_training: bool = False,
     policy: str = "ocm",
+    tight: bool = False,
     **spelling: Any,
 ) -> str:
     """The thread that leads to a headish as a transcript (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``).
@@ -62,7 +63,8 @@ def export(
     - ``drop``: what may be lost, by name; else it is refused. ``as_user``: only what an end user may see.
     - ``for_completion``: without the reasoning of finished turns, as ``policy`` drops it (``ocm`` or ``harmony``), and
       with the open header of the next answer. ``for_training``: a final answer at the end ends in ``<|return|>``.
-    - ``spelling``: ``bos`` and ``eos``, the base model's tokens as OpenChatML 0.1 writes them.
+    - ``tight``: of OpenChatML 0.1, no line break before ``<|im_end|>`` where headish writes a message. ``spelling``:
+      ``bos`` and ``eos``, the base model's tokens; ``strict=False`` also writes what only a relaxed import read.
 
     Raises: Unrepresentable and its kinds, with all the words for ``drop`` that are needed; UnknownFormat,
     InvalidArgument; UnknownServer for a completion whose tools are not known; CorruptTurn.
@@ -70,7 +72,7 @@ def export(
     # Late: it brings every format, and most processes write none.
     from headish.transcripts.threads import Ending, for_people, write_thread
 
-    ending = Ending(completes=for_completion, policy=policy, trains=for_training)
+    ending = Ending(completes=for_completion, policy=policy, trains=for_training, tight=tight)
 
     def work(connection: Connection, places: list[Place]) -> tuple[list[Kept], dict[str, Any], list[Definition]]:
         walked = walk(connection, space._number, places)

@@ -91,15 +91,20 @@ def emit(
     format: str,
     *,
     drop: Collection[str] = (),
+    strict: bool = True,
     bos: str = "[BOS]",
     eos: str = "[EOS]",
 ) -> str:
     """The text of a transcript, faithfully: what comes back from ``parse`` is the same transcript.
 
-    ``drop`` gives things up by name (``header``, ``call_id``, ``intent``, …).
+    ``drop`` gives things up by name (``header``, ``call_id``, ``intent``, …). ``strict=False`` also writes what only
+    ``parse(strict=False)`` reads: a body that breaks its constraint, an answer without the channel that a header wants.
     Raises: Unrepresentable (E-EMIT-UNREPRESENTABLE) with all the words for ``drop`` that are needed, if words help;
     HeaderValue (E-EMIT-HEADER-VALUE); UnknownFormat; InvalidArgument for an unknown ``drop``.
     """
-    return name_all(
-        lambda words: write(give_up(transcript, words) if words else transcript, format, bos=bos, eos=eos), drop
-    )
+
+    def work(words: Collection[str]) -> str:
+        given = give_up(transcript, words) if words else transcript
+        return write(given, format, strict=strict, bos=bos, eos=eos)
+
+    return name_all(work, drop)

@@ -40,10 +40,10 @@ def convert(transcript: Transcript, source: str, target: str, *, drop: Collectio
     source, target = known_format(source), known_format(target)
 
     def work(words: Collection[str]) -> Transcript:
-        converted, _ = _checked(transcript, source, target, lambda made: write(made, target), words)
+        converted, _ = _checked(transcript, source, target, lambda made: write(made, target, strict=False), words)
         if source == target or converted.header is not None or "header" in words:
-            return converted
-        return replace(converted, header=make_header(target, {}))
+            return replace(converted, format=target)
+        return replace(converted, header=make_header(target, {}), format=target)
 
     return name_all(work, drop)
 

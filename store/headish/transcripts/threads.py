@@ -12,7 +12,7 @@ No message passes through a third format. docs/adr/0016-each-message-in-its-own-
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, takewhile
 from typing import Any
 
@@ -45,11 +45,16 @@ APIS: dict[str, Callable[[Transcript], Any]] = {
 
 
 class Ending(Struct, frozen=True):
-    """What a text is for: the next sampling, old reasoning dropped by ``policy``; or training."""
+    """What a text is for: the next sampling, old reasoning dropped by ``policy``; or training.
+
+    ``tight``: without the line break before ``<|im_end|>``, as the templates of ChatML models have it; only where
+    headish writes a message.
+    """
 
     completes: bool = False
     policy: str = "ocm"
     trains: bool = False
+    tight: bool = False
 
 
 def write_thread(
@@ -65,7 +70,7 @@ def write_thread(
     """The text of a thread in a format, or the JSON text of an API's messages.
 
     ``options`` of the thread and definitions of ``tools`` are written where headish writes the head of the text and
-    the format has a place. ``spelling``: ``bos``, ``eos``, ``tight`` of OpenChatML 0.1, ``strict``.
+    the format has a place. ``spelling``: ``bos`` and ``eos`` of OpenChatML 0.1, and ``strict``.
     Raises: Unrepresentable and its kinds, with all the words for ``drop`` that are needed; UnknownFormat;
     InvalidArgument.
     """
@@ -74,7 +79,7 @@ def write_thread(
     form = "rwkv" if format in APIS else known_format(format)
 
     def work(words: Collection[str]) -> str:
-        transcript = _settle(read_thread(thread, form, words, options or {}, tools), ending, words)
+        transcript = _settle(read_thread(thread, form, words, options or {}, tools, ending.tight), ending, words)
         if format in APIS:
             return json.dumps(APIS[format](transcript), ensure_ascii=False, indent=2) + "\n"
         return write(transcript, form, **spelling)
@@ -88,10 +93,16 @@ def read_thread(
     drop: Collection[str],
     options: Mapping[str, Any],
     tools: Sequence[Mapping[str, Any]],
+    tight: bool = False,
 ) -> Transcript:
     """A thread as a transcript of the target format. Raises: Unrepresentable."""
     _check_one(thread, drop)
-    messages = _completed(list(_messages(thread, target, drop)))
+    messages = _completed(
+        [
+            replace(message, attributes=replace(message.attributes, tight=True)) if tight and not is_own else message
+            for message, is_own in _messages(thread, target, drop)
+        ]
+    )
     own = len(list(takewhile(lambda kept: kept.system.get("format") == target, thread)))
     definitions = define_tools(target, tools)
     if definitions is not None and own < len(thread):
@@ -118,18 +129,20 @@ def _settle(transcript: Transcript, ending: Ending, drop: Collection[str]) -> Tr
     return for_training(given) if ending.trains else given
 
 
-def _messages(thread: Sequence[Kept], target: str, drop: Collection[str]) -> Iterator[Message]:
+def _messages(thread: Sequence[Kept], target: str, drop: Collection[str]) -> Iterator[tuple[Message, bool]]:
+    """The messages of the target format, and whether each came from it."""
     call_names: dict[str, str] = {}
     for format, run in groupby(thread, lambda kept: kept.system.get("format")):
         messages = [kept.message for kept in run]
         if format == target:
-            yield from messages
+            made: Iterable[Message] = messages
         elif format is not None:
-            yield from convert_messages(messages, format, target, drop)
+            made = convert_messages(messages, format, target, drop)
         elif target in FORMS:
-            yield from flatten(ContextWindow(tuple(messages), {}), drop, target, call_names)
+            made = flatten(ContextWindow(tuple(messages), {}), drop, target, call_names)
         else:
-            yield from write_plain(messages, target, drop, call_names)
+            made = write_plain(messages, target, drop, call_names)
+        yield from ((message, format == target) for message in made)
         for message in messages:
             note_calls(message, call_names)
 

@@ -10,7 +10,8 @@ import re
 
 from msgspec import Struct
 
-CHANNELS = ("analysis", "commentary", "final")
+from headish.values.attributes import CHANNELS as CHANNELS
+
 ROLES = ("system", "developer", "user", "assistant", "tool")
 PEOPLE = ("user", "assistant", "system", "developer", "all")
 """Recipients that are no tool."""
