@@ -47,7 +47,7 @@ def import_command(
 ) -> None:
     """Import conversations with all their branches. Importing a file again stores nothing twice.
 
-    A folder stands for the files in it. One bad file is told and does not stop the rest.
+    A folder stands for the files in it. A file that is refused is reported and does not stop the rest.
     """
     from headish.errors import InputError
     from headish.imports.imported import Imported

@@ -140,11 +140,17 @@ class TestOtherFormats:
 
     def test_a_second_header_is_given_up_by_name_alone(self, store: Store) -> None:
         store.import_file(file_of(HEADED))
-        store.import_file(file_of("version: 2.2\n\n<|start|>user<|message|>Yo<|end|>\n", "other.ocml"))
+        store.import_file(file_of("version: 2.2\nmodel: m\n\n<|start|>user<|message|>Yo<|end|>\n", "other.ocml"))
         merge = store.add_turn("Both.", continues=["chat", "other"])
         with pytest.raises(Unrepresentable, match=r'a second header .*drop="header"'):
             store.export(merge.id)
         assert "version" not in store.export(merge.id, drop=["header"])
+
+    def test_a_second_header_that_says_its_version_alone_is_in_nobody_s_way(self, store: Store) -> None:
+        store.import_file(file_of(HEADED))
+        went_on = "<|start|>user<|message|>More<|end|>\n"
+        store.import_file(file_of("version: 2.2\n\n" + went_on), continues="chat")
+        assert store.export("chat") == HEADED + went_on
 
     def test_the_unread_rest_is_given_up_by_name_alone(self, store: Store) -> None:
         store.import_file(file_of("<|start|>user<|message|>Hi<|end|>\n<|start|>assist"), "2.2", partial=True)

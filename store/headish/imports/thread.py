@@ -187,5 +187,5 @@ def _is_utf8(data: bytes) -> bool:
 def _name_of(source: str) -> bytes | None:
     """The name of a file without its ending, where a bookmark may have it."""
     name = Path(source).stem
-    is_file = not source.startswith("<")  # a stream has no name that anybody gave it
+    is_file = not source.startswith("<")  # a stream has no name of its own
     return name.encode() if is_file and refusal(name) is None else None

@@ -162,7 +162,7 @@ def _check_channel(call: ToolUse, message: Message) -> None:
 
 
 async def _call(tool: Tool, argument: Any) -> Any:
-    """Run a tool: an async function here, a plain one on a thread that nobody waits for at the end."""
+    """Run a tool: an async function here, a plain one on a thread that does not keep the program alive."""
     if inspect.iscoroutinefunction(tool.function):
         return await tool.function(argument)
     result = await _in_thread(tool.function, argument)

@@ -169,7 +169,8 @@ def _check_one(thread: Sequence[Kept], drop: Collection[str]) -> None:
     """Refuse what stood around an imported part and has no place in the middle of one transcript."""
     header = thread[0].system.get("header") if thread else None
     for kept in thread[1:]:
-        if kept.system.get("header", header) != header and "header" not in drop:
+        further = kept.system.get("header", header)
+        if further != header and further.keys() != {"version"} and "header" not in drop:
             raise Unrepresentable("one transcript", "a second header", turn=kept.message.turn, drop="header")
     for kept in thread[:-1]:
         if "tail" in kept.system and "tail" not in drop:

@@ -74,7 +74,7 @@ TOKEN = {name: re.compile(rf"<\|({'|'.join(form.tokens)})\|>") for name, form in
 
 
 def form_of_version(version: str) -> str | None:
-    """The form that a header's version picks; None for a major version that nobody here reads."""
+    """The form that a header's version picks; None for a major version that is not read here."""
     major, _, minor = version.partition(".")
     if major == "2":
         return "2.0" if minor in ("", "0") else "2.2"

@@ -60,7 +60,7 @@ def read_header(text: str) -> dict[str, Any]:
 
 
 def write_header(header: Mapping[str, Any]) -> str:
-    """The canonical text: ``version: X``, then a line ``key: JSON`` for each key, in order, and a blank line."""
+    """The canonical text: ``version: X``, then one line ``key: JSON`` for each key, in order, and a blank line."""
     lines = [f"version: {header['version']}"]
     lines += [f"{_write_key(key)}: {_write_json(value)}" for key, value in header.items() if key != "version"]
     return "\n".join(lines) + "\n\n"
