@@ -60,7 +60,7 @@ def convert_command(
         if target in JSON_FORMS:
             print_json(_writers()[target](converted), pretty=True)
         else:
-            click.echo(emit(converted, wanted).encode(), nl=False)
+            click.echo(emit(converted, wanted, strict=not relaxed).encode(), nl=False)
 
 
 @click.command("lint-transcript")
@@ -68,7 +68,7 @@ def convert_command(
 @from_option
 @json_option
 def lint_transcript_command(file: str, source: str | None, as_json: bool) -> None:
-    """Print what is odd about a transcript, a code a line; nothing is printed where nothing is."""
+    """Print what is odd about a transcript, one code per line; nothing where nothing is odd."""
     from headish.transcripts import lint
 
     transcript, form = read_transcript(
@@ -103,16 +103,7 @@ def read_transcript(data: bytes, source: str | None, settings: Mapping[str, Any]
         return _readers()[source](strictjson.decode(data, "the file")), JSON_FORMS[source]
     name = source or ("2.2" if settings["start_role"] else detect(data))
     transcript = parse(data, name, **settings)
-    return transcript, form_of(transcript, name)
-
-
-def form_of(transcript: Transcript, format: str) -> str:
-    """The format that a transcript really is: a header's version picks the grammar of a 2.x file."""
-    from headish.transcripts.openchatml.forms import form_of_version
-
-    if transcript.header is not None and format in ("2.0", "2.2", "openchatml"):
-        return form_of_version(transcript.header["version"]) or format
-    return "2.2" if format == "openchatml" else format
+    return transcript, transcript.format
 
 
 def _readers() -> dict[str, Callable[[Any], Transcript]]:

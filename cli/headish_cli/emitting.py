@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from headish_cli.options import Settings, headish_argument, pass_settings
@@ -12,10 +14,18 @@ PAGES = ("html", "markdown", "text")
 @click.command("export")
 @headish_argument
 @click.option("--to", "target", default="openchatml", show_default=True, metavar="FORMAT",
-              help="v0.1, 2.0, 2.2 (openchatml), harmony, rwkv; for people html, markdown, text.")  # fmt: skip
+              help="v0.1, 2.0, 2.2 (openchatml), harmony, rwkv; as JSON chat, responses, anthropic; "
+                   "for people html, markdown, text.")  # fmt: skip
 @click.option("--drop", multiple=True, metavar="WHAT", help="Give up, by name, what the format cannot carry.")
 @click.option("--as", "viewer", type=click.Choice(["user"]), help="Only what an end user may see.")
 @click.option("--for-completion", is_flag=True, help="As a prompt: old reasoning dropped, the next answer open.")
+@click.option("--policy", type=click.Choice(["ocm", "harmony"]), default="ocm", show_default=True,
+              help="Which old reasoning --for-completion drops.")  # fmt: skip
+@click.option("--for-training", is_flag=True, help="End a final answer at the end with <|return|>.")
+@click.option("--relaxed", is_flag=True, help="Write bodies that break their constraint, and missing channels.")
+@click.option("--tight", is_flag=True, help="v0.1: no line break before <|im_end|> where headish writes a message.")
+@click.option("--bos", default="[BOS]", help="v0.1: the base model's token for the beginning.")
+@click.option("--eos", default="[EOS]", help="v0.1: the base model's token for the end.")
 @click.option("--debug", is_flag=True, help="In a page for people, show hidden messages too.")
 @pass_settings
 def export_command(
@@ -25,7 +35,10 @@ def export_command(
     drop: tuple[str, ...],
     viewer: str | None,
     for_completion: bool,
+    for_training: bool,
+    relaxed: bool,
     debug: bool,
+    **spelling: Any,
 ) -> None:
     """Print the thread that leads to a HEADISH as a transcript, or as a page for people.
 
@@ -34,12 +47,21 @@ def export_command(
     """
     if debug and (viewer is not None or target not in PAGES):
         raise click.UsageError(f"--debug shows hidden messages in {', '.join(PAGES)}; other formats carry them anyway")
-    if target in PAGES and (drop or for_completion):
-        raise click.UsageError(f"--drop and --for-completion are for transcripts, not for {target}")
+    if target in PAGES and (drop or for_completion or for_training):
+        raise click.UsageError(f"--drop, --for-completion and --for-training are for transcripts, not for {target}")
     with settings.open() as store:
         if target in PAGES:
             text = store.render(headish, target, debug=debug)
         else:
-            text = store.export(headish, target, drop=drop, as_user=viewer == "user", for_completion=for_completion)
+            text = store.export(
+                headish,
+                target,
+                drop=drop,
+                as_user=viewer == "user",
+                for_completion=for_completion,
+                for_training=for_training,
+                strict=not relaxed,
+                **spelling,
+            )
     # Bytes, because a text stream would change line ends on some systems.
     click.echo(text.encode(), nl=False)

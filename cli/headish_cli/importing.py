@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="FILE...")
 @click.option("--from", "format", metavar="FORMAT",
-              help="oasst (Open Assistant trees), v0.1, 2.0, 2.2, harmony, rwkv; detected when not given.")  # fmt: skip
+              help="oasst (Open Assistant trees), v0.1, 2.0, 2.2, harmony, rwkv; detected when not given. "
+                   "As JSON, never detected: chat, responses, anthropic.")  # fmt: skip
 @click.option(
     "-b", "--bookmark", metavar="NAME", help="The name of the thread; else that of the file, where it is free."
 )
+@click.option("-c", "--continues", metavar="HEADISH", help="What the thread continues; a bookmark moves along.")
+@click.option("--start-role", metavar="ROLE", help="The text begins inside this role's header, as a completion does.")
+@click.option("--bos", default="[BOS]", help="v0.1: the base model's token for the beginning.")
+@click.option("--eos", default="[EOS]", help="v0.1: the base model's token for the end.")
 @click.option("--partial", is_flag=True, help="Take a transcript that ends early.")
 @click.option("--relaxed", is_flag=True, help="Take bodies that break their constraint, and missing channels.")
 @click.option("--keep-raw", is_flag=True, help="Keep a file that does not parse as a document.")
@@ -38,10 +43,11 @@ def import_command(
     relaxed: bool,
     keep_raw: bool,
     as_json: bool,
+    **further: Any,
 ) -> None:
     """Import conversations with all their branches. Importing a file again stores nothing twice.
 
-    A folder stands for the files in it. One bad file is told and does not stop the rest.
+    A folder stands for the files in it. A file that is refused is reported and does not stop the rest.
     """
     from headish.errors import InputError
     from headish.imports.imported import Imported
@@ -49,6 +55,8 @@ def import_command(
     listed = [path for file in files for path in _files_of(file)]
     if bookmark is not None and len(listed) != 1:
         raise click.UsageError("--bookmark names one thread: give one file")
+    if further["continues"] is not None and len(listed) != 1:
+        raise click.UsageError("--continues takes one thread: give one file")
     done, refused = Imported(), 0
     with settings.open(create=True) as store, _progress(listed) as progress:
         for file in listed:
@@ -62,6 +70,7 @@ def import_command(
                         strict=not relaxed,
                         keep_raw=keep_raw,
                         progress=progress,
+                        **further,
                     )
                 )
             except InputError as error:

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from headish_cli.options import Settings
-from headish_cli.output import Told
+from headish_cli.output import Told, sentence
 
 COMMANDS = {
     "add": "writing",
@@ -76,7 +76,7 @@ class LazyGroup(click.Group):
             from headish.errors import HeadishError
 
             if isinstance(error, HeadishError):
-                raise Told(str(error)) from None
+                raise Told(sentence(error)) from None
             raise
 
 

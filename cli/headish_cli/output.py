@@ -11,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from headish import Store
+    from headish.errors import HeadishError
     from headish.values.blocks import ContentBlock
     from headish.values.ids import TurnId
 
@@ -23,6 +24,15 @@ class Told(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         click.echo(f"headish: {' '.join(printable(self.message).split())}", file=file, err=file is None)
+
+
+def sentence(error: HeadishError) -> str:
+    """What an error says, in the spelling of the command: ``--drop WORD`` where Python writes ``drop="WORD"``."""
+    from headish.errors import Unrepresentable
+
+    if isinstance(error, Unrepresentable):
+        return error.advise(" ".join(f"--drop {word}" for word in error.drops))
+    return str(error)
 
 
 def printable(text: str) -> str:

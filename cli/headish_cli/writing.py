@@ -31,12 +31,16 @@ _cache = click.option("--cache", is_flag=True, help="Ask providers to cache up t
               help="Inherited: any option; a.b=1 sets inside a record, null switches off.")  # fmt: skip
 @click.option("--json-blocks", is_flag=True, help="The text is JSON: a list of content blocks.")
 @_cache
+@click.option("--speaker", metavar="NAME", help="Who speaks, beside the role.")
+@click.option("--channel", metavar="CHANNEL", help="analysis, commentary or final.")
+@click.option("--intent", metavar="WORD", help="preamble shows commentary to the user; status, debug.")
 @click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
 @json_option
 @pass_settings
 def add_command(
     settings: Settings, text: str | None, continues: tuple[str, ...], servers: tuple[str, ...],
-    settings_pairs: tuple[str, ...], json_blocks: bool, as_json: bool, **options: Any,
+    settings_pairs: tuple[str, ...], json_blocks: bool, speaker: str | None, channel: str | None,
+    intent: str | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Store a turn and print its id.
 
@@ -51,6 +55,7 @@ def add_command(
             servers=list(servers) or None,
             inherited=inherited,
             json=json_blocks,
+            attributes={"speaker": speaker, "channel": channel, "intent": intent},
             **options,
         )
         tell_turn(store, turn, as_json)

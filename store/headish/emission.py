@@ -14,15 +14,17 @@ from headish.values.messages import ContextWindow, Kept
 def emit(window: ContextWindow, target: str, **settings: Any) -> str | dict[str, Any]:
     """A window as a transcript (text) or as a provider's request body (plain JSON data).
 
-    The messages are flattened for the transcript; ``Store.export`` gives an imported thread back as it was.
+    The messages are written from the model; ``Store.export`` gives an imported thread back as it was.
 
-    ``settings`` of a transcript: ``drop``, the words for what the format cannot carry and may be given up. Of a
-    request: ``model``, ``tools``, ``stream``, ``max_tokens``; ``headish.providers.prepare_request`` also gives what
-    was repaired or left out.
+    ``settings`` of a transcript: ``drop``, the words for what the format cannot carry and may be given up; ``tools``,
+    definitions as MCP lists them, written where the format has a place. Its header says what the window's options do.
+    Of a request: ``model``, ``tools``, ``stream``, ``max_tokens``; ``headish.providers.prepare_request`` also gives
+    what was repaired or left out.
     Raises: UnknownFormat; Unrepresentable and its kinds; InvalidArgument.
     """
     if target in PROVIDERS:
         return prepare_request(target, window, **settings).body
     if is_format(target):
-        return write_thread([Kept(message, {}) for message in window.messages], target, **settings)
+        thread = [Kept(message, {}) for message in window.messages]
+        return write_thread(thread, target, options=window.options, **settings)
     raise UnknownFormat(target, (*FORMATS, *PROVIDERS))

@@ -69,6 +69,8 @@ specification's word for the error, if it has one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class HeadishError(Exception):
     """The base of them all. ``code`` is a specification's error code, or None."""
@@ -415,15 +417,38 @@ class Interrupted(CallError):
 
 
 class Unrepresentable(HeadishError):
-    """The outside format cannot carry this; ``drop`` is the word that gives it up, if one does."""
+    """The outside format cannot carry this.
+
+    ``drop`` is the word that gives it up, None where no word does. ``more`` are further losses of the same text, and
+    ``drops`` the words for all of them; ``reason`` is the sentence without the advice.
+    """
 
     code = "E-EMIT-UNREPRESENTABLE"
 
-    def __init__(self, target: str, what: str, *, turn: str | None = None, drop: str | None = None) -> None:
+    def __init__(
+        self,
+        target: str,
+        what: str,
+        *,
+        turn: str | None = None,
+        drop: str | None = None,
+        more: Sequence[Unrepresentable] = (),
+    ) -> None:
         self.target, self.what, self.turn, self.drop = target, what, turn, drop
-        where = f" (turn {turn})" if turn else ""
-        hint = f'; give it up with drop="{drop}"' if drop else ""
-        super().__init__(f"{target} cannot carry {what}{where}{hint}")
+        self.drops = tuple(dict.fromkeys(loss.drop for loss in (self, *more) if loss.drop))
+        losses = [f"{loss.what} (turn {loss.turn})" if loss.turn else loss.what for loss in (self, *more)]
+        self.reason = f"{target} cannot carry {', '.join(losses)}"
+        super().__init__(self.advise(f"drop={_as_argument(self.drops)}"))
+
+    def advise(self, words: str) -> str:
+        """The whole sentence; ``words`` is how the caller spells ``drops``."""
+        what = "give it up with" if len(self.drops) == 1 else "give them up with"
+        return f"{self.reason}; {what} {words}" if self.drops else self.reason
+
+
+def _as_argument(words: Sequence[str]) -> str:
+    listed = ", ".join(f'"{word}"' for word in words)
+    return listed if len(words) == 1 else f"[{listed}]"
 
 
 class HeaderValue(Unrepresentable):

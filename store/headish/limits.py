@@ -21,6 +21,12 @@ BOOKMARK_LIMIT_BYTES = 255
 HEADISH_LIMIT = 1024
 """The longest text that is read as a headish, in characters. Error: ``InvalidHeadish``."""
 
+MESSAGE_HEADER_LIMIT = 64 * 1024
+"""The longest header of a message in a transcript, in characters, and the largest YAML header, in bytes.
+
+Errors: ``InvalidTranscript`` where one is read, ``HeaderValue`` where one would be written.
+"""
+
 PREFIX_MINIMUM = 8
 """The fewest digits of an id that are looked up as a prefix. A shorter text is taken for a bookmark."""
 

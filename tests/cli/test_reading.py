@@ -115,8 +115,32 @@ class TestEmitting:
 
     def test_what_cannot_be_carried_is_dropped_only_by_name(self, headish: Command) -> None:
         headish("doc", "-", "--name", "a.pdf", "-b", "main", stdin=b"%PDF-1.7")
-        assert 'give it up with drop="document"' in headish.fails("export", "main")
+        assert "give it up with --drop document" in headish.fails("export", "main")
         assert headish("export", "main", "--drop", "document").out == "version: 2.2\n\n"
+
+    def test_every_word_that_is_needed_is_named_as_the_command_spells_it(self, headish: Command) -> None:
+        """What a tool loop stores: a call with its id, and a result that says it failed."""
+        call = '[{"type": "tool_use", "id": "c1", "name": "f", "input": {}}]'
+        failed = '[{"type": "tool_result", "tool_use_id": "c1", "content": ["no"], "is_error": true}]'
+        headish("add", call, "--json-blocks", "--role", "assistant", "-b", "main")
+        headish("add", failed, "--json-blocks", "--role", "tool", "-c", "main")
+        told = headish.fails("export", "main", "--to", "harmony")
+        assert told.endswith("give them up with --drop is_error --drop call_id")
+        assert headish("export", "main", "--to", "harmony", "--drop", "is_error", "--drop", "call_id").out
+        assert headish.fails("export", "main").endswith("; give it up with --drop is_error")
+        assert 'status="error"' in headish("export", "main", "--to", "rwkv").out
+        assert '"is_error": true' in headish("export", "main", "--to", "v0.1").out
+
+    def test_a_text_may_be_for_training_or_for_another_template(self, headish: Command) -> None:
+        headish("add", "hi", "-b", "main")
+        headish("add", "Yo.", "--role", "assistant", "-c", "main")
+        trained = headish("export", "main", "--to", "harmony", "--for-training").out
+        assert trained.endswith("<|message|>Yo.<|return|>")
+        tight = headish("export", "main", "--to", "v0.1", "--tight").out
+        assert tight == "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nYo.<|im_end|>\n"
+        assert headish("export", "main", "--to", "chat").json["messages"][1] == {"role": "assistant", "content": "Yo."}
+        prompt = headish("export", "main", "--to", "harmony", "--for-completion", "--policy", "harmony").out
+        assert prompt.endswith("<|start|>assistant")
 
     def test_request_writes_the_body_and_tells_its_notes(self, headish: Command, grown: dict[str, str]) -> None:
         done = headish("request", grown["q"], "--to", "anthropic", "--model", "a-model", "--json")
@@ -134,7 +158,7 @@ class TestEmitting:
     def test_unknown_formats_name_the_known_ones(self, headish: Command, grown: dict[str, str]) -> None:
         assert (
             headish.fails("export", "--to", "pdf")
-            == "unknown format 'pdf': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml"
+            == "unknown format 'pdf': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml, chat, responses, anthropic"
         )
         assert headish.fails("request", "--to", "nobody") == (
             "unknown provider 'nobody': known are anthropic, openai, openai_responses, gemini, cohere, cerebras"

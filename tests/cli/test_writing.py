@@ -114,6 +114,16 @@ class TestAdd:
         assert "Usage: headish add" in headish.misused("add", *words)
 
 
+class TestAttributes:
+    def test_a_turn_says_who_speaks_and_to_whom(self, headish: Command) -> None:
+        given = ("--speaker", "bob", "--channel", "commentary", "--intent", "preamble")
+        headish("add", "A plan.", "--role", "assistant", "-b", "main", *given)
+        assert headish("export", "main").out.endswith(
+            "<|start|>assistant name=bob intent=preamble<|channel|>commentary<|message|>A plan.<|end|>\n"
+        )
+        assert "analysis, commentary, final" in headish.fails("add", "x", "--channel", "nope")
+
+
 class TestDoc:
     def test_it_stores_the_bytes_and_what_they_are(self, headish: Command, tmp_path: Path) -> None:
         (tmp_path / "notes.md").write_text("# Notes")
@@ -140,6 +150,23 @@ class TestImport:
         assert headish("import", path, "--from", "oasst", "--json").json == {
             "trees": 1, "messages": 3, "added": 0, "bookmarks": 0, "tips": [],
         }  # fmt: skip
+
+    def test_a_completion_continues_what_it_answers(self, headish: Command) -> None:
+        headish("add", "Hi", "-b", "main")
+        text = "<|channel|>final<|message|>Hello.<|end|>"
+        settings = ("--from", "harmony", "--start-role", "assistant", "-c", "main")
+        assert headish("import", "-", *settings, "--json", stdin=text).json["added"] == 1
+        assert (
+            headish("export", "main", "--to", "harmony").out
+            == f"<|start|>user<|message|>Hi<|end|><|start|>assistant{text}"
+        )
+
+    def test_the_messages_of_an_api_and_other_tokens_are_taken(self, headish: Command) -> None:
+        body = json.dumps({"messages": [{"role": "user", "content": "Hi"}]})
+        assert headish("import", "-", "--from", "chat", "--json", stdin=body).json["added"] == 1
+        text = "<s><|im_start|>user\nhi\n<|im_end|></s>\n"
+        headish("import", "-", "--from", "v0.1", "--bos", "<s>", "--eos", "</s>", "-b", "other", stdin=text)
+        assert headish("export", "other", "--to", "v0.1", "--bos", "<s>", "--eos", "</s>").out == text
 
     def test_it_reads_standard_input(self, headish: Command) -> None:
         assert headish("import", "-", "--json", stdin=json.dumps(TREE)).json["added"] == 3

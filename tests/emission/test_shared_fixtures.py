@@ -77,7 +77,7 @@ def test_an_openchatml_transcript_is_the_cases_own(file: str) -> None:
         return
     canonical = TRANSCRIPTS / f"{name}.out.txt"
     expected = (canonical if canonical.exists() else TRANSCRIPTS / f"{name}.txt").read_bytes().decode()
-    emitted = str(emit(window, "2.2")).removeprefix("version: 2.2\n\n")
+    emitted = str(emit(window, "2.2", strict=not name.endswith("relaxed"))).removeprefix("version: 2.2\n\n")
     same = emitted == expected.removeprefix("version: 2.2\n\n")
     assert same is (name not in WRITTEN_DIFFERENTLY), emitted
 

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.errors import BookmarkTaken, InvalidImport, InvalidTranscript, UnknownFormat, Unrepresentable
+from headish.errors import (
+    BookmarkTaken,
+    InvalidContent,
+    InvalidImport,
+    InvalidTranscript,
+    UnknownFormat,
+    Unrepresentable,
+)
 from headish.transcripts import emit, from_json, parse
 from support.growing import texts
 from support.insides import unchanged
@@ -108,12 +115,13 @@ class TestOtherFormats:
     def test_it_leaves_as_another_format_where_that_comes_back(self, store: Store) -> None:
         store.import_file(file_of("<<USER>>\nhi\n<<USER_END>>\n\n<<ASSISTANT>>\nhello\n<<ASSISTANT_END>>\n"))
         assert store.export("chat", "2.2") == (
+            "version: 2.2\n\n"
             "<|start|>user<|message|>hi<|end|>\n<|start|>assistant<|channel|>final<|message|>hello<|end|>\n"
         )
 
     def test_what_would_be_lost_is_named(self, store: Store) -> None:
         store.import_file(file_of(HEADED))
-        with pytest.raises(Unrepresentable, match='drop="header"'):
+        with pytest.raises(Unrepresentable, match=r'drop=\["header", "thinking"\]'):
             store.export("chat", "rwkv")
         with pytest.raises(Unrepresentable, match="reasoning"):
             store.export("chat", "rwkv", drop=["header"])
@@ -140,11 +148,17 @@ class TestOtherFormats:
 
     def test_a_second_header_is_given_up_by_name_alone(self, store: Store) -> None:
         store.import_file(file_of(HEADED))
-        store.import_file(file_of("version: 2.2\n\n<|start|>user<|message|>Yo<|end|>\n", "other.ocml"))
+        store.import_file(file_of("version: 2.2\nmodel: m\n\n<|start|>user<|message|>Yo<|end|>\n", "other.ocml"))
         merge = store.add_turn("Both.", continues=["chat", "other"])
         with pytest.raises(Unrepresentable, match=r'a second header .*drop="header"'):
             store.export(merge.id)
         assert "version" not in store.export(merge.id, drop=["header"])
+
+    def test_a_second_header_that_says_its_version_alone_is_in_nobody_s_way(self, store: Store) -> None:
+        store.import_file(file_of(HEADED))
+        went_on = "<|start|>user<|message|>More<|end|>\n"
+        store.import_file(file_of("version: 2.2\n\n" + went_on), continues="chat")
+        assert store.export("chat") == HEADED + went_on
 
     def test_the_unread_rest_is_given_up_by_name_alone(self, store: Store) -> None:
         store.import_file(file_of("<|start|>user<|message|>Hi<|end|>\n<|start|>assist"), "2.2", partial=True)
@@ -220,3 +234,74 @@ class TestNames:
         assert store.import_file(file_of(HEADED), bookmark="chat").bookmarks == 1
         assert store.get("chat").id == tip
         assert store.import_file(file_of(HEADED), bookmark="chat").bookmarks == 0
+
+
+class TestGoingOn:
+    """An import that continues a thread: completions begin inside a header, and answers come from elsewhere."""
+
+    COMPLETION = "<|channel|>final<|message|>Hello.<|end|>"
+
+    def test_a_completion_follows_the_turn_that_it_answers(self, store: Store) -> None:
+        asked = store.add_turn("Hi", bookmark="main")
+        done = store.import_file(file_of(self.COMPLETION), "harmony", continues="main", start_role="assistant")
+        assert (done.added, store.get("main").id) == (1, done.tips[0])
+        assert store.get("main").meta.continues == (asked.id,)
+        assert store.export("main").endswith("<|start|>assistant<|channel|>final<|message|>Hello.<|end|>\n")
+
+    def test_importing_it_again_stores_nothing_and_moves_nothing(self, store: Store) -> None:
+        asked = store.add_turn("Hi", bookmark="main")
+        settings: dict[str, Any] = {"continues": asked.id, "start_role": "assistant"}
+        first = store.import_file(file_of(self.COMPLETION), "harmony", **settings)
+        with unchanged(store):
+            again = store.import_file(file_of(self.COMPLETION), "harmony", **settings)
+        assert (again.added, again.tips) == (0, first.tips)
+
+    def test_only_a_name_that_was_continued_moves(self, store: Store) -> None:
+        asked = store.add_turn("Hi", bookmark="main")
+        store.import_file(file_of(self.COMPLETION), "harmony", continues=asked.id, start_role="assistant")
+        assert store.get("main").id == asked.id
+        assert list(store.bookmarks) == ["main"]
+
+    def test_the_base_model_s_tokens_may_be_spelled_otherwise(self, store: Store) -> None:
+        text = "<s><|im_start|>user\nhi\n<|im_end|></s>\n"
+        store.import_file(file_of(text), "v0.1", bos="<s>", eos="</s>")
+        assert store.export("chat", "v0.1", bos="<s>", eos="</s>") == text
+
+    def test_what_headish_writes_may_be_tight(self, store: Store) -> None:
+        store.import_file(file_of("<|im_start|>user\nhi\n<|im_end|>\n"), "v0.1")
+        store.add_turn("Yo.", role="assistant", continues="chat")
+        assert store.export("chat", "v0.1", tight=True) == (
+            "<|im_start|>user\nhi\n<|im_end|>\n<|im_start|>assistant\nYo.<|im_end|>\n"
+        )
+
+    @pytest.mark.parametrize("api", ["chat", "responses", "anthropic"])
+    def test_the_messages_of_an_api_come_and_go(self, store: Store, api: str) -> None:
+        store.add_turn("Hi", bookmark="main")
+        call = {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}}
+        store.add_turn([call], role="assistant", continues="main")
+        store.add_turn([{"type": "tool_result", "tool_use_id": "c1", "name": "f", "content": ["1"]}], role="tool",
+                       continues="main")  # fmt: skip
+        body = store.export("main", api)
+        done = store.import_file(file_of(body), api, bookmark="again")
+        assert done.messages == 3
+        assert store.export("again", api) == body
+        assert store.import_file(file_of(body), api, bookmark="again").added == 0
+
+    def test_a_relaxed_import_leaves_by_a_relaxed_export(self, store: Store) -> None:
+        text = "<|start|>user<|constrain|>json<|message|>no<|end|>\n"
+        store.import_file(file_of(text), strict=False)
+        with pytest.raises(Unrepresentable, match="E-BODY-CONSTRAINT-VIOLATION"):
+            store.export("chat")
+        assert store.export("chat", strict=False) == text
+
+
+class TestAttributes:
+    @pytest.mark.parametrize(("attributes", "path"), [
+        ({"channel": "nope"}, "channel"), ({"stop": "now"}, "stop"), ({"speaker": "a b"}, "speaker"),
+        ({"intent": "x<|message|>"}, "intent"), ({"recipient": ""}, "recipient"),
+    ])  # fmt: skip
+    def test_what_no_header_can_say_is_refused_before_it_is_stored(
+        self, store: Store, attributes: dict[str, str], path: str
+    ) -> None:
+        with unchanged(store), pytest.raises(InvalidContent, match=rf"\$\.{path}"):
+            store.add_turn("hi", attributes=attributes)

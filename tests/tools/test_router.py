@@ -67,7 +67,7 @@ class TestReplies:
             return "done"
 
         router.add("later", later)
-        assert envelope(router.run([call("functions.later")])[0])["content"] == "done"
+        assert envelope(router.run([call("functions.later", channel="commentary")])[0])["content"] == "done"
 
     def test_calls_run_at_the_same_time_and_replies_keep_their_order(self) -> None:
         router, both = Router(), [Event(), Event()]
@@ -108,13 +108,58 @@ class TestReplies:
         assert open_calls(store.resolve("main").messages) == []
 
 
+CUT = '<|start|>assistant to=functions.lookup call_id=c1<|channel|>commentary<|message|>{"peak": "K2"}'
+
+
+class TestCutOffCalls:
+    """A message without its end is incomplete (OpenChatML 2.2 §9): its call may be half of one, even if it parses."""
+
+    @pytest.mark.parametrize("message", [
+        parse(CUT, "2.2", partial=True).messages[0],
+        parse('<<TOOL_CALL name="lookup">>\n{"peak": "K2"}', "rwkv", partial=True).messages[0],
+        parse(
+            '<|im_start|>assistant\n<|function_call|>\n{"arguments": {"peak": "K2"}, "name": "lookup"}', "v0.1",
+            partial=True,
+        ).messages[0],
+        Message(role="assistant", content=(ToolUse("lookup", "c1", {"peak": "K2"}, partial=True),)),
+    ])  # fmt: skip
+    def test_a_call_that_was_cut_off_is_never_run(self, message: Message) -> None:
+        ran: list[Any] = []
+        router = Router()
+        router.add("lookup", ran.append)
+        assert open_calls([message]) == []
+        assert router.run([message]) == []
+        with pytest.raises(InvalidCall, match="cut off"):
+            router.check(message.content[-1], message)  # type: ignore[arg-type]
+        assert ran == []
+
+    def test_the_finished_calls_before_it_are_run(self, router: Router) -> None:
+        whole, half = ToolUse("lookup", "c1", {"peak": "K2"}), ToolUse("lookup", "c2", {"peak": "K2"})
+        message = Message(role="assistant", content=(whole, half), attributes=Attributes(stop="none"))
+        assert [each.block.id for each in open_calls([message])] == ["c1"]
+        assert [reply.content[0].tool_use_id for reply in router.run([message])] == ["c1"]  # type: ignore[union-attr]
+
+    def test_resolve_leaves_it_out_of_the_window_and_says_so(self, store: Store) -> None:
+        store.import_file(io.BytesIO(CUT.encode()), "2.2", bookmark="main", partial=True)
+        window = store.resolve("main")
+        assert window.messages[-1].content == ()
+        assert [str(note) for note in window.notes] == [
+            f"a call of functions.lookup that was cut off is left out (turn {store.get('main').id})"
+        ]
+        assert store.open_calls("main") == []
+        assert store.export("main") == CUT
+
+
 class TestRefusals:
     @pytest.mark.parametrize(("message", "reason"), [
         (call("nobody"), "no such tool"),
         (call(), "'peak' is a required property"),
         (call(peak=1), "1 is not of type 'string'"),
         (call(peak="x", more=1), "more"),
-        (call("functions.lookup", channel="analysis", peak="x"), "not from reasoning"),
+        (call("functions.lookup", channel="analysis", peak="x"), "on commentary, not on analysis"),
+        (call("functions.lookup", channel="final", peak="x"), "on commentary, not on final"),
+        (call("lookup", channel="final", peak="x"), "on commentary, not on final"),
+        (call("functions.lookup", peak="x"), "on commentary, not without a channel"),
         (Message(role="assistant", content=(ToolUse("lookup", "c1", raw="{"),)), "no JSON object"),
     ])  # fmt: skip
     def test_a_call_that_does_not_fit_is_never_run(self, message: Message, reason: str) -> None:

@@ -19,6 +19,7 @@ from headish.transcripts import (
     from_interchange20,
     from_json,
     from_responses,
+    lint,
     parse,
     to_anthropic,
     to_chat,
@@ -152,6 +153,30 @@ class TestWhatIsRefused:
             convert(parse(text, "2.2"), "2.2", "v0.1")
 
     def test_a_refused_conversion_says_what_gives_it_up(self) -> None:
-        text = "version: 2.2\n\n<|start|>user<|message|>hi<|end|>\n"
+        text = "version: 2.2\nmodel: m\n\n<|start|>user<|message|>hi<|end|>\n"
         with pytest.raises(HeadishError, match='drop="header"'):
             convert(parse(text), "2.2", "rwkv")
+
+    def test_one_refusal_names_every_word_that_is_needed(self) -> None:
+        text = (
+            "version: 2.2\nmodel: m\n\n<|start|>user name=bob intent=debug<|message|>hi<|end|>\n"
+            "<|start|>assistant<|channel|>analysis<|message|>why<|end|>\n"
+        )
+        with pytest.raises(ConversionLoss) as refused:
+            convert(parse(text), "2.2", "rwkv")
+        assert set(refused.value.drops) == {"header", "name", "intent", "thinking"}
+        assert refused.value.drop == refused.value.drops[0]
+        assert str(refused.value).endswith('give them up with drop=["header", "name", "intent", "thinking"]')
+        assert convert(parse(text), "2.2", "rwkv", drop=refused.value.drops).messages
+
+
+class TestHeaders:
+    @pytest.mark.parametrize("target", ["2.0", "2.2"])
+    def test_a_text_that_comes_to_a_format_with_a_header_has_one(self, target: str) -> None:
+        converted = convert(parse("<<USER>>\nhi\n<<USER_END>>\n"), "rwkv", target)
+        assert emit(converted, target) == f"version: {target}\n\n<|start|>user<|message|>hi<|end|>\n"
+        assert "W-HEADER-MISSING" not in lint(converted, target)
+
+    def test_a_header_that_says_its_version_alone_needs_no_word_to_go(self) -> None:
+        text = "version: 2.2\n\n<|start|>user<|message|>hi<|end|>\n"
+        assert emit(convert(parse(text), "2.2", "rwkv"), "rwkv") == "<<USER>>\nhi\n<<USER_END>>\n"

@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from headish.errors import HeadishError, InvalidTranscript, Unrepresentable
-from headish.transcripts import Stream, emit, from_json, parse, to_json, visible
+from headish.transcripts import Stream, Transcript, emit, from_json, parse, to_json, visible
+from headish.transcripts.threads import write_thread
+from headish.values.blocks import Text
+from headish.values.messages import Kept, Message
 from support.transcripts.models import FORMATS, cut, less_layout, models, outcome, texts_of
 
 each_format = pytest.mark.parametrize("format", FORMATS)
@@ -81,6 +85,43 @@ class TestWritingWhatWasRead:
         except InvalidTranscript:
             return
         assert from_json(to_json(read)) == read
+
+
+@each_format
+class TestGoingOn:
+    @given(data=st.data())
+    def test_what_was_imported_is_a_prefix_of_what_is_written_after_a_turn(
+        self, format: str, data: st.DataObject
+    ) -> None:
+        """Exceptions: ``[EOS]`` moves to the new end, and what follows an open header takes its place."""
+        try:
+            model = from_json(data.draw(models(format)))
+            text = emit(model, format)
+            read = parse(text, format)
+        except (Unrepresentable, InvalidTranscript):
+            return
+        form = format if read.header is None or format == "harmony" else _version(read.header["version"])
+        if read.messages[-1].attributes.stop == "none":
+            return  # nothing can follow a message without its end
+        thread = _kept(read, form)
+        assert write_thread(thread, form) == text
+        added = Message(role=data.draw(st.sampled_from(("user", "assistant"))), content=(Text("and on"),))
+        longer = write_thread([*thread, Kept(added, {})], form)
+        old = emit(replace(read, pending=None, eos=False), form)
+        assert longer.startswith(old)
+        assert "and on" in longer[len(old) :]
+        assert longer.endswith("[EOS]\n") == (read.eos and form == "v0.1")
+        assert parse(longer, form).messages[:-1] == read.messages
+
+
+def _kept(read: Transcript, format: str) -> list[Kept]:
+    """The turns that an import makes of a transcript."""
+    around = to_json(replace(read, messages=()))
+    first = {key: around[key] for key in ("header", "header_raw", "bos", "eos") if key in around}
+    last = {key: around[key] for key in ("pending",) if key in around}
+    ends = {0: first}
+    ends[len(read.messages) - 1] = {**ends.get(len(read.messages) - 1, {}), **last}
+    return [Kept(each, {"format": format, **ends.get(index, {})}) for index, each in enumerate(read.messages)]
 
 
 def _version(version: str) -> str:

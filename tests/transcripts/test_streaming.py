@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from headish.errors import InvalidInterchange, InvalidTranscript
 from headish.transcripts import Event, Stream, Transcript, from_events, parse, visible
+from headish.transcripts.views import visible_text
 from support.transcripts.models import FORMATS, cut, texts_of
 
 
@@ -115,3 +116,30 @@ class TestEventsBack:
     def test_events_that_make_no_sense_are_refused(self, events: list[Any]) -> None:
         with pytest.raises(InvalidInterchange):
             from_events(events)
+
+
+class TestInterruptions:
+    def test_a_cancelled_message_is_kept_as_far_as_it_came(self) -> None:
+        stream = Stream("2.2")
+        shown = stream.feed("<|start|>user<|message|>hi<|end|>\n<|start|>assistant<|message|>Half")
+        assert stream.cancel() == [Event("response.cancel", 1)]
+        assert stream.feed(" an answer<|end|>\n") == []
+        transcript = stream.finish()
+        assert [visible_text(message) for message in transcript.messages] == ["hi", "Half"]
+        assert transcript.messages[-1].attributes.stop == "none"
+        kept = from_events([event for event in [*shown, Event("response.cancel", 1)] if event.message == 1])
+        assert kept[0].attributes.stop == "none"
+
+    def test_a_segment_s_end_is_hinted_while_a_message_is_shown(self) -> None:
+        stream = Stream("2.2")
+        assert stream.flush() == []
+        stream.feed("<|start|>assistant<|message|>One.")
+        assert stream.flush() == [Event("response.delta.flush", 0)]
+
+    def test_the_summary_of_2_0_is_no_part_of_a_message(self) -> None:
+        events = [
+            {"type": "response.reasoning_summary_text.delta", "message": 0, "text": "It thought."},
+            {"type": "response.reasoning_summary_text.done", "message": 0},
+            {"type": "response.delta", "message": 0, "text": "Yo."}, {"type": "response.done", "message": 0},
+        ]  # fmt: skip
+        assert [visible_text(message) for message in from_events(events)] == ["Yo."]

@@ -19,6 +19,7 @@ from headish.content.merge import combine
 from headish.content.secrecy import find_secret
 from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarge
 from headish.limits import CONTINUES_LIMIT, MAPPING_LIMIT_BYTES
+from headish.values.attributes import refused_attribute
 from headish.values.grammar import Headish, parse_headish
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import NO_ATTRIBUTES, ROLES, Attributes, Message
@@ -175,6 +176,9 @@ def encode_attributes(given: Attributes | Mapping[str, Any] | None) -> bytes | N
         reason, _, where = str(error).partition(" - at `$")
         known = ", ".join(Attributes.__struct_fields__)
         raise InvalidContent("attributes", f"{reason}; known are {known}", "$" + where.rstrip("`")) from None
+    refused = refused_attribute(plain)
+    if refused is not None:
+        raise InvalidContent("attributes", refused[1], f"$.{refused[0]}")
     encoded = strictjson.encode(attributes)
     return _within(encoded, "attributes") if encoded != b"{}" else None
 

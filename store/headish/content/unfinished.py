@@ -1,7 +1,11 @@
 """What a cut-off answer leaves behind, and what of it a window shows.
 
-Text and finished blocks stay; a call or a provider's block that was cut off in the middle goes, and a note says so
-(R21). The store keeps all of it.
+Text and finished blocks stay. A call or a provider's block that was cut off in the middle is left out, and a note says
+so (R21). The store keeps all of it.
+
+Two marks say that a call was cut off: ``partial`` on the block, which a reply gets while it arrives, and ``stop``
+``none`` on its message, which a transcript gets where it ends early. Half of a call can be a whole JSON object, so the
+arguments themselves prove nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from headish.values.messages import ContextWindow, Message, Note
 
 
 def without_partial(window: ContextWindow) -> ContextWindow:
-    """The window without the blocks that were cut off; itself, where there are none."""
+    """The window without the blocks that were cut off; the same window where there are none."""
     if not any(_has_partial(message) for message in window.messages):
         return window
     notes: list[Note] = []
@@ -21,10 +25,20 @@ def without_partial(window: ContextWindow) -> ContextWindow:
     return replace(window, messages=messages, notes=(*window.notes, *notes))
 
 
+def is_cut_off(block: ContentBlock, message: Message) -> bool:
+    """Whether a call or a provider's block is only the beginning of one.
+
+    In a message without its end that is the last block: what stands before it was complete when it began.
+    """
+    if type(block) in _CUTTABLE and block.partial:  # type: ignore[union-attr]
+        return True
+    return message.attributes.stop == "none" and isinstance(block, ToolUse) and block is message.content[-1]
+
+
 def _has_partial(message: Message) -> bool:
     # A plain loop: every message of every request passes here.
     for block in message.content:  # noqa: SIM110
-        if _is_partial(block):
+        if type(block) in _CUTTABLE and is_cut_off(block, message):
             return True
     return False
 
@@ -33,14 +47,10 @@ def _finished(message: Message, notes: list[Note]) -> Message:
     if not _has_partial(message):
         return message
     for block in message.content:
-        if isinstance(block, ToolUse | ProviderBlock) and block.partial:
+        if isinstance(block, ToolUse | ProviderBlock) and is_cut_off(block, message):
             what = f"a call of {block.name}" if isinstance(block, ToolUse) else f"a block of {block.provider}"
             notes.append(Note(f"{what} that was cut off is left out", message.turn))
-    return replace(message, content=tuple(block for block in message.content if not _is_partial(block)))
-
-
-def _is_partial(block: ContentBlock) -> bool:
-    return type(block) in _CUTTABLE and block.partial  # type: ignore[union-attr]
+    return replace(message, content=tuple(block for block in message.content if not is_cut_off(block, message)))
 
 
 _CUTTABLE = (ToolUse, ProviderBlock)

@@ -20,8 +20,12 @@ def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
     Raises: CorruptTurn if a row does not decode.
     """
     messages = [_read_message(turn) for turn in walked]
-    options = fold_options((turn.id, turn.inherited) for turn in walked if turn.inherited)
-    return without_partial(ContextWindow(tuple(messages), options))
+    return without_partial(ContextWindow(tuple(messages), resolve_options(walked)))
+
+
+def resolve_options(walked: Sequence[Walked]) -> dict[str, Any]:
+    """The options that the turns of a walk hand down, merged in walk order (I8)."""
+    return fold_options((turn.id, turn.inherited) for turn in walked if turn.inherited)
 
 
 def kept_thread(walked: Sequence[Walked]) -> list[Kept]:

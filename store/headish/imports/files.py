@@ -15,7 +15,7 @@ from headish.limits import IMPORT_LINE_BYTES
 Progress = Callable[[int], None]
 """Called with the number of bytes read since the last call."""
 SPOOLED_BYTES = 16 * 1024 * 1024
-"""A stream that is read twice is kept in memory up to here, then in a file that nobody else sees."""
+"""A stream that is read twice is kept in memory up to here, then in an unnamed temporary file."""
 
 
 class Opened:

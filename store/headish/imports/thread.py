@@ -19,16 +19,19 @@ from headish.database.query import Connection
 from headish.errors import BookmarkTaken, InvalidTranscript, TooLarge
 from headish.history.append import append
 from headish.history.batches import in_batches
+from headish.history.find import find_turn
 from headish.history.record import match_stored
 from headish.history.walk import leads_to
 from headish.imports.files import Progress
 from headish.imports.imported import Imported
+from headish.imports.readers.transcripts import API_READERS as API_READERS
 from headish.imports.readers.transcripts import Outline, drafts_from, outline
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark, move_bookmark
 from headish.rows.turns import StoredTurn, turn_at
 from headish.transcripts import detect
 from headish.transcripts.formats import FORMATS as FORMATS
 from headish.transcripts.formats import is_format as is_format
+from headish.values.grammar import Headish
 from headish.values.ids import Mint
 from headish.values.messages import Message
 from headish.values.names import check_name, new_refusal, stored_name
@@ -56,19 +59,29 @@ class ThreadImport:
         bookmark: str | None,
         keep_raw: bool,
         progress: Progress | None,
-        settings: dict[str, bool],
+        settings: dict[str, Any],
+        continues: Headish | None = None,
     ) -> Imported:
-        """Import one file, which can be rewound. Raises: InvalidTranscript, InvalidImport, InvalidName."""
-        encoded = check_name(bookmark, is_new=True) if bookmark is not None else _name_of(name)
+        """Import one file, which can be rewound, below the turn that it ``continues``.
+
+        Raises: InvalidTranscript, InvalidImport, InvalidName, BookmarkTaken; UnknownTurn.
+        """
+        encoded = None if continues else _name_of(name)
+        encoded = check_name(bookmark, is_new=True) if bookmark is not None else encoded
+        base = None
+        if continues is not None:
+            headish = continues
+            base = self._read(lambda connection: find_turn(connection, self._space, headish))
+        after = None if base is None else base.digest
         half = None if progress is None else lambda read: progress(read // 2)
         try:
-            outlined = outline(file, name, format, self._limit_bytes, progress=half, **settings)
+            outlined = outline(file, name, format, self._limit_bytes, progress=half, after=after, **settings)
         except InvalidTranscript:
             if keep_raw:
                 self._keep_raw(file, name)
             raise
         beside = _beside(outlined)
-        first, tip = self._read(lambda connection: find_thread(connection, self._space, outlined.digests, beside))
+        first, tip = self._read(lambda connection: find_thread(connection, self._space, outlined.digests, beside, base))
         file.seek(0)
         added, total = 0, len(outlined.digests)
         new = drafts_from(file, outlined, first, self._limit_bytes, progress=half, **settings)
@@ -78,6 +91,9 @@ class ThreadImport:
             tip, stored = self._store(bind(store_portion, space=self._space, part=part))
             first, added = first + len(portion), added + stored
         assert tip is not None
+        if bookmark is None and continues is not None and continues.bookmark is not None:
+            carried = continues.bookmark.encode()
+            self._store(lambda connection, _: _carry(connection, self._space, carried, base, tip))
         name_tip = bind(self._name_tip, tip=tip, name=encoded, explicit=bookmark is not None, done=(total, added))
         done: Imported = self._store(name_tip)
         return done
@@ -128,9 +144,9 @@ def detect_file(file: BinaryIO) -> str:
 
 
 def find_thread(
-    connection: Connection, space: int, digests: Sequence[bytes], beside: Beside
+    connection: Connection, space: int, digests: Sequence[bytes], beside: Beside, base: StoredTurn | None = None
 ) -> tuple[int, Place | None]:
-    """How much of a thread is stored, from its first message on, and where that ends.
+    """How much of a thread is stored below ``base``, from its first message on, and where that ends.
 
     Cost: one statement for every 64 messages that are.
     """
@@ -138,7 +154,7 @@ def find_thread(
     def fits(index: int, stored: StoredTurn) -> bool:
         return (stored.system, stored.inherited) == beside(index)
 
-    matched, tip = match_stored(connection, space, digests, None, fits)
+    matched, tip = match_stored(connection, space, digests, base, fits)
     return matched, None if tip is None else tip.place
 
 
@@ -173,6 +189,12 @@ def store_portion(connection: Connection, mint: Mint, space: int, part: Portion)
         before = append(connection, space, linked, mint, carries_names=False)[-1].turn.place
     assert before is not None
     return before, len(linked)
+
+
+def _carry(connection: Connection, space: int, name: bytes, base: StoredTurn | None, tip: Place) -> None:
+    """Move the name that was continued to the new tip, if it is still where it was (R5)."""
+    if base is not None and base.place != tip and find_bookmark(connection, space, name) == base.place:
+        move_bookmark(connection, space, name, [tip])
 
 
 def _beside(outlined: Outline) -> Beside:

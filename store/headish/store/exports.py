@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from headish.database.query import Connection
-from headish.history.resolve import kept_thread, thread_records
+from headish.errors import InvalidArgument, UnknownServer
+from headish.history.definitions import tools_served
+from headish.history.resolve import kept_thread, resolve_options, thread_records
 from headish.history.walk import walk
 from headish.rows.turns import StoredTurn
 from headish.store.read import read_tree
 from headish.store.space import Headishes, Space
 from headish.values.ids import TurnId
 from headish.values.messages import Kept
+from headish.values.places import Place
 from headish.values.turns import TreeTurn
+
+Definition = Mapping[str, Any]
 
 
 def render(
@@ -41,19 +47,49 @@ def export(
     drop: Collection[str] = (),
     as_user: bool = False,
     for_completion: bool = False,
+    for_training: bool = False,
+    policy: str = "ocm",
+    tight: bool = False,
+    **spelling: Any,
 ) -> str:
     """The thread that leads to a headish as a transcript (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``).
 
-    A thread that was imported from the same format comes back byte for byte, if its text was canonical; another one is
-    converted, a thread of other turns flattened. ``drop`` names what may be lost, else it is refused. ``as_user``
-    leaves only what an end user may see. ``for_completion`` drops the reasoning of finished turns and ends with the
-    open header of the next answer.
-    Raises: Unrepresentable and its kinds, with the word for ``drop``; UnknownFormat, InvalidArgument; CorruptTurn.
+    Also as the messages of an API, in JSON text: ``chat``, ``responses``, ``anthropic``. Each message is written in its
+    own form: one that was imported from the same format comes back byte for byte, if its text was canonical; one of
+    another format is converted, one that a program or a provider made is written from the model. Where headish writes
+    the head of the text, it says the version, the model and the settings that the thread's options hold, and defines
+    the tools of the thread's ``servers``, as far as the format has a place for them.
+
+    - ``drop``: what may be lost, by name; else it is refused. ``as_user``: only what an end user may see.
+    - ``for_completion``: without the reasoning of finished turns, as ``policy`` drops it (``ocm`` or ``harmony``), and
+      with the open header of the next answer. ``for_training``: a final answer at the end ends in ``<|return|>``.
+    - ``tight``: of OpenChatML 0.1, no line break before ``<|im_end|>`` where headish writes a message. ``spelling``:
+      ``bos`` and ``eos``, the base model's tokens; ``strict=False`` also writes what only a relaxed import read.
+
+    Raises: Unrepresentable and its kinds, with all the words for ``drop`` that are needed; UnknownFormat,
+    InvalidArgument; UnknownServer for a completion whose tools are not known; CorruptTurn.
     """
     # Late: it brings every format, and most processes write none.
-    from headish.transcripts.threads import for_people, write_thread
+    from headish.transcripts.threads import Ending, for_people, write_thread
 
-    thread = space._read_from(headish, lambda connection, places: kept_thread(walk(connection, space._number, places)))
+    ending = Ending(completes=for_completion, policy=policy, trains=for_training, tight=tight)
+
+    def work(connection: Connection, places: list[Place]) -> tuple[list[Kept], dict[str, Any], list[Definition]]:
+        walked = walk(connection, space._number, places)
+        options = resolve_options(walked)
+        return kept_thread(walked), options, _tools(connection, space, options, must_know=for_completion)
+
+    thread, options, tools = space._read_from(headish, work)
     if as_user:
-        thread = [Kept(message, {}) for message in for_people(thread)]
-    return write_thread(thread, format, drop=drop, completes=for_completion)
+        thread, options, tools = [Kept(message, {}) for message in for_people(thread)], {}, []
+    return write_thread(thread, format, drop=drop, ending=ending, options=options, tools=tools, **spelling)
+
+
+def _tools(connection: Connection, space: Space, options: Mapping[str, Any], *, must_know: bool) -> list[Definition]:
+    """The tools of the thread's servers. A prompt must name them all; a transcript names those that are known."""
+    try:
+        return tools_served(connection, space._number, options.get("servers"))
+    except (UnknownServer, InvalidArgument):
+        if must_know:
+            raise
+        return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial as bind
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from headish.errors import InvalidArgument, UnknownFormat
 from headish.imports.files import Opened, Progress, read_lines
@@ -12,6 +12,7 @@ from headish.imports.imported import Imported
 from headish.imports.readers import READERS
 from headish.imports.trees import in_tree_batches, store_trees
 from headish.store.space import Space
+from headish.values.grammar import parse_headish
 
 
 def import_file(
@@ -20,8 +21,12 @@ def import_file(
     format: str | None = None,
     *,
     bookmark: str | None = None,
+    continues: str | None = None,
     partial: bool = False,
     strict: bool = True,
+    start_role: str | None = None,
+    bos: str = "[BOS]",
+    eos: str = "[EOS]",
     keep_raw: bool = False,
     progress: Progress | None = None,
 ) -> Imported:
@@ -30,15 +35,20 @@ def import_file(
     ``oasst``: Open Assistant trees, one per line; some thousand messages are one transaction, and where a line is
     refused, what stands before it has been stored. Transcripts (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``): one
     thread, one turn per message, nothing of which is stored where the file does not parse, but the file itself as a
-    document with ``keep_raw``. Its tip is named ``bookmark``, else as the file, where that is free. ``partial`` and
-    ``strict`` are those of ``transcripts.parse``. A second import of the same file stores nothing; a ``bookmark`` is
-    set or moved all the same.
+    document with ``keep_raw``. Its tip is named ``bookmark``, else as the file, where that is free. The messages of an
+    API (``chat``, ``responses``, ``anthropic``, as JSON, never detected) become a thread, too.
+
+    ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
+    ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
+    nothing; a ``bookmark`` is set or moved all the same.
     Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName; InvalidArgument for a ``bookmark`` of trees,
     which are named by their own ids.
     """
     if format not in READERS:
-        settings = {"partial": partial, "strict": strict}
-        return _import_other(space, source, format, bookmark, keep_raw, progress, settings)
+        settings = {"partial": partial, "strict": strict, "start_role": start_role, "bos": bos, "eos": eos}
+        return _import_other(space, source, format, bookmark, continues, keep_raw, progress, settings)
+    if continues is not None:
+        raise InvalidArgument(f"a file of {format} holds whole trees; continues is for one thread")
     with Opened(source, rewindable=False) as (file, name):
         return _import_trees(space, file, name, format, bookmark, progress)
 
@@ -48,22 +58,27 @@ def _import_other(
     source: str | os.PathLike[str] | BinaryIO,
     format: str | None,
     bookmark: str | None,
+    continues: str | None,
     keep_raw: bool,
     progress: Progress | None,
-    settings: dict[str, bool],
+    settings: dict[str, Any],
 ) -> Imported:
     """A transcript, or a file whose format is to be detected."""
     # Late: it brings every parser, and most processes read none.
-    from headish.imports.thread import FORMATS, ThreadImport, detect_file, is_format
+    from headish.imports.thread import API_READERS, FORMATS, ThreadImport, detect_file, is_format
 
-    if format is not None and not is_format(format):
-        raise UnknownFormat(format, (*READERS, *FORMATS))
+    if format is not None and not is_format(format) and format not in API_READERS:
+        raise UnknownFormat(format, (*READERS, *FORMATS, *API_READERS))
+    base = None if continues is None else parse_headish(continues)
     with Opened(source, rewindable=True) as (file, name):
-        found = format or detect_file(file)
+        # A completion begins inside a header, where nothing tells its format (2.2 unless it is named).
+        found = format or ("2.2" if settings["start_role"] else detect_file(file))
         if found in READERS:
+            if base is not None:
+                raise InvalidArgument(f"a file of {found} holds whole trees; continues is for one thread")
             return _import_trees(space, file, name, found, bookmark, progress)
         importing = ThreadImport(space._read, space._store, space._number, space._payload_limit_bytes)
-        return importing.run(file, name, found, bookmark, keep_raw, progress, settings)
+        return importing.run(file, name, found, bookmark, keep_raw, progress, settings, base)
 
 
 def _import_trees(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from headish.content.unfinished import is_cut_off
 from headish.transcripts.shared.pairs import pair_blocks
 from headish.values.blocks import Text, ToolResult, ToolUse
 from headish.values.messages import NO_ATTRIBUTES, Attributes, Message
@@ -37,13 +38,15 @@ class Call(NamedTuple):
 
 
 def open_calls(messages: Sequence[Message]) -> list[Call]:
-    """The assistant's calls that have no reply, in order."""
+    """The assistant's calls that have no reply, in order; without those that were cut off."""
     placed = [(block, message) for message in messages for block in message.content]
     answered = set(pair_blocks([block for block, _ in placed]).values())
     return [
         Call(block, message)
         for index, (block, message) in enumerate(placed)
         if isinstance(block, ToolUse) and message.role == "assistant" and index not in answered
+        # Nobody knows what the rest of a cut-off call would have said.
+        if not is_cut_off(block, message)
     ]
 
 

@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Iterable, Mapping
 from threading import Thread
 from typing import Any
 
+from headish.content.unfinished import is_cut_off
 from headish.errors import InvalidArgument, InvalidCall
 from headish.tools.replies import Call, Function, Tool, make_reply, open_calls
 from headish.tools.schemas import check_arguments, check_schema
@@ -63,14 +64,16 @@ class Router:
     def check(self, call: ToolUse, message: Message | None = None) -> tuple[Tool, Any]:
         """The tool of a call and what it would get.
 
-        Raises: InvalidCall (E-CALL-SCHEMA) for an unknown tool, arguments that are no object or do not fit the schema,
-        and a function called from reasoning: functions are called on ``commentary`` only (§8.3).
+        Raises: InvalidCall (E-CALL-SCHEMA) for an unknown tool, a call that was cut off, one on a channel where tools
+        are not called (§8.3), and arguments that are no object or do not fit the schema.
         """
         tool = self._tools.get(call.name.removeprefix(FUNCTIONS))
         if tool is None:
             raise InvalidCall(call.name, "there is no such tool")
-        if message is not None and message.attributes.channel == "analysis" and not is_builtin(call.name):
-            raise InvalidCall(call.name, "a function is called on commentary, not from reasoning")
+        if call.partial or (message is not None and _is_cut_off(call, message)):
+            raise InvalidCall(call.name, "it was cut off")
+        if message is not None:
+            _check_channel(call, message)
         raw = arguments_of(call)
         if tool.takes_text:
             return tool, raw
@@ -140,8 +143,26 @@ class Router:
         return given if is_number else self._deadline_ms
 
 
+def _is_cut_off(call: ToolUse, message: Message) -> bool:
+    # By value: a caller may have built the block anew.
+    return any(block == call and is_cut_off(block, message) for block in message.content)
+
+
+def _check_channel(call: ToolUse, message: Message) -> None:
+    """Functions are called on ``commentary`` only, built-in tools also from ``analysis`` (2.2 §8.3).
+
+    A call that a provider made has no channel. One from a frame is told by its name: only frames write ``functions.``.
+    """
+    channel = message.attributes.channel
+    if channel == "commentary" or (channel == "analysis" and is_builtin(call.name)):
+        return
+    if channel is not None or call.name.startswith(FUNCTIONS):
+        where = f"on {channel}" if channel else "without a channel"
+        raise InvalidCall(call.name, f"a function is called on commentary, not {where}")
+
+
 async def _call(tool: Tool, argument: Any) -> Any:
-    """Run a tool: an async function here, a plain one on a thread that nobody waits for at the end."""
+    """Run a tool: an async function here, a plain one on a thread that does not keep the program alive."""
     if inspect.iscoroutinefunction(tool.function):
         return await tool.function(argument)
     result = await _in_thread(tool.function, argument)

@@ -3,7 +3,7 @@
 ::
 
     text ──parse──▶ Transcript ──emit──▶ text          to_json, from_json: the model as JSON
-    thread ──write_thread──▶ text                       as it was imported, or flattened (threads.py)
+    thread ──write_thread──▶ text                       each message in its own form (threads.py)
 
 Nothing is lost in silence: what a format can carry comes back as it was, what it cannot carry is refused by name.
 """
@@ -17,7 +17,7 @@ from headish.transcripts.apis.chat import from_chat, to_chat
 from headish.transcripts.apis.responses import from_responses, to_responses
 from headish.transcripts.conversion import convert, convert_to_api
 from headish.transcripts.detection import detect
-from headish.transcripts.drops import give_up
+from headish.transcripts.drops import give_up, name_all
 from headish.transcripts.events import from_events
 from headish.transcripts.formats import FORMATS, open_parser, write
 from headish.transcripts.interchange.neutral import from_json, to_json
@@ -91,13 +91,20 @@ def emit(
     format: str,
     *,
     drop: Collection[str] = (),
+    strict: bool = True,
     bos: str = "[BOS]",
     eos: str = "[EOS]",
 ) -> str:
     """The text of a transcript, faithfully: what comes back from ``parse`` is the same transcript.
 
-    ``drop`` gives things up by name (``header``, ``call_id``, ``intent``, …).
-    Raises: Unrepresentable (E-EMIT-UNREPRESENTABLE) with the word for ``drop`` where there is one; HeaderValue
-    (E-EMIT-HEADER-VALUE); UnknownFormat; InvalidArgument for an unknown ``drop``.
+    ``drop`` gives things up by name (``header``, ``call_id``, ``intent``, …). ``strict=False`` also writes what only
+    ``parse(strict=False)`` reads: a body that breaks its constraint, an answer without the channel that a header wants.
+    Raises: Unrepresentable (E-EMIT-UNREPRESENTABLE) with all the words for ``drop`` that are needed, if words help;
+    HeaderValue (E-EMIT-HEADER-VALUE); UnknownFormat; InvalidArgument for an unknown ``drop``.
     """
-    return write(give_up(transcript, drop) if drop else transcript, format, bos=bos, eos=eos)
+
+    def work(words: Collection[str]) -> str:
+        given = give_up(transcript, words) if words else transcript
+        return write(given, format, strict=strict, bos=bos, eos=eos)
+
+    return name_all(work, drop)

@@ -1,7 +1,8 @@
 """From one format to another, checked: what is converted back must be the same.
 
-The way: give up what the caller names, flatten (one message a block), rename the tools, fill what the target's frames
-say and the source's do not, emit, and convert back. Every refusal on the way is E-CONVERT-LOSS.
+The way: give up what the caller names, flatten (one message per block), rename the tools, fill what the target's frames
+say and the source's do not, emit, and convert back. Every refusal on the way is E-CONVERT-LOSS. A text that comes to a
+format with a header gets one (R27).
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from headish.errors import ConversionLoss, Unrepresentable
-from headish.transcripts.drops import give_up, merge_texts
+from headish.transcripts.drops import give_up, merge_texts, name_all
 from headish.transcripts.formats import known_format, write
+from headish.transcripts.heads import make_header
 from headish.transcripts.openchatml.forms import FORMS, FUNCTIONS, is_builtin, qualified
-from headish.transcripts.openchatml.frames import says_error
-from headish.transcripts.shared.jsontext import is_object, says_more
+from headish.transcripts.plain import plain_name
+from headish.transcripts.shared.jsontext import is_object, says_error, says_more
 from headish.transcripts.shared.transcript import UNREAD, Transcript, arguments_of, make_call, plain_text, usual_stop
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
 from headish.values.messages import Attributes, Message
 
 T = TypeVar("T")
+_OWN: dict[type, tuple[str, str]] = {Mark: ("mark", "a mark"), Tools: ("tools", "a list of tools")}
+"""What only OpenChatML 0.1 has, with the word that gives it up."""
 
 
 def convert(transcript: Transcript, source: str, target: str, *, drop: Collection[str] = ()) -> Transcript:
@@ -30,11 +34,27 @@ def convert(transcript: Transcript, source: str, target: str, *, drop: Collectio
 
     ``drop`` names what is given up (``header``, ``call_id``, …). Free to change are only layout, ``return``, an error
     flag that is false, how blocks are grouped into messages, and the number of the header's version.
-    Raises: ConversionLoss (E-CONVERT-LOSS); UnknownFormat, InvalidArgument.
+    Raises: ConversionLoss (E-CONVERT-LOSS) with all the words for ``drop`` that are needed; UnknownFormat,
+    InvalidArgument.
     """
-    target = known_format(target)
-    converted, _ = _checked(transcript, known_format(source), target, lambda made: write(made, target), drop)
-    return converted
+    source, target = known_format(source), known_format(target)
+
+    def work(words: Collection[str]) -> Transcript:
+        converted, _ = _checked(transcript, source, target, lambda made: write(made, target, strict=False), words)
+        if source == target or converted.header is not None or "header" in words:
+            return replace(converted, format=target)
+        return replace(converted, header=make_header(target, {}), format=target)
+
+    return name_all(work, drop)
+
+
+def convert_messages(messages: Sequence[Message], source: str, target: str, drop: Collection[str]) -> list[Message]:
+    """Messages of one format as another one says them, checked; what the target's writer refuses is left to it.
+
+    Raises: ConversionLoss (E-CONVERT-LOSS).
+    """
+    converted, _ = _checked(Transcript(messages=tuple(messages)), source, target, lambda _: None, drop)
+    return list(converted.messages)
 
 
 def convert_to_api(
@@ -44,8 +64,8 @@ def convert_to_api(
 
     Raises: ConversionLoss (E-CONVERT-LOSS); UnknownFormat, InvalidArgument.
     """
-    _, written = _checked(transcript, known_format(source), "an API", write, drop)
-    return written
+    format = known_format(source)
+    return name_all(lambda words: _checked(transcript, format, "an API", write, words)[1], drop)
 
 
 def _checked(
@@ -78,19 +98,19 @@ def _convert(transcript: Transcript, source: str, target: str) -> Transcript:
     header = transcript.header
     if header is not None and target in FORMS and FORMS[target].has_header:
         header = {**header, "version": target}
+    elif header is not None and header.keys() == {"version"}:
+        header = None  # it says which format this was, and nothing of the conversation
     return replace(transcript, messages=tuple(messages), header=header, header_raw=None, bos=False, eos=False)
 
 
-def into_frames(messages: Sequence[Message], target: str) -> list[Message]:
-    """Messages of another format as frames. Raises: ConversionLoss for what belongs to that format alone."""
-    return list(_into_frames(list(_flatten(messages)), target))
-
-
 def _flatten(messages: Sequence[Message]) -> Iterator[Message]:
-    """One message a block, texts plain; what belongs to one format alone is refused."""
+    """One message per block, texts plain; what belongs to one format alone is refused."""
     for message in messages:
-        if message.role is None or any(isinstance(block, Mark | Tools) for block in message.content):
-            raise ConversionLoss("another format", "a bare sequence, a mark or a list of tools", turn=message.turn)
+        if message.role is None:
+            raise ConversionLoss("another format", "a bare sequence", turn=message.turn)
+        for kind, (word, what) in _OWN.items():
+            if any(isinstance(block, kind) for block in message.content):
+                raise ConversionLoss("another format", what, turn=message.turn, drop=word)
         blocks = merge_texts(message.content)
         attributes = replace(message.attributes, tight=False, stop=None)
         for block in blocks[:-1]:
@@ -171,14 +191,14 @@ def _without_functions(name: str, message: Message) -> str:
         return name
     if not name.startswith(FUNCTIONS):
         raise ConversionLoss("another format", f"a tool outside functions: {name[:80]!r}", turn=message.turn)
-    rest = name.removeprefix(FUNCTIONS)
-    return name if is_builtin(rest) or rest.startswith(FUNCTIONS) else rest
+    return plain_name(name)
 
 
 def _compared(transcript: Transcript) -> list[object]:
-    """What must not change, a part a message."""
+    """What must not change, one part per message."""
     header = {key: value for key, value in (transcript.header or {}).items() if key != "version"}
-    parts: list[object] = [(transcript.header is None, header, transcript.pending)]
+    # Without a header is as with one that says its version alone.
+    parts: list[object] = [(header, transcript.pending)]
     for message in _flatten(transcript.messages):
         given = message.attributes
         stop = None if given.stop == "return" else given.stop

@@ -8,10 +8,14 @@ from __future__ import annotations
 import re
 
 from headish.errors import InvalidTranscript
+from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.chatml01.tokens import BODY_TOKEN
 from headish.transcripts.shared.source import BLANKS
 
-_RWKV = ("<<SYS>>", "<<USER>>", "<<ASSISTANT>>", "<<TOOL_CALL", "<<TOOL_RESULT")
+_OPENINGS = {
+    "<|start|>": "2.2", "[BOS]": "v0.1", "<|im_start|>": "v0.1",
+    **dict.fromkeys(("<<SYS>>", "<<USER>>", "<<ASSISTANT>>", "<<TOOL_CALL", "<<TOOL_RESULT"), "rwkv"),
+}  # fmt: skip
 _FRAME_LINE = re.compile(r"^<\|start\|>", re.MULTILINE)
 _VERSION_LINE = re.compile(r"""^(?:version|"version"|'version')[ \t]*:""", re.MULTILINE)
 
@@ -22,18 +26,32 @@ def detect(data: str | bytes) -> str:
     Raises: InvalidTranscript (E-PARSE-DETECT where none is recognised, E-PARSE-ENCODING).
     """
     text = decode(data).removeprefix("\ufeff").lstrip(BLANKS)
-    if text.startswith("<|start|>"):
-        return "2.2"
-    if text.startswith(("[BOS]", "<|im_start|>")):
-        return "v0.1"
-    if text.startswith(_RWKV):
-        return "rwkv"
+    opened = _by_opening(text)
+    if opened is not None:
+        return opened
     frame = _FRAME_LINE.search(text)
     if frame is not None or _VERSION_LINE.search(text):
         return "2.2"
     if BODY_TOKEN.search(text) or "<|im_start|>" in text or "<|im_end|>" in text:
         return "v0.1"
     raise InvalidTranscript("E-PARSE-DETECT", None, "no format is recognised; name it", 1, 1)
+
+
+def detect_beginning(data: bytes) -> str | None:
+    """The format of a text of which more may come; None while that is not sure.
+
+    A YAML header is no longer than ``MESSAGE_HEADER_LIMIT``: at twice that, what has come decides.
+    Raises: InvalidTranscript (E-PARSE-DETECT).
+    """
+    text = data.decode(errors="ignore").removeprefix("\ufeff").lstrip(BLANKS)
+    opened = _by_opening(text)
+    if opened is None and _FRAME_LINE.search(text):
+        return "2.2"
+    return detect(text) if opened is None and len(text) > 2 * MESSAGE_HEADER_LIMIT else opened
+
+
+def _by_opening(text: str) -> str | None:
+    return next((format for opening, format in _OPENINGS.items() if text.startswith(opening)), None)
 
 
 def decode(data: str | bytes) -> str:

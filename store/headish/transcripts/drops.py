@@ -3,31 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from headish.errors import InvalidArgument
-from headish.transcripts.shared.transcript import Transcript, usual_stop
-from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
+from headish.errors import InvalidArgument, Unrepresentable
+from headish.transcripts.shared.jsontext import says_error
+from headish.transcripts.shared.native import DROPPABLE as LEFT_OUT
+from headish.transcripts.shared.transcript import Transcript, plain_text, usual_stop
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
 from headish.values.messages import Message
+
+T = TypeVar("T")
 
 _ATTRIBUTES = {
     "name": "speaker", "channel": "channel", "to": "recipient", "intent": "intent", "content_type": "content_type",
     "constrain": "constrain", "stop": "stop",
 }  # fmt: skip
-DROPPABLE = (
-    "header", "pending", "tail", "thinking", "call_id", "extra", "literal", "signature", "is_error", "status", "kind",
-    *_ATTRIBUTES,
-)  # fmt: skip
+DROPPABLE = tuple(sorted({
+    "header", "pending", "tail", "thinking", "call_id", "extra", "literal", "kind", *_ATTRIBUTES, *LEFT_OUT,
+}))  # fmt: skip
 """The words of ``drop``."""
+
+
+def drop_words(drop: Collection[str]) -> frozenset[str]:
+    """The words of ``drop``, of which one may come alone, as text. Raises: InvalidArgument for an unknown word."""
+    words = frozenset([drop] if isinstance(drop, str) else drop)
+    unknown = sorted(words - set(DROPPABLE))
+    if unknown:
+        raise InvalidArgument(f"nothing named {unknown[0]!r} can be dropped; known are {', '.join(DROPPABLE)}")
+    return words
+
+
+def name_all(write: Callable[[frozenset[str]], T], drop: Collection[str]) -> T:
+    """What ``write`` makes with the words of ``drop``; where it refuses, one refusal names every word that is needed.
+
+    Cost: nothing where nothing is refused; else ``write`` runs again twice for each word that is missing.
+    Raises: Unrepresentable; the one that no word gives up, if there is one.
+    """
+    given = drop_words(drop)
+    losses: list[Unrepresentable] = []
+    while True:
+        words = given | {loss.drop for loss in losses if loss.drop}
+        try:
+            made = write(words)
+        except Unrepresentable as error:
+            if error.drop is None or error.drop in words:
+                raise
+            losses.append(error)
+            continue
+        if not losses:
+            return made
+        raise _together(_needed(write, given, losses))
+
+
+def _needed(
+    write: Callable[[frozenset[str]], T], given: frozenset[str], losses: list[Unrepresentable]
+) -> list[Unrepresentable]:
+    """The losses without those that go with another one: dropped reasoning needs no signature to be dropped."""
+    needed = list(losses)
+    for loss in losses:
+        rest = [each for each in needed if each is not loss]
+        try:
+            write(given | {each.drop for each in rest if each.drop})
+        except Unrepresentable:
+            continue
+        needed = rest
+    return needed
+
+
+def _together(losses: list[Unrepresentable]) -> Unrepresentable:
+    first, *more = losses
+    return type(first)(first.target, first.what, turn=first.turn, drop=first.drop, more=more)
 
 
 def give_up(transcript: Transcript, drop: Collection[str]) -> Transcript:
     """The transcript without what is given up. Raises: InvalidArgument for an unknown word."""
-    unknown = sorted(set(drop) - set(DROPPABLE))
-    if unknown:
-        raise InvalidArgument(f"nothing named {unknown[0]!r} can be dropped; known are {', '.join(sorted(DROPPABLE))}")
+    drop = drop_words(drop)
     kept = [message for message in transcript.messages if "thinking" not in drop or not _is_thought(message)]
     messages = tuple(_without(message, drop) for message in kept)
     if "header" in drop:
@@ -53,6 +105,9 @@ def _without(message: Message, drop: Collection[str]) -> Message:
     content = tuple(_less(block, drop) for block in message.content)
     if "thinking" in drop:
         content = tuple(block for block in content if not isinstance(block, Thinking))
+    left_out = tuple(kind for word, kind in _KINDS.items() if word in drop)
+    if any(isinstance(block, left_out) for block in content):
+        content = merge_texts([block for block in content if not isinstance(block, left_out)])
     if "literal" in drop:
         content = merge_texts(content)
     changed = replace(message, attributes=replace(message.attributes, **gone), content=content)
@@ -83,7 +138,9 @@ def _less_call(block: ToolUse, drop: Collection[str]) -> ToolUse:
 
 
 def _less_result(block: ToolResult, drop: Collection[str]) -> ToolResult:
-    gone: dict[str, Any] = {word: None for word in ("is_error", "status") if word in drop}
+    gone: dict[str, Any] = {"status": None} if "status" in drop else {}
+    # A flag that the text itself shows is no more than the text.
+    gone |= {"is_error": None} if "is_error" in drop and not says_error(plain_text(block.content)) else {}
     gone |= {"tool_use_id": None} if "call_id" in drop else {}
     gone |= {"content": merge_texts(block.content)} if "literal" in drop else {}
     return replace(block, **gone)
@@ -94,6 +151,7 @@ def _less_thinking(block: Thinking, drop: Collection[str]) -> Thinking:
     return replace(block, kind=None) if "kind" in drop else block
 
 
+_KINDS: dict[str, type] = {"mark": Mark, "tools": Tools}
 _LESS: dict[type, Callable[[Any, Collection[str]], ContentBlock]] = {
     ToolUse: _less_call,
     ToolResult: _less_result,

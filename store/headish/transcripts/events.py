@@ -21,8 +21,9 @@ from headish.values.messages import Message
 TARGET = "stream of events"
 DELTA, REASONING = "response.delta", "response.reasoning_text.delta"
 DONE, REASONING_DONE, CANCEL = "response.done", "response.reasoning_text.done", "response.cancel"
-IGNORED = ("response.delta.flush", "tool.cancel")
-"""A hint for the display, and a matter of routing: neither is part of a message."""
+SUMMARY = "response.reasoning_summary_text"
+IGNORED = ("response.delta.flush", "tool.cancel", f"{SUMMARY}.delta", f"{SUMMARY}.done")
+"""A hint for the display, a matter of routing, and another's summary of the reasoning: none is part of a message."""
 
 
 class _Open(Struct):
@@ -36,7 +37,7 @@ class _Open(Struct):
 def from_events(events: Iterable[Event | Mapping[str, Any]]) -> tuple[Message, ...]:
     """The assistant's messages that events tell of, in order; one without text is left out.
 
-    Raises: InvalidInterchange (E-MAP-INPUT) for an event that nobody knows, or text behind an end.
+    Raises: InvalidInterchange (E-MAP-INPUT) for an event of an unknown type, or text behind an end.
     """
     told: dict[int, _Open] = {}
     for event in events:

@@ -35,12 +35,12 @@ def open_parser(
     )
 
 
-def write(transcript: Transcript, format: str, *, bos: str = "[BOS]", eos: str = "[EOS]") -> str:
+def write(transcript: Transcript, format: str, *, strict: bool = True, bos: str = "[BOS]", eos: str = "[EOS]") -> str:
     """The text of a transcript. Raises: Unrepresentable, HeaderValue, UnknownFormat."""
     name = known_format(format)
     if name == "v0.1":
         return write_chatml(transcript, bos=bos, eos=eos)
-    return write_rwkv(transcript) if name == "rwkv" else write_transcript(transcript, name)
+    return write_rwkv(transcript) if name == "rwkv" else write_transcript(transcript, name, strict=strict)
 
 
 def is_format(name: object) -> bool:

@@ -1,4 +1,4 @@
-"""What is odd about a transcript that can be read: codes that never stop anybody.
+"""What is odd about a transcript that can be read: codes that refuse nothing.
 
 Call and reply codes look at messages that are exactly one block.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from headish.transcripts.openchatml.forms import FORMS, is_builtin
+from headish.transcripts.openchatml.frames import broken_promises
 from headish.transcripts.shared.jsontext import is_object
 from headish.transcripts.shared.pairs import only_block, pair_replies
 from headish.transcripts.shared.transcript import KINDS, Transcript, arguments_of, plain_text, stop_of
@@ -21,6 +22,7 @@ _CONSTRAINTS = ("json", "text", "markdown")
 def lint(transcript: Transcript, format: str) -> list[str]:
     """The codes that apply to a transcript of a format, sorted, each once."""
     codes = set(_lint_header(transcript, format)) | set(_lint_pairs(transcript, format))
+    codes |= set(_lint_promises(transcript, format))
     for message in transcript.messages:
         for check in _CHECKS:
             codes.update(check(message, format))
@@ -34,6 +36,14 @@ def _lint_header(transcript: Transcript, format: str) -> Iterator[str]:
         yield "W-HEADER-MISSING"
     elif transcript.header["version"] not in ("2", "2.0", "2.2"):
         yield "W-VERSION-UNKNOWN"
+
+
+def _lint_promises(transcript: Transcript, format: str) -> Iterator[str]:
+    """What a strict reader refuses."""
+    if format in FORMS:
+        for message in transcript.messages:
+            for code, _ in broken_promises(message, transcript.header):
+                yield code
 
 
 def _lint_pairs(transcript: Transcript, format: str) -> Iterator[str]:

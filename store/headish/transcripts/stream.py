@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from headish.transcripts.detection import detect, detect_beginning
 from headish.transcripts.formats import open_parser
 from headish.transcripts.openchatml.frames import is_call
 from headish.transcripts.shared.parser import Closed, Opened, ParserEvent, Piece
@@ -34,12 +35,17 @@ class Event(Struct, frozen=True, omit_defaults=True):
 
 
 class Stream:
-    """A transcript that arrives in chunks. After ``finish``, ``rest`` holds the events that came only then."""
+    """A transcript that arrives in chunks. After ``finish``, ``rest`` holds the events that came only then.
 
-    def __init__(self, format: str, *, reasoning: bool = False, **settings: Any) -> None:
-        self._parser = open_parser(format, **settings)
-        self._waits = format == "v0.1"
+    Without a ``format`` it is detected (never ``harmony``), and nothing is shown before it is sure.
+    """
+
+    def __init__(self, format: str | None = None, *, reasoning: bool = False, **settings: Any) -> None:
+        self._settings = settings
+        self._waiting: list[bytes] = []
+        self._parser = None if format is None else open_parser(format, **settings)
         self._reasoning = reasoning
+        self._is_cancelled = False
         self._index = 0
         self._shown: _Shown | None = None
         self._kind = "response.delta"
@@ -47,15 +53,45 @@ class Stream:
 
     def feed(self, chunk: bytes | str) -> list[Event]:
         """More of the text, and what may be shown of it. Raises: InvalidTranscript."""
+        if self._is_cancelled:
+            return []
+        if self._parser is None:
+            self._waiting.append(chunk.encode(errors="surrogatepass") if isinstance(chunk, str) else chunk)
+            found = detect_beginning(b"".join(self._waiting))
+            return [] if found is None else self._begin(found)
         self._parser.feed(chunk)
         return self._translate(self._parser.take_events())
 
     def finish(self, *, partial: bool = False) -> Transcript:
         """The whole transcript. Raises: InvalidTranscript (E-STREAM-TRUNCATED) unless ``partial``."""
+        early = [] if self._parser is not None else self._begin(detect(b"".join(self._waiting)))
+        assert self._parser is not None
         self._parser.end_input()
-        transcript = self._parser.finish(partial=partial)
-        self.rest = self._translate(self._parser.take_events())
+        transcript = self._parser.finish(partial=partial or self._is_cancelled)
+        self.rest = early + self._translate(self._parser.take_events())
         return transcript
+
+    def cancel(self) -> list[Event]:
+        """Stop rendering (``response.cancel``): what comes later is not read, and ``finish`` keeps what came so far.
+
+        The message that was cut off has ``stop`` ``none``.
+        """
+        self._is_cancelled = True
+        return [Event("response.cancel", self._index)]
+
+    def flush(self) -> list[Event]:
+        """The hint that a paragraph or segment ends here (``response.delta.flush``), if a message is being shown."""
+        return [] if self._shown is None else [Event("response.delta.flush", self._index)]
+
+    @property
+    def format(self) -> str | None:
+        """The format that the text really is, None while that is not known."""
+        return None if self._parser is None else self._parser.format
+
+    def _begin(self, format: str) -> list[Event]:
+        self._parser = open_parser(format, **self._settings)
+        text, self._waiting = b"".join(self._waiting), []
+        return self.feed(text)
 
     def _translate(self, happened: list[ParserEvent]) -> list[Event]:
         events: list[Event] = []
@@ -73,7 +109,7 @@ class Stream:
         calls = is_call(header)
         thinks = header.role == "assistant" and header.channel == "analysis" and not calls
         self._shown = None
-        if self._waits:
+        if self.format == "v0.1":
             return
         if thinks and self._reasoning:
             self._shown, self._kind = _Shown(cuts=False), "response.reasoning_text.delta"
@@ -81,7 +117,7 @@ class Stream:
             self._shown, self._kind = _Shown(cuts=header.role == "assistant"), "response.delta"
 
     def _close(self, events: list[Event], closed: Closed) -> None:
-        if self._waits:
+        if self.format == "v0.1":
             self._kind = "response.delta"
             self._delta(events, visible_text(closed.message))
         elif self._shown is not None:

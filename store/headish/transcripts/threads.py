@@ -1,66 +1,162 @@
-"""A stored thread as a transcript: given back as it was imported, or flattened and converted.
+"""A stored thread as a transcript: each message in its own form.
 
 A turn that was imported keeps the name of its format, the first and last one what stood around the messages (R15). A
-thread of one format alone is that transcript again. Any other is brought into frames of OpenChatML 2.2 first: turns
-from frames as they are, turns of another format converted, turns that a provider or a program said flattened (R14).
+message that came from the target format is written as it was; one of another format is converted, and one that a
+program or a provider made is written from the model. So what was imported stays a prefix of what is written after a
+turn was added. Exceptions: ``[EOS]`` of OpenChatML 0.1 moves to the new end, what follows an open header takes its
+place, and a bare sequence of 0.1 goes on only as the text that it asks for.
+
+No message passes through a third format. docs/adr/0016-each-message-in-its-own-form.md says why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from itertools import groupby
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, takewhile
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from headish.errors import InvalidArgument, Unrepresentable
-from headish.transcripts.conversion import convert, into_frames
-from headish.transcripts.drops import DROPPABLE as GIVEN_UP
-from headish.transcripts.drops import give_up
-from headish.transcripts.formats import known_format, write
+from headish.errors import UnknownFormat, Unrepresentable
+from headish.transcripts.apis.anthropic import to_anthropic
+from headish.transcripts.apis.chat import to_chat
+from headish.transcripts.apis.responses import to_responses
+from headish.transcripts.conversion import convert_messages
+from headish.transcripts.drops import DROPPABLE as DROPPABLE
+from headish.transcripts.drops import give_up, merge_texts, name_all
+from headish.transcripts.formats import FORMATS, is_format, known_format, write
+from headish.transcripts.heads import define_tools, make_header
 from headish.transcripts.interchange.neutral import from_json
-from headish.transcripts.openchatml.flatten import DROPPABLE as LEFT_OUT
 from headish.transcripts.openchatml.flatten import flatten
 from headish.transcripts.openchatml.forms import FORMS
+from headish.transcripts.plain import write_plain
+from headish.transcripts.shared.native import note_calls
 from headish.transcripts.shared.transcript import UNREAD, Transcript
-from headish.transcripts.views import for_completion, visible_text
-from headish.values.blocks import Text
+from headish.transcripts.views import for_completion, for_training, visible_text
+from headish.values.blocks import Mark, Text
 from headish.values.messages import ContextWindow, Kept, Message
 
-DROPPABLE = tuple(sorted({*GIVEN_UP, *LEFT_OUT}))
+APIS: dict[str, Callable[[Transcript], Any]] = {
+    "chat": to_chat, "responses": to_responses, "anthropic": to_anthropic,
+}  # fmt: skip
+"""The messages of APIs, whose model is that of the RWKV template."""
 
 
-def write_thread(thread: Sequence[Kept], format: str, *, drop: Collection[str] = (), completes: bool = False) -> str:
-    """The text of a thread in a format; ``completes`` prepares it for the next sampling.
+class Ending(Struct, frozen=True):
+    """What a text is for: the next sampling, old reasoning dropped by ``policy``; or training.
 
-    Raises: Unrepresentable and its kinds, with the word for ``drop``; UnknownFormat; InvalidArgument.
+    ``tight``: without the line break before ``<|im_end|>``, as the templates of ChatML models have it; only where
+    headish writes a message.
     """
-    target = known_format(format)
-    transcript, source = read_thread(thread, drop)
-    made, form = source is None, source or "2.2"
-    given = give_up(transcript, _of(drop, GIVEN_UP))
-    if completes:
-        given = for_completion(given)
-    converted = given if form == target else convert(given, form, target)
-    has_header = target in FORMS and FORMS[target].has_header and "header" not in drop
-    if made and has_header and converted.header is None:
-        converted = replace(converted, header={"version": target})
-    return write(converted, target)
+
+    completes: bool = False
+    policy: str = "ocm"
+    trains: bool = False
+    tight: bool = False
 
 
-def read_thread(thread: Sequence[Kept], drop: Collection[str] = ()) -> tuple[Transcript, str | None]:
-    """A thread as a transcript, and the format that all of it was imported from.
+def write_thread(
+    thread: Sequence[Kept],
+    format: str,
+    *,
+    drop: Collection[str] = (),
+    ending: Ending = Ending(),
+    options: Mapping[str, Any] | None = None,
+    tools: Sequence[Mapping[str, Any]] = (),
+    **spelling: Any,
+) -> str:
+    """The text of a thread in a format, or the JSON text of an API's messages.
 
-    That is None for a thread that was made here, wholly or in part: its messages are frames of 2.2.
-    Raises: Unrepresentable, InvalidArgument.
+    ``options`` of the thread and definitions of ``tools`` are written where headish writes the head of the text and
+    the format has a place. ``spelling``: ``bos`` and ``eos`` of OpenChatML 0.1, and ``strict``.
+    Raises: Unrepresentable and its kinds, with all the words for ``drop`` that are needed; UnknownFormat;
+    InvalidArgument.
     """
-    unknown = sorted(set(drop) - set(DROPPABLE))
-    if unknown:
-        raise InvalidArgument(f"nothing named {unknown[0]!r} can be dropped; known are {', '.join(DROPPABLE)}")
+    if format not in APIS and not is_format(format):
+        raise UnknownFormat(format, (*FORMATS, "openchatml", *APIS))
+    form = "rwkv" if format in APIS else known_format(format)
+
+    def work(words: Collection[str]) -> str:
+        transcript = _settle(read_thread(thread, form, words, options or {}, tools, ending.tight), ending, words)
+        if format in APIS:
+            return json.dumps(APIS[format](transcript), ensure_ascii=False, indent=2) + "\n"
+        return write(transcript, form, **spelling)
+
+    return name_all(work, drop)
+
+
+def read_thread(
+    thread: Sequence[Kept],
+    target: str,
+    drop: Collection[str],
+    options: Mapping[str, Any],
+    tools: Sequence[Mapping[str, Any]],
+    tight: bool = False,
+) -> Transcript:
+    """A thread as a transcript of the target format. Raises: Unrepresentable."""
     _check_one(thread, drop)
-    formats = {kept.system.get("format") for kept in thread}
-    if len(formats) == 1 and None not in formats:
-        return replace(_around(thread), messages=tuple(kept.message for kept in thread)), str(formats.pop())
-    return _mixed(thread, _of(drop, LEFT_OUT)), None
+    messages = _completed(
+        [
+            replace(message, attributes=replace(message.attributes, tight=True)) if tight and not is_own else message
+            for message, is_own in _messages(thread, target, drop)
+        ]
+    )
+    own = len(list(takewhile(lambda kept: kept.system.get("format") == target, thread)))
+    definitions = define_tools(target, tools)
+    if definitions is not None and own < len(thread):
+        messages.insert(own or int(messages[:1] != [] and messages[0].role == "system"), definitions)
+    around = _around(thread) if thread else Transcript()
+    is_own = bool(own)
+    header, raw = around.header, around.header_raw
+    if not is_own:
+        raw = None
+        if target in FORMS and FORMS[target].has_header:
+            header = make_header(target, options) if header is None else {**header, "version": target}
+        elif header is not None and header.keys() == {"version"}:
+            header = None  # it says which format this was, and nothing of the conversation
+    return replace(
+        around, messages=tuple(messages), header=header, header_raw=raw, bos=around.bos and is_own,
+        eos=around.eos and is_own and messages[-1].attributes.stop != "none",
+    )  # fmt: skip
+
+
+def _settle(transcript: Transcript, ending: Ending, drop: Collection[str]) -> Transcript:
+    given = give_up(transcript, drop)
+    if ending.completes:
+        given = for_completion(given, ending.policy)
+    return for_training(given) if ending.trains else given
+
+
+def _messages(thread: Sequence[Kept], target: str, drop: Collection[str]) -> Iterator[tuple[Message, bool]]:
+    """The messages of the target format, and whether each came from it."""
+    call_names: dict[str, str] = {}
+    for format, run in groupby(thread, lambda kept: kept.system.get("format")):
+        messages = [kept.message for kept in run]
+        if format == target:
+            made: Iterable[Message] = messages
+        elif format is not None:
+            made = convert_messages(messages, format, target, drop)
+        elif target in FORMS:
+            made = flatten(ContextWindow(tuple(messages), {}), drop, target, call_names)
+        else:
+            made = write_plain(messages, target, drop, call_names)
+        yield from ((message, format == target) for message in made)
+        for message in messages:
+            note_calls(message, call_names)
+
+
+def _completed(messages: list[Message]) -> list[Message]:
+    """A bare sequence that asks for its middle, with the answer behind it: there it is text of the sequence (§5)."""
+    if len(messages) != 2 or messages[0].role is not None:
+        return messages
+    bare, answer = messages
+    marks = [block.token for block in bare.content if isinstance(block, Mark)]
+    is_text = answer.role == "assistant" and len(answer.content) == 1 and isinstance(answer.content[0], Text)
+    if marks[-1:] != ["<|fim_middle|>"] or not is_text or answer.attributes != bare.attributes:
+        return messages
+    return [replace(bare, content=merge_texts([*bare.content, *answer.content]))]
 
 
 def for_people(thread: Sequence[Kept]) -> list[Message]:
@@ -73,7 +169,8 @@ def _check_one(thread: Sequence[Kept], drop: Collection[str]) -> None:
     """Refuse what stood around an imported part and has no place in the middle of one transcript."""
     header = thread[0].system.get("header") if thread else None
     for kept in thread[1:]:
-        if kept.system.get("header", header) != header and "header" not in drop:
+        further = kept.system.get("header", header)
+        if further != header and further.keys() != {"version"} and "header" not in drop:
             raise Unrepresentable("one transcript", "a second header", turn=kept.message.turn, drop="header")
     for kept in thread[:-1]:
         if "tail" in kept.system and "tail" not in drop:
@@ -84,33 +181,4 @@ def _around(thread: Sequence[Kept]) -> Transcript:
     """What stood around the messages where a thread was imported, without them."""
     around = {key: value for key, value in thread[0].system.items() if key in ("header", "header_raw", "bos", "eos")}
     around |= {key: value for key, value in thread[-1].system.items() if key in ("pending", "tail")}
-    if "eos" in around and thread[-1].message.attributes.stop == "none":
-        del around["eos"]
     return from_json({**around, "messages": []})
-
-
-def _mixed(thread: Sequence[Kept], drop: Collection[str]) -> Transcript:
-    """Frames of 2.2 of a thread that was made here or goes on here; the header it began with stays at its head."""
-    messages = tuple(_as_frames(thread, drop))
-    if not thread:
-        return Transcript(messages=messages)
-    around = _around(thread)
-    header, raw = around.header, around.header_raw
-    if header is not None and thread[0].system.get("format") != "2.2":
-        header, raw = {**header, "version": "2.2"}, None
-    return Transcript(messages=messages, header=header, header_raw=raw, pending=around.pending, tail=around.tail)
-
-
-def _as_frames(thread: Sequence[Kept], drop: Collection[str]) -> Iterator[Message]:
-    for format, run in groupby(thread, lambda kept: kept.system.get("format")):
-        messages = [kept.message for kept in run]
-        if format is None:
-            yield from flatten(ContextWindow(tuple(messages), {}), drop)
-        elif format in FORMS:
-            yield from messages
-        else:
-            yield from into_frames(messages, "2.2")
-
-
-def _of(drop: Collection[str], known: Collection[str]) -> set[str]:
-    return set(drop) & set(known)

@@ -14,7 +14,15 @@ from msgspec.structs import replace
 
 from headish.errors import HiddenMessage, InvalidArgument
 from headish.transcripts.shared.pairs import only_block, pair_replies
-from headish.transcripts.shared.transcript import KINDS, Transcript, arguments_of, is_open, make_message, plain_text
+from headish.transcripts.shared.transcript import (
+    KINDS,
+    Transcript,
+    arguments_of,
+    is_open,
+    make_message,
+    plain_text,
+    stop_of,
+)
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
 from headish.values.messages import Message
 
@@ -86,17 +94,31 @@ def for_completion(transcript: Transcript, policy: str = "ocm") -> Transcript:
 
     An answer that is open already, by its header or by a message without its end, is the one that goes on.
     """
-    kept = [transcript.messages[index] for index in resample(transcript, policy)]
-    ended = tuple(
-        replace(message, attributes=replace(message.attributes, stop=None))
-        if message.attributes.stop == "return"
-        else message
-        for message in kept
-    )
+    finished = _finished(transcript.messages) if policy == "ocm" else set()
+    ended = tuple(_ended(transcript.messages[index], index in finished) for index in resample(transcript, policy))
     pending = transcript.pending
     if pending is None and not is_open(transcript):
         pending = make_message("assistant", ())
     return replace(transcript, messages=ended, pending=pending, eos=False)
+
+
+def for_training(transcript: Transcript) -> Transcript:
+    """What a model is trained on: an answer at the end of the text ends in ``return`` (2.0 §13, 2.2 §18)."""
+    last = transcript.messages[-1:]
+    if transcript.pending is not None or not any(_is_answer(message) and stop_of(message) == "end" for message in last):
+        return transcript
+    [message] = last
+    trained = replace(message, attributes=replace(message.attributes, stop="return"))
+    return replace(transcript, messages=(*transcript.messages[:-1], trained))
+
+
+def _ended(message: Message, is_finished: bool) -> Message:
+    """A message as the next sampling sees it; of a finished turn without the reasoning that it shares with words."""
+    if message.attributes.stop == "return":
+        message = replace(message, attributes=replace(message.attributes, stop=None))
+    if is_finished and any(isinstance(block, Thinking) for block in message.content):
+        return replace(message, content=tuple(each for each in message.content if not isinstance(each, Thinking)))
+    return message
 
 
 def _unmarked(blocks: Sequence[ContentBlock]) -> list[str]:
@@ -134,21 +156,31 @@ def _dropped_by_harmony(messages: Sequence[Message]) -> set[int]:
 
 
 def _dropped_by_turns(messages: Sequence[Message]) -> set[int]:
-    replies = pair_replies(messages)
-    answered = set(replies.values())
+    dropped = {index for index in _finished(messages) if _is_reasoning(messages[index])}
+    return dropped | {reply for reply, call in pair_replies(messages).items() if call in dropped}
+
+
+def _finished(messages: Sequence[Message]) -> set[int]:
+    """The messages of turns that are over, but for all up to such a turn's last unanswered call."""
+    answered = set(pair_replies(messages).values())
     users = [index for index, message in enumerate(messages) if message.role == "user"]
     starts = [0, *users] if users[:1] != [0] else users
-    dropped: set[int] = set()
+    finished: set[int] = set()
     for begin, end in pairwise(starts):
         turn = range(begin, end)
         if not any(_is_answer(messages[index]) for index in turn):
             continue
-        open_calls = [
+        unanswered = [
             index for index in turn if isinstance(only_block(messages[index]), ToolUse) and index not in answered
         ]
-        kept_to = open_calls[-1] if open_calls else begin - 1
-        dropped |= {index for index in turn if index > kept_to and messages[index].attributes.channel == "analysis"}
-    return dropped | {reply for reply, call in replies.items() if call in dropped}
+        kept_to = unanswered[-1] if unanswered else begin - 1
+        finished |= {index for index in turn if index > kept_to}
+    return finished
+
+
+def _is_reasoning(message: Message) -> bool:
+    """Whether a message is reasoning, by its channel or because it holds nothing else."""
+    return message.attributes.channel == "analysis" or isinstance(only_block(message), Thinking)
 
 
 def _is_answer(message: Message) -> bool:

@@ -7,31 +7,29 @@ that an export gives the same bytes back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from msgspec import Struct
 
+from headish.content import strictjson
 from headish.content.drafts import Draft, make_message_draft
 from headish.content.hashes import digest_turn
-from headish.errors import InvalidImport
-from headish.transcripts import Transcript, to_json
+from headish.errors import InvalidImport, TooLarge
+from headish.limits import IMPORT_LINE_BYTES
+from headish.transcripts import Transcript, from_anthropic, from_chat, from_responses, to_json
 from headish.transcripts.formats import open_parser
+from headish.transcripts.heads import read_options
 from headish.values.messages import Message
 
 CHUNK_BYTES = 64 * 1024
 FIRST, LAST = ("header", "header_raw", "bos", "eos"), ("pending", "tail")
-HEADER_OPTIONS: dict[tuple[str, ...], str] = {
-    ("model",): "model",
-    ("generation_settings", "temperature"): "temperature",
-    ("generation_settings", "top_p"): "top_p",
-    ("generation_settings", "top_k"): "top_k",
-    ("generation_settings", "max_tokens"): "max_tokens",
-    ("generation_settings", "seed"): "seed",
-    ("generation_settings", "stop_sequences"): "stop_sequences",
-    ("generation_settings", "reasoning_effort"): "reasoning_effort",
-}
-"""Keys of a header, and the option under ``params`` that the thread inherits from each (R15)."""
+
+
+API_READERS: dict[str, Callable[[Any], Transcript]] = {
+    "chat": from_chat, "responses": from_responses, "anthropic": from_anthropic,
+}  # fmt: skip
+"""The messages of APIs, as JSON. Their turns are as those of ``Store.record``: no format stands beside them."""
 
 
 class Outline(Struct, frozen=True):
@@ -44,23 +42,28 @@ class Outline(Struct, frozen=True):
     def system(self, index: int) -> dict[str, Any]:
         """headish's own keys of a turn."""
         around = to_json(self.around)
+        if self.format in API_READERS:
+            return {}
         keys = (*(FIRST if index == 0 else ()), *(LAST if index == len(self.digests) - 1 else ()))
         return {"format": self.format, **{key: around[key] for key in keys if key in around}}
 
     def draft(self, index: int, message: Message, limit_bytes: int) -> Draft:
         """The draft of the message at an index."""
-        inherited = header_options(self.around.header) if index == 0 else None
+        inherited = read_options(self.around.header) if index == 0 else None
         ends = index in (0, len(self.digests) - 1)
-        system = self.system(index) if ends else {"format": self.format}
+        system = self.system(index) if ends or self.format in API_READERS else {"format": self.format}
         return make_message_draft(message, limit_bytes, system=system, inherited=inherited)
 
 
-def outline(file: BinaryIO, name: str, format: str, limit_bytes: int, **settings: Any) -> Outline:
+def outline(
+    file: BinaryIO, name: str, format: str, limit_bytes: int, after: bytes | None = None, **settings: Any
+) -> Outline:
     """Read a file to its end, keeping a digest of each message.
 
+    ``after`` is the digest of the turn that the first message continues.
     Raises: InvalidTranscript; InvalidImport where it holds no message; TooLarge.
     """
-    digests: list[bytes] = []
+    digests: list[bytes] = [] if after is None else [after]
     reading = read_messages(file, format, **settings)
     while True:
         try:
@@ -70,6 +73,7 @@ def outline(file: BinaryIO, name: str, format: str, limit_bytes: int, **settings
             break
         draft = make_message_draft(message, limit_bytes, system={})
         digests.append(digest_turn(draft.said, digests[-1:]))
+    digests = digests[0 if after is None else 1 :]
     if not digests:
         raise InvalidImport(name, None, "it is a transcript without messages")
     return Outline(found, digests, around)
@@ -91,6 +95,8 @@ def read_messages(
     **settings: Any,
 ) -> Generator[Message, None, tuple[str, Transcript]]:
     """The messages of a file, one by one; in the end the format that it really is, and what stood around them."""
+    if format in API_READERS:
+        return (yield from _read_api(file, format, progress))
     parser = open_parser(format, **settings)
     while chunk := file.read(CHUNK_BYTES):
         parser.feed(chunk)
@@ -107,13 +113,13 @@ def read_messages(
     )  # fmt: skip
 
 
-def header_options(header: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The options that a thread inherits from its header; the header itself is kept verbatim beside them."""
-    params: dict[str, Any] = {}
-    for path, option in HEADER_OPTIONS.items():
-        value: Any = header
-        for key in path:
-            value = value.get(key) if isinstance(value, Mapping) else None
-        if value is not None:
-            params[option] = value
-    return {"params": params} if params else None
+def _read_api(
+    file: BinaryIO, format: str, progress: Callable[[int], None] | None
+) -> Generator[Message, None, tuple[str, Transcript]]:
+    data = file.read(IMPORT_LINE_BYTES + 1)
+    if len(data) > IMPORT_LINE_BYTES:
+        raise TooLarge("JSON", len(data), IMPORT_LINE_BYTES)
+    yield from API_READERS[format](strictjson.decode(data, "the file")).messages
+    if progress:
+        progress(len(data))
+    return format, Transcript()

@@ -121,7 +121,7 @@ def _read_text(message: Mapping[str, Any], path: str) -> Step:
 
 
 def _read_result(message: Mapping[str, Any], path: str, steps: list[Step], legacy: list[int], known: set[str]) -> Step:
-    """A result; one whose id nobody knows, or that has none, answers the earliest open call without an id."""
+    """A result. One with no id, or with an unknown one, answers the earliest open call without an id."""
     text = text_of(message.get("content"), TARGET, f"{path}.content")
     name = message.get("name")
     call_id = message.get("tool_call_id")

@@ -20,7 +20,7 @@ _TEXTS = ("input_text", "output_text", "text")
 
 
 def to_responses(transcript: Transcript) -> dict[str, Any]:
-    """``{input: […]}``, one item a block. Raises: Unmappable (E-MAP-UNREPRESENTABLE)."""
+    """``{input: […]}``, one item per block. Raises: Unmappable (E-MAP-UNREPRESENTABLE)."""
     return {"input": [_write_step(step) for step in read_steps(transcript, TARGET)]}
 
 

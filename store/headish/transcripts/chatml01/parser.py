@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headish.errors import InvalidTranscript
+from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.chatml01.blocks import read_body
-from headish.transcripts.chatml01.tokens import ANY_TOKEN, IM_END, IM_START
+from headish.transcripts.chatml01.tokens import ANY_TOKEN, IM_END, IM_START, is_framed
 from headish.transcripts.shared.header import Header, is_header_value
 from headish.transcripts.shared.parser import Opened, Parser
 from headish.transcripts.shared.source import BLANKS
@@ -24,8 +25,6 @@ from headish.transcripts.shared.transcript import Transcript, make_message
 from headish.values.messages import Message
 
 ROLES = ("system", "tool", "user", "assistant")
-HEADER_LIMIT = 64 * 1024
-"""The longest header line, in characters."""
 
 
 class ChatMLParser(Parser):
@@ -88,8 +87,8 @@ class ChatMLParser(Parser):
         source, text = self._source, self._source.text
         end = text.find("\n", source.at)
         line = text[source.at : end if end >= 0 else len(text)]
-        if len(line) > HEADER_LIMIT:
-            raise source.error("E-PARSE-HEADER", f"a message header of more than {HEADER_LIMIT} characters")
+        if len(line) > MESSAGE_HEADER_LIMIT:
+            raise source.error("E-PARSE-HEADER", f"a message header of more than {MESSAGE_HEADER_LIMIT} characters")
         if end < 0:
             return False
         self._has_crlf = line.endswith("\r")
@@ -184,6 +183,8 @@ class ChatMLParser(Parser):
         if source.at == len(text):
             return
         self._bos = self._eos = False
+        if is_framed(text):
+            raise source.error("E-PARSE-FRAME", "this is OpenChatML 2.x, which a reader of 0.1 cannot read")
         message = make_message(None, read_body(text, None, has_crlf=False))
         self.events.append(Opened(0, Header(role="")))
         self._add_message(message)

@@ -14,4 +14,14 @@ NAMES = (
     "function_list", "function_output", "function_call",
 )  # fmt: skip
 ANY_TOKEN = re.compile(rf"<\|(?:im_start|im_end|{'|'.join(NAMES)})\|>")
+_FRAME = re.compile(r"^<\|start\|>", re.MULTILINE)
 BODY_TOKEN = re.compile(rf"<\|({'|'.join(NAMES)})\|>")
+
+
+def is_framed(text: str) -> bool:
+    """Whether a text is one of OpenChatML 2.x: a frame begins on a line before any token of 0.1 (2.2 §13)."""
+    frame = _FRAME.search(text)
+    if frame is None or "<|message|>" not in text:
+        return False
+    token = BODY_TOKEN.search(text)
+    return token is None or frame.start() < token.start()

@@ -6,14 +6,17 @@ back as it was.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from headish.errors import HeaderValue, Unrepresentable
+from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.chatml01.blocks import read_body, write_body
 from headish.transcripts.chatml01.parser import ROLES
-from headish.transcripts.chatml01.tokens import IM_END, IM_START
+from headish.transcripts.chatml01.tokens import IM_END, IM_START, is_framed
 from headish.transcripts.shared.header import is_header_value
 from headish.transcripts.shared.source import BLANKS
 from headish.transcripts.shared.transcript import KINDS, Transcript, check_whole, is_open, stop_of, usual_stop
-from headish.values.blocks import Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
 from headish.values.messages import Message
 
 TITLE = "OpenChatML 0.1"
@@ -53,6 +56,7 @@ def _write_bare(transcript: Transcript, bos: str, eos: str) -> str:
         IM_START in text
         or IM_END in text
         or not rest
+        or is_framed(text)
         or tuple(read_body(text, None, has_crlf=False)) != message.content
     ):
         raise _refused(message, "a bare sequence that a reader would take for something else")
@@ -67,7 +71,7 @@ def _write_message(message: Message) -> str:
     body = write_body(message.content)
     if IM_START in body or IM_END in body:
         raise _refused(message, "a message token in a text")
-    if tuple(read_body(body, message.role, has_crlf=False)) != message.content:
+    if tuple(read_body(body, message.role, has_crlf=False)) != _as_read(message):
         raise _refused(message, "content that a reader would take for something else, such as a token in a text")
     head = _write_header(message)
     if stop == "none":
@@ -76,6 +80,14 @@ def _write_message(message: Message) -> str:
         return head + body
     tight = message.attributes.tight and not body.endswith("\n")
     return f"{head}{body}{'' if tight else chr(10)}{IM_END}"
+
+
+def _as_read(message: Message) -> tuple[ContentBlock, ...]:
+    """The blocks as a reader has them: that a result is no error needs no words."""
+    return tuple(
+        replace(block, is_error=block.is_error or None) if isinstance(block, ToolResult) else block
+        for block in message.content
+    )
 
 
 def _write_pending(message: Message) -> str:
@@ -93,6 +105,10 @@ def _write_header(message: Message) -> str:
             raise _refused(message, f"the attribute {key}", _DROPS.get(key, key))
     if given.extra:
         raise _refused(message, "further attributes", "extra")
+    if given.speaker is not None and len(given.speaker) > MESSAGE_HEADER_LIMIT - len("assistant name="):
+        raise HeaderValue(
+            TITLE, f"a message header of more than {MESSAGE_HEADER_LIMIT:,} characters", turn=message.turn
+        )
     if given.speaker is not None and not is_header_value(given.speaker):
         raise HeaderValue(TITLE, f"name={given.speaker[:80]!r} in a message header", turn=message.turn)
     return f"{IM_START}{message.role}{'' if given.speaker is None else f' name={given.speaker}'}\n"

@@ -10,7 +10,8 @@ import re
 
 from msgspec import Struct
 
-CHANNELS = ("analysis", "commentary", "final")
+from headish.values.attributes import CHANNELS as CHANNELS
+
 ROLES = ("system", "developer", "user", "assistant", "tool")
 PEOPLE = ("user", "assistant", "system", "developer", "all")
 """Recipients that are no tool."""
@@ -73,7 +74,7 @@ TOKEN = {name: re.compile(rf"<\|({'|'.join(form.tokens)})\|>") for name, form in
 
 
 def form_of_version(version: str) -> str | None:
-    """The form that a header's version picks; None for a major version that nobody here reads."""
+    """The form that a header's version picks; None for a major version that is not read here."""
     major, _, minor = version.partition(".")
     if major == "2":
         return "2.0" if minor in ("", "0") else "2.2"

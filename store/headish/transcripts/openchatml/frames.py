@@ -14,15 +14,18 @@ A frame carries just that, so writing refuses every other message; nothing is fl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from headish.errors import HeaderValue, Unrepresentable
 from headish.transcripts.openchatml.forms import PEOPLE, ROLES, TERMINATORS, Form, is_tool_role
+from headish.transcripts.openchatml.yamlheader import requires_channels
 from headish.transcripts.shared.header import Header
-from headish.transcripts.shared.jsontext import is_object, read_json, says_more
+from headish.transcripts.shared.jsontext import read_json, says_error, says_more
 from headish.transcripts.shared.transcript import (
     KINDS,
     MARKERS,
@@ -91,12 +94,25 @@ def read_thinking(body: str) -> Thinking:
     return Thinking(body)
 
 
-def says_error(body: str) -> bool:
-    """Whether the body of a reply is the envelope of 2.2 §8.2 with ``ok`` false."""
-    if '"ok"' not in body or not is_object(body):
-        return False
-    value = read_json(body)
-    return isinstance(value, dict) and value.get("ok") is False
+def breaks_constraint(constrain: str | None, body: str) -> bool:
+    """Whether a whole body is not what its header says: ``json`` is the only constraint that is looked at."""
+    return (constrain or "").lower() == "json" and read_json(body) is UNSET
+
+
+def broken_promises(message: Message, yaml_header: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    """What a strict reader refuses of a message: the code, and the word of ``drop`` that takes the promise back."""
+    bodies = [_body(block) for block in message.content]
+    if stop_of(message) != "none" and breaks_constraint(message.attributes.constrain, "".join(bodies)):
+        yield "E-BODY-CONSTRAINT-VIOLATION", "constrain"
+    missing = message.role == "assistant" and message.attributes.channel is None
+    if missing and yaml_header is not None and requires_channels(yaml_header):
+        yield "E-PARSE-CHANNEL-MISSING", "header"
+
+
+def _body(block: ContentBlock) -> str:
+    if isinstance(block, ToolUse):
+        return arguments_of(block)
+    return plain_text(block.content if isinstance(block, ToolResult) else (block,))
 
 
 def write_message(message: Message, form: Form) -> tuple[Header, tuple[Text, ...], str]:

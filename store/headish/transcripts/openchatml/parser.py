@@ -15,22 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec import UNSET
-
+from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.openchatml.bodies import Body
 from headish.transcripts.openchatml.forms import FORMS, START
-from headish.transcripts.openchatml.frames import open_message, read_message
+from headish.transcripts.openchatml.frames import breaks_constraint, open_message, read_message
 from headish.transcripts.openchatml.headers import BadFrame, read_frame_header
 from headish.transcripts.openchatml.preamble import Preamble
 from headish.transcripts.shared.header import Header
-from headish.transcripts.shared.jsontext import read_json
 from headish.transcripts.shared.parser import Opened, Parser, Piece
 from headish.transcripts.shared.transcript import Transcript, plain_text
-from headish.values.blocks import Text
 from headish.values.messages import Message
 
-HEADER_LIMIT = 64 * 1024
-"""The longest message header, in characters."""
 _LITERAL_END = "<|endliteral|>"
 _STOPS = ("end", "call", "return")
 _LONGEST = len(_LITERAL_END)
@@ -86,8 +81,8 @@ class FrameParser(Parser):
         token = self._form.token.search(text, source.at + self._scanned)
         while token is not None and token.group(1) in ("channel", "constrain"):
             token = self._form.token.search(text, token.end())
-        if (token.start() if token else len(text)) - source.at > HEADER_LIMIT:
-            raise source.error("E-PARSE-HEADER", f"a message header of more than {HEADER_LIMIT} characters")
+        if (token.start() if token else len(text)) - source.at > MESSAGE_HEADER_LIMIT:
+            raise source.error("E-PARSE-HEADER", f"a message header of more than {MESSAGE_HEADER_LIMIT} characters")
         if token is None:
             self._scanned = max(0, len(text) - source.at - _LONGEST)
             return False
@@ -176,15 +171,11 @@ class FrameParser(Parser):
     def _close(self, stop: str) -> None:
         assert self._header is not None
         texts = self._body.end()
-        if stop != "none" and self._strict and (self._header.constrain or "").lower() == "json":
-            self._check_json(texts)
+        if stop != "none" and self._strict and breaks_constraint(self._header.constrain, plain_text(texts)):
+            raise self._source.error("E-BODY-CONSTRAINT-VIOLATION", "the body is not the JSON that its header says")
         message = read_message(self._header, texts, stop)
         self._add_message(message)
         self._header = None
-
-    def _check_json(self, texts: tuple[Text, ...]) -> None:
-        if read_json(plain_text(texts)) is UNSET:
-            raise self._source.error("E-BODY-CONSTRAINT-VIOLATION", "the body is not the JSON that its header says")
 
     # --- the end
 

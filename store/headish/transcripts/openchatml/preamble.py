@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.openchatml.forms import START, form_of_version
 from headish.transcripts.openchatml.yamlheader import (
-    HEADER_BYTES,
     BadHeader,
     TextBehindHeader,
     find_yaml,
@@ -41,8 +41,8 @@ class Preamble:
         if found >= 0:
             self._take(text[: found + 1])
             source.at = found + 1
-        elif len(text) - begin > HEADER_BYTES + len(START):
-            raise source.error("E-PARSE-HEADER", f"the YAML header has more than {HEADER_BYTES} bytes")
+        elif len(text) - begin > MESSAGE_HEADER_LIMIT + len(START):
+            raise source.error("E-PARSE-HEADER", f"the YAML header has more than {MESSAGE_HEADER_LIMIT} bytes")
         return found >= 0
 
     def finish(self) -> None:

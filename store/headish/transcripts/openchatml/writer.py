@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from headish.errors import InvalidTranscript, Unrepresentable
+from headish.errors import HeaderValue, InvalidTranscript, Unrepresentable
+from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.openchatml.forms import FORMS, TERMINATORS, TOKEN, Form, form_of_version
-from headish.transcripts.openchatml.frames import check_reply, open_header, write_message
+from headish.transcripts.openchatml.frames import broken_promises, check_reply, open_header, write_message
 from headish.transcripts.openchatml.headers import check_channel, check_value, write_attributes
 from headish.transcripts.openchatml.parser import FrameParser
 from headish.transcripts.openchatml.yamlheader import write_header
@@ -23,21 +24,35 @@ from headish.values.blocks import Text
 from headish.values.messages import Message
 
 _NINE = TOKEN["2.2"]
+_PROMISES = {
+    "E-BODY-CONSTRAINT-VIOLATION": "a body that is not the JSON that its header says",
+    "E-PARSE-CHANNEL-MISSING": "an answer without the channel that the header's profile wants",
+}
 
 
-def write_transcript(transcript: Transcript, format: str) -> str:
+def write_transcript(transcript: Transcript, format: str, *, strict: bool = True) -> str:
     """The text of a transcript in one of the ``FORMS``.
 
+    ``strict`` refuses what a strict reader does: a body that breaks its constraint, and an answer without a channel
+    where the header wants one.
     Raises: Unrepresentable (E-EMIT-UNREPRESENTABLE) for what the form cannot carry; HeaderValue
     (E-EMIT-HEADER-VALUE) for a name or id that would break a header.
     """
     form = FORMS[format]
     check_whole(transcript, form.title, has_header=True)
+    if strict:
+        _check_promises(transcript, form)
     frames = [write_frame(message, form) for message in transcript.messages]
     if transcript.pending is not None:
         frames.append(_write_pending(transcript.pending, form))
     text = _write_yaml(transcript, form) + form.separator.join(frames)
     return text + "\n" if frames and form.ends_in_line_break and not is_open(transcript) else text
+
+
+def _check_promises(transcript: Transcript, form: Form) -> None:
+    for message in transcript.messages:
+        for code, word in broken_promises(message, transcript.header):
+            raise Unrepresentable(form.title, f"{_PROMISES[code]} ({code})", turn=message.turn, drop=word)
 
 
 def write_frame(message: Message, form: Form) -> str:
@@ -87,7 +102,10 @@ def _write_start(header: Header, form: Form, turn: str | None) -> str:
     if header.constrain is not None:
         blank = " " if form.name == "harmony" else ""
         parts.append(f"{blank}<|constrain|>{check_value('constrain', header.constrain, form, turn)}")
-    return "".join(parts)
+    written = "".join(parts)
+    if len(written) - len("<|start|>") > MESSAGE_HEADER_LIMIT:
+        raise HeaderValue(form.title, f"a message header of more than {MESSAGE_HEADER_LIMIT:,} characters", turn=turn)
+    return written
 
 
 def _refuse_attributes(header: Header, form: Form, turn: str | None) -> None:
@@ -104,6 +122,9 @@ def _refuse_attributes(header: Header, form: Form, turn: str | None) -> None:
         raise Unrepresentable(form.title, "both a content type and a constraint", turn=turn, drop="content_type")
     if header.content_type is not None and header.to is None:
         raise Unrepresentable(form.title, "a content type without a recipient", turn=turn, drop="content_type")
+    if header.constrain is not None and header.to is None:
+        # Harmony's own parser takes the constraint for the recipient.
+        raise Unrepresentable(form.title, "a constraint without a recipient", turn=turn, drop="constrain")
     if header.to == "all":
         raise Unrepresentable(form.title, "the recipient all", turn=turn, drop="to")
 

@@ -15,10 +15,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.shared.source import BLANKS
 
-HEADER_BYTES = 64 * 1024
 HEADER_DEPTH = 20
+_LONGEST_BITS = 14_000
+"""An integer of more bits may have over 4,300 decimal digits, which Python does not write."""
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
 _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
 _BARE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -40,14 +42,15 @@ class TextBehindHeader(ValueError):
 
 def read_header(text: str) -> dict[str, Any]:
     """The header as data; ``version`` is the scalar's source text. Raises: BadHeader."""
-    if len(text.encode()) > HEADER_BYTES:
-        raise BadHeader(f"the YAML header has more than {HEADER_BYTES} bytes")
+    if len(text.encode()) > MESSAGE_HEADER_LIMIT:
+        raise BadHeader(f"the YAML header has more than {MESSAGE_HEADER_LIMIT} bytes")
     if "\0" in text:
         raise BadHeader("the YAML header holds a NUL")
     import yaml  # late: most transcripts are read without one
 
+    hidden, breaks = _hide_breaks(text)
     try:
-        header = _read_document(_events(yaml.parse(text, Loader=yaml.SafeLoader)))
+        header = _read_document(_events(yaml.parse(hidden, Loader=yaml.SafeLoader), breaks))
     except yaml.YAMLError as error:
         raise BadHeader(f"the YAML header does not parse: {' '.join(str(error).split())[:200]}") from None
     version = header.get("version")
@@ -57,7 +60,7 @@ def read_header(text: str) -> dict[str, Any]:
 
 
 def write_header(header: Mapping[str, Any]) -> str:
-    """The canonical text: ``version: X``, then a line ``key: JSON`` for each key, in order, and a blank line."""
+    """The canonical text: ``version: X``, then one line ``key: JSON`` for each key, in order, and a blank line."""
     lines = [f"version: {header['version']}"]
     lines += [f"{_write_key(key)}: {_write_json(value)}" for key, value in header.items() if key != "version"]
     return "\n".join(lines) + "\n\n"
@@ -89,9 +92,21 @@ def requires_channels(header: Mapping[str, Any]) -> bool:
     return isinstance(harmony, dict) and harmony.get("enabled") is True and bool(harmony.get("require_channels"))
 
 
-def _events(events: Iterator[Any]) -> Iterator[Any]:
+def _hide_breaks(text: str) -> tuple[str, dict[int, str]]:
+    """The text without the characters that YAML 1.1 takes for line ends and 1.2 does not, and how they come back."""
+    free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
+    stand_ins = {mark: next(free) for mark in "\x85\u2028\u2029" if mark in text}
+    hidden = text.translate({ord(mark): stand_in for mark, stand_in in stand_ins.items()})
+    return hidden, {ord(stand_in): mark for mark, stand_in in stand_ins.items()}
+
+
+def _events(events: Iterator[Any], breaks: Mapping[int, str]) -> Iterator[Any]:
     """The events of one document, less those that only frame it; what is not allowed anywhere is refused here."""
     for event in events:
+        if type(event).__name__ == "ScalarEvent":
+            event.value = event.value.translate(breaks)
+            if any("\ud800" <= character <= "\udfff" for character in event.value):
+                raise BadHeader("the YAML header holds a lone surrogate")
         if getattr(event, "anchor", None) is not None:
             raise BadHeader("the YAML header holds an anchor or alias")
         if getattr(event, "tag", None) is not None or getattr(event, "tags", None):
@@ -167,6 +182,8 @@ def _read_number(read: Callable[[str], Any]) -> Callable[[str], Any]:
             value = read(text)
         except ValueError:  # Python converts no integer of over 4,300 digits
             return text
+        if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
+            return text  # the same limit for hexadecimal digits, whose conversion has none
         return text if isinstance(value, float) and not math.isfinite(value) else value
 
     return number

@@ -16,6 +16,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 
+from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.shared.header import Header
 from headish.transcripts.shared.parser import Opened, Parser, Piece
 from headish.transcripts.shared.transcript import make_call, make_message
@@ -28,8 +29,6 @@ END_TAGS = {
     "TOOL_CALL": "<<END_TOOL_CALL>>", "TOOL_RESULT": "<<END_TOOL_RESULT>>",
 }  # fmt: skip
 STATUS = {"ok": False, "error": True}
-TAG_LIMIT = 64 * 1024
-"""The longest opening tag, in characters."""
 ATTRIBUTE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _NAME = re.compile(r"[A-Za-z_]*")
 _ATTRIBUTE = re.compile(rf'[ \t]+({ATTRIBUTE_NAME.pattern})="([^"<>\\]*)"')
@@ -67,8 +66,8 @@ class RWKVParser(Parser):
     def _read_tag(self) -> bool:
         source, text = self._source, self._source.text
         end = text.find(">>", source.at + self._scanned)
-        if (end if end >= 0 else len(text)) - source.at > TAG_LIMIT:
-            raise source.error("E-PARSE-FRAME", f"a tag of more than {TAG_LIMIT} characters")
+        if (end if end >= 0 else len(text)) - source.at > MESSAGE_HEADER_LIMIT:
+            raise source.error("E-PARSE-FRAME", f"a tag of more than {MESSAGE_HEADER_LIMIT} characters")
         if end < 0:
             self._scanned = max(2, len(text) - source.at - 1)
             return False

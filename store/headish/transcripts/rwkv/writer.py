@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headish.errors import HeaderValue, Unrepresentable
+from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.rwkv.parser import ATTRIBUTE_NAME, END_TAGS, STATUS, is_attribute_value
 from headish.transcripts.shared.jsontext import says_more
 from headish.transcripts.shared.transcript import Transcript, arguments_of, check_whole, is_open, stop_of, usual_stop
@@ -39,6 +40,8 @@ def _write_block(message: Message) -> str:
     if END_TAGS[tag] in body:
         raise _refused(message, f"a text that holds {END_TAGS[tag]}")
     opening = f"<<{tag}{attributes}>>\n"
+    if len(opening) > MESSAGE_HEADER_LIMIT:
+        raise HeaderValue(TITLE, f"a tag of more than {MESSAGE_HEADER_LIMIT:,} characters", turn=message.turn)
     return opening + body if stop == "none" else f"{opening}{body}\n{END_TAGS[tag]}"
 
 

@@ -38,6 +38,14 @@ def is_object(text: str) -> bool:
     return text.lstrip(" \t\r\n")[:1] == "{" and isinstance(read_json(text), dict)
 
 
+def says_error(body: str) -> bool:
+    """Whether the body of a reply is the envelope of 2.2 §8.2 with ``ok`` false."""
+    if '"ok"' not in body or not is_object(body):
+        return False
+    value = read_json(body)
+    return isinstance(value, dict) and value.get("ok") is False
+
+
 def _looks_too_deep(text: str) -> bool:
     """Whether brackets outside strings lie deeper than ``JSON_DEPTH``; counted only where there are enough of them."""
     if text.count("[") + text.count("{") <= JSON_DEPTH:

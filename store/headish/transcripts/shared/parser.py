@@ -111,7 +111,7 @@ class Parser(ABC):
             if not partial or error.code != "E-STREAM-TRUNCATED":
                 raise
             tail = self._finish_partially()
-        return replace(self._around(), messages=tuple(self.messages), pending=pending, tail=tail)
+        return replace(self._around(), messages=tuple(self.messages), pending=pending, tail=tail, format=self.format)
 
     @abstractmethod
     def _finish(self) -> Message | None:

@@ -27,12 +27,13 @@ _NOTHING: tuple[Any, ...] = (None, False, {})
 UNREAD = "the unread rest of a partial reading"
 
 
-class Transcript(Struct, frozen=True, kw_only=True):
-    """A conversation as an outside format wrote it.
+class Transcript(Struct, frozen=True, kw_only=True, eq=False):
+    """A conversation as an outside format wrote it; equal to another one that says the same, whatever its ``format``.
 
     ``header`` is the YAML header as data, ``header_raw`` its exact text with all that stood before the first message.
     ``bos`` and ``eos``: the base model's tokens stood around the messages. ``pending`` is an open header at the end (a
-    generation prompt), ``tail`` what a partial reading could not read yet.
+    generation prompt), ``tail`` what a partial reading could not read yet. ``format`` is what the text was read as: a
+    header's version picks the grammar of a 2.x file.
     """
 
     messages: tuple[Message, ...] = ()
@@ -42,6 +43,16 @@ class Transcript(Struct, frozen=True, kw_only=True):
     eos: bool = False
     pending: Message | None = None
     tail: str | None = None
+    format: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Transcript) and _less_format(self) == _less_format(other)
+
+    __hash__ = None  # type: ignore[assignment]  # a header is no key
+
+
+def _less_format(transcript: Transcript) -> list[Any]:
+    return [getattr(transcript, field) for field in transcript.__struct_fields__ if field != "format"]
 
 
 def usual_stop(message: Message) -> str:
@@ -69,7 +80,7 @@ def check_whole(transcript: Transcript, title: str, *, has_header: bool) -> None
     before = transcript.messages if transcript.pending is not None else transcript.messages[:-1]
     for message in before:
         if stop_of(message) == "none":
-            raise Unrepresentable(title, "an unfinished message before the last", turn=message.turn)
+            raise Unrepresentable(title, "an unfinished message before the last", turn=message.turn, drop="stop")
 
 
 def make_message(role: str | None, content: Sequence[ContentBlock], **said: Any) -> Message:

@@ -1,0 +1,188 @@
+"""Messages that a program or a provider made, brought to the blocks that a transcript can hold.
+
+Text documents become text, a result becomes one text under the name of its tool, and what no transcript holds (another
+provider's block, half a call, a signature) is refused with the word that gives it up. Nothing is left out unasked.
+
+Which frame or block of a format then carries what is left is said in openchatml/flatten.py and plain.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from headish.content.media import NotDecodable, decode_text, is_text
+from headish.errors import Unrepresentable
+from headish.transcripts.shared.transcript import KINDS, arguments_of, make_call
+from headish.values.blocks import (
+    ContentBlock,
+    Document,
+    Mark,
+    Other,
+    ProviderBlock,
+    Text,
+    Thinking,
+    ToolResult,
+    Tools,
+    ToolUse,
+)
+from headish.values.messages import Message
+
+DROPPABLE = ("document", "is_error", "mark", "partial", "provider", "signature", "status", "tools", "unknown")
+"""What can be given up by name."""
+Run = tuple[ContentBlock, ...]
+
+
+class Taker(Struct, frozen=True):
+    """What a format takes of a program's blocks.
+
+    ``keeps``: kinds of blocks that are this format's own. ``thoughts``: the kinds of reasoning that it can write; its
+    writer refuses all others, whatever signature they have.
+    """
+
+    title: str
+    keeps: tuple[type, ...] = ()
+    thoughts: Collection[str | None] = (None, *KINDS)
+
+
+class Step(Struct, frozen=True):
+    """What becomes of a block depends on these, beside the block itself."""
+
+    message: Message
+    taker: Taker
+    drop: Collection[str]
+    call_names: Mapping[str, str]
+
+    def refuse(self, what: str, drop: str | None = None) -> Unrepresentable:
+        """The error that this format cannot carry something of this message."""
+        return Unrepresentable(self.taker.title, what, turn=self.message.turn, drop=drop)
+
+
+def take_runs(step: Step) -> list[Run]:
+    """The blocks of a message as a transcript holds them, each alone.
+
+    Texts of which one is literal stay together: they stood in one frame, and do again.
+    Raises: Unrepresentable, with the word for ``drop`` where there is one.
+    """
+    taken: list[Run] = []
+    for run in _runs(step.message.content):
+        _check_opaque(run, step)
+        block = run[0]
+        made = _TAKERS[type(block)](block, step)
+        if made is not None:
+            taken.append(run if isinstance(block, Text) else (made,))
+    return taken
+
+
+def note_calls(message: Message, call_names: dict[str, str]) -> None:
+    """Remember which tool each call names, for results that name only the call."""
+    for block in message.content:
+        if isinstance(block, ToolUse) and block.id is not None:
+            call_names[block.id] = block.name
+
+
+def _runs(blocks: Sequence[ContentBlock]) -> list[Run]:
+    runs: list[Run] = []
+    for block in blocks:
+        before = runs[-1][-1] if runs else None
+        if isinstance(block, Text) and isinstance(before, Text) and (block.literal or before.literal):
+            runs[-1] = (*runs[-1], block)
+        else:
+            runs.append((block,))
+    return runs
+
+
+def _check_opaque(run: Run, step: Step) -> None:
+    """What only a provider understands stands in no transcript; it would be lost in silence."""
+    if "signature" in step.drop or (isinstance(run[0], Thinking) and not _takes_thought(run[0], step)):
+        return
+    if any(getattr(block, "opaque", None) for block in run):
+        raise step.refuse("what a provider keeps beside its words (a signature, citations)", "signature")
+
+
+def _takes_thought(block: Thinking, step: Step) -> bool:
+    return block.kind in step.taker.thoughts and "thinking" not in step.drop
+
+
+def _take_thought(block: Thinking, step: Step) -> Thinking | None:
+    if "thinking" in step.drop:
+        return None
+    if step.message.role != "assistant":
+        raise step.refuse(f"reasoning of role {step.message.role}", "thinking")
+    signed = block.signature is not None or block.provider is not None
+    if signed and "signature" not in step.drop and _takes_thought(block, step):
+        raise step.refuse("the signature of a provider's reasoning", "signature")
+    return Thinking(block.text, block.kind)
+
+
+def _take_call(block: ToolUse, step: Step) -> ToolUse | None:
+    if step.message.role != "assistant":
+        raise step.refuse(f"a tool call of role {step.message.role}")
+    if block.partial:
+        if "partial" not in step.drop:
+            raise step.refuse("a call that was cut off", "partial")
+        return None
+    return make_call(block.name, arguments_of(block), id=block.id)
+
+
+def _take_result(block: ToolResult, step: Step) -> ToolResult:
+    if step.message.role not in ("user", "tool"):
+        raise step.refuse(f"a tool result of role {step.message.role}")
+    body = "\n".join(text for part in block.content if (text := _result_text(part, step)) is not None)
+    name = block.name or step.call_names.get(block.tool_use_id or "")
+    is_error = None if "is_error" in step.drop else block.is_error
+    status = None if "status" in step.drop else block.status
+    return ToolResult(block.tool_use_id, name, (Text(body),) if body else (), is_error, status)
+
+
+def _result_text(part: ContentBlock, step: Step) -> str | None:
+    if isinstance(part, Text):
+        return part.text
+    if isinstance(part, Document):
+        return _document_text(part, step)
+    if "unknown" in step.drop:
+        return None
+    raise step.refuse("a tool result that holds more than text", "unknown")
+
+
+def _take_document(block: Document, step: Step) -> Text | None:
+    text = _document_text(block, step)
+    return None if text is None else Text(text)
+
+
+def _document_text(block: Document, step: Step) -> str | None:
+    if is_text(block):
+        try:
+            return decode_text(block)
+        except NotDecodable as error:
+            raise step.refuse(str(error)) from None
+    if "document" in step.drop:
+        return None
+    raise step.refuse(f"a document of type {block.source.media_type}", "document")
+
+
+def _take_or_drop(word: str, what: str) -> Callable[[Any, Step], ContentBlock | None]:
+    def take(block: ContentBlock, step: Step) -> ContentBlock | None:
+        if word in step.drop:
+            return None
+        if type(block) in step.taker.keeps:
+            return block
+        detail = block.type if isinstance(block, Other) else ""
+        raise step.refuse(f"{what} {detail}".strip(), word)
+
+    return take
+
+
+_TAKERS: dict[type, Callable[[Any, Step], ContentBlock | None]] = {
+    Text: lambda block, _: block,
+    Thinking: _take_thought,
+    ToolUse: _take_call,
+    ToolResult: _take_result,
+    Document: _take_document,
+    ProviderBlock: _take_or_drop("provider", "a provider's own block"),
+    Mark: _take_or_drop("mark", "a control token kept from another format"),
+    Tools: _take_or_drop("tools", "a list of tool definitions"),
+    Other: _take_or_drop("unknown", "a block of the unknown kind"),
+}

@@ -1,0 +1,37 @@
+"""Which values the attributes of a message may have, in whatever format it leaves later."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+CHANNELS = ("analysis", "commentary", "final")
+"""Who sees a message depends on its channel, so there is no other one."""
+STOPS = ("end", "call", "return", "none")
+_WORDS = ("speaker", "recipient", "call_id", "intent", "content_type", "constrain")
+_REFUSED = frozenset({"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"})
+
+
+def is_header_value(value: str) -> bool:
+    """Whether a value can stand in a header without ending it.
+
+    One or more characters, none of ``< > |``, none that is a control, format, surrogate or separator character. The
+    specification's ``1*VCHAR`` would swallow ``<|channel|>`` and forbid ``é`` (OpenChatML 2.2 §15).
+    """
+    if value.isascii():
+        return value.isprintable() and not any(character in value for character in " <>|") and bool(value)
+    return not any(character in "<>|" or unicodedata.category(character) in _REFUSED for character in value)
+
+
+def refused_attribute(attributes: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The first attribute that no transcript can carry, and why; None where all are fine."""
+    for name, allowed in (("channel", CHANNELS), ("stop", STOPS)):
+        given = attributes.get(name)
+        if given is not None and given not in allowed:
+            return name, f"it is one of {', '.join(allowed)}, not {given[:80]!r}"
+    for name in _WORDS:
+        given = attributes.get(name)
+        if given is not None and not is_header_value(given):
+            return name, f"{given[:80]!r} is no single word without < > |"
+    return None
