@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from headish_cli.options import Settings, headish_argument, pass_settings
+from headish_cli.output import write
 
 PAGES = ("html", "markdown", "text")
 
@@ -16,6 +17,7 @@ PAGES = ("html", "markdown", "text")
 @click.option("--drop", multiple=True, metavar="WHAT", help="Give up, by name, what the format cannot carry.")
 @click.option("--as", "viewer", type=click.Choice(["user"]), help="Only what an end user may see.")
 @click.option("--for-completion", is_flag=True, help="As a prompt: old reasoning dropped, the next answer open.")
+@click.option("--branches", is_flag=True, help="In a page for people, show the other branches and the bookmarks too.")
 @click.option("--debug", is_flag=True, help="In a page for people, show hidden messages too.")
 @pass_settings
 def export_command(
@@ -25,21 +27,29 @@ def export_command(
     drop: tuple[str, ...],
     viewer: str | None,
     for_completion: bool,
+    branches: bool,
     debug: bool,
 ) -> None:
     """Print the thread that leads to a HEADISH as a transcript, or as a page for people.
 
     A thread that was imported from this format comes back byte for byte. What the format cannot carry is refused,
-    unless --drop gives it up. A page holds only what an end user may see.
+    unless --drop gives it up. A page holds only what an end user may see, and only this thread: --branches adds every
+    other branch of its tree.
     """
+    if branches and (viewer is not None or target not in PAGES):
+        raise click.UsageError(f"--branches is for {', '.join(PAGES)}, without --as: all else is the thread alone")
     if debug and (viewer is not None or target not in PAGES):
         raise click.UsageError(f"--debug shows hidden messages in {', '.join(PAGES)}; other formats carry them anyway")
     if target in PAGES and (drop or for_completion):
         raise click.UsageError(f"--drop and --for-completion are for transcripts, not for {target}")
+    from headish.errors import UnknownFormat
+
     with settings.open() as store:
         if target in PAGES:
-            text = store.render(headish, target, debug=debug)
+            text = store.render(headish, target, branches=branches, debug=debug)
         else:
-            text = store.export(headish, target, drop=drop, as_user=viewer == "user", for_completion=for_completion)
-    # Bytes, because a text stream would change line ends on some systems.
-    click.echo(text.encode(), nl=False)
+            try:
+                text = store.export(headish, target, drop=drop, as_user=viewer == "user", for_completion=for_completion)
+            except UnknownFormat as error:
+                raise UnknownFormat(error.name, (*error.known, *PAGES)) from None
+    write(text)

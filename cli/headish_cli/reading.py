@@ -14,12 +14,14 @@ from headish_cli.output import (
     preview,
     print_json,
     print_json_lines,
-    readable,
+    reply_mark,
     role_word,
+    room_beside,
     say,
     shorten,
-    width,
+    write,
 )
+from headish_cli.telling import turn_record
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -34,17 +36,17 @@ def get_command(settings: Settings, headish: str, payload: bool, as_json: bool) 
     """Show one turn: what it says on stdout, what it is on stderr."""
     with settings.open() as store:
         if payload:
-            click.echo(store.payload(headish), nl=False)
+            write(store.payload(headish))
             return
         turn = store.get(headish)
         content = store.blocks(turn.id)
-    if as_json:
-        from headish.values.blocks import to_mapping
+        if as_json:
+            from headish.values.blocks import to_mapping
 
-        print_json({**turn.to_dict(), "content": [to_mapping(block) for block in content]})
-        return
+            print_json({**turn_record(turn), "content": [to_mapping(block) for block in content]})
+            return
     say(_describe(turn))
-    click.echo(readable("\n\n".join(_whole_text(block) for block in content)))
+    write("\n\n".join(_whole_text(block) for block in content) + "\n")
 
 
 @click.command("log")
@@ -83,10 +85,11 @@ def resolve_command(settings: Settings, headish: tuple[str, ...], as_json: bool)
 
 
 def _log_line(store: Store, turn: Turn, short: str, names: list[str], indent: int) -> str:
-    when = turn.time.astimezone().strftime("%Y-%m-%d %H:%M")
-    room = width() - indent - len(short) - len(when) - 13 - sum(len(name) + 3 for name in names)
-    text = one_line(preview(store.blocks(turn.id)), max(room, 20))
-    return f"{click.style(short, fg='yellow')} {when} {role_word(turn.meta.role)} {text}{marks(names)}"
+    from headish.values.times import local_time
+
+    before = f"{click.style(short, fg='yellow')} {local_time(turn.time)} {role_word(turn.meta.role)} "
+    behind = reply_mark(turn.meta.reply) + marks(names)
+    return before + one_line(preview(store.blocks(turn.id)), room_beside(" " * indent, before, behind)) + behind
 
 
 def _names(store: Store) -> dict[str, list[str]]:
@@ -97,11 +100,16 @@ def _names(store: Store) -> dict[str, list[str]]:
 
 
 def _describe(turn: Turn) -> str:
-    facts = [f"turn {turn.id}", turn.meta.role or "a bare sequence", turn.time.isoformat(timespec="milliseconds")]
+    from headish.values.times import local_time
+
+    reply = turn.meta.reply
+    facts = [f"turn {turn.id}", turn.meta.role or "a bare sequence", local_time(turn.time, "milliseconds")]
+    facts += [f"reply of {reply.get('model') or 'an unnamed model'} ({reply.get('provider')})"] if reply else []
+    facts += ["incomplete"] if reply.get("incomplete") else []
     facts += [f"on {turn.meta.bookmark}"] if turn.meta.bookmark else []
     facts += [f"continues {', '.join(turn.meta.continues)}"] if turn.meta.continues else []
     facts += ["cached"] if turn.meta.cache else []
-    return readable(" · ".join(facts))
+    return " · ".join(facts)
 
 
 def _whole_text(block: object) -> str:
