@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from headish_cli.options import Settings, headish_argument, pass_settings
-from headish_cli.output import write
+from headish_cli.output import say, write
 
 PAGES = ("html", "markdown", "text")
 
@@ -52,4 +52,6 @@ def export_command(
                 text = store.export(headish, target, drop=drop, as_user=viewer == "user", for_completion=for_completion)
             except UnknownFormat as error:
                 raise UnknownFormat(error.name, (*error.known, *PAGES)) from None
+            if store.get(headish).meta.reply.get("incomplete"):
+                say("The reply at the end is incomplete; the transcript does not say so.")
     write(text)

@@ -163,6 +163,10 @@ def main(ctx: click.Context, db: str | None, space: str) -> None:
     A HEADISH names a turn: its id or the id's first digits, a bookmark, or @ for the newest turn; behind it ~n goes n
     turns back, ^n takes the n-th turn that it continues, and main@{n} is where the bookmark was n moves ago. Where a
     HEADISH is left out, it is @.
+
+    \b
+    Exit codes: 0 done; 1 an error, or findings (verify, lint, a broken file of an import, a cut-off
+    answer); 2 wrong usage; 130 Ctrl-C; 141 a closed pipe.
     """
     ctx.obj = Settings(db, space)
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":

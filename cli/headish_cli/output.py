@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from headish.values.ids import TurnId
 
 ROLE_COLOURS = {"system": "magenta", "developer": "magenta", "user": "cyan", "assistant": "green", "tool": "yellow"}
-MODEL_COLUMNS = 30
-"""How much of a model's name a list shows."""
+MODEL_COLUMNS = 20
+"""How much of a model's name a list shows at a terminal."""
 _LINE_BREAKS = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]")
 
 
@@ -146,7 +146,7 @@ def role_word(role: str | None) -> str:
 def reply_mark(reply: Mapping[str, Any]) -> str:
     """What stands behind a reply in a list: the model, without the path before its name, and that it was cut off."""
     model, incomplete = reply.get("model"), bool(reply.get("incomplete"))
-    named = [one_line(model.rpartition("/")[2], MODEL_COLUMNS)] if isinstance(model, str) else []
+    named = [one_line(model.rpartition("/")[2], MODEL_COLUMNS if width() else None)] if isinstance(model, str) else []
     facts = ", ".join([*named, *(["incomplete"] if incomplete else [])])
     return " " + click.style(f"({facts})", fg="red" if incomplete else None, dim=not incomplete) if facts else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import TYPE_CHECKING
 
 import click
@@ -113,10 +114,15 @@ def _describe(turn: Turn) -> str:
 
 
 def _whole_text(block: object) -> str:
-    from headish.values.blocks import Text, to_mapping
+    from headish.values.blocks import Document, Text, to_mapping
 
     if isinstance(block, Text):
         return block.text
+    if isinstance(block, Document) and block.source.media_type.startswith("text/"):
+        try:
+            return b64decode(block.source.data).decode()
+        except ValueError:
+            pass  # it is no UTF-8, or no base64: shown as it is
     import msgspec
 
     return msgspec.json.format(msgspec.json.encode(to_mapping(block)), indent=2).decode()  # type: ignore[arg-type]

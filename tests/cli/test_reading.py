@@ -126,6 +126,19 @@ class TestReplies:
             }
         }
 
+    def test_a_transcript_that_ends_in_the_middle_is_told(self, replied: Command) -> None:
+        told = "The reply at the end is incomplete; the transcript does not say so.\n"
+        assert replied("export", "main").err == told
+        assert replied("export", "main~1").err == ""
+        assert "This reply is incomplete." in replied("export", "main", "--to", "text").out
+
+    def test_the_name_of_a_model_is_cut_at_a_terminal_alone(self, headish: Command) -> None:
+        headish("add", "q", "-b", "main")
+        whole = {"model": "a-model-" * 9, "choices": [{"message": {"content": "Yes."}, "finish_reason": "stop"}]}
+        headish("reply", "main", "--from", "openai", stdin=json.dumps(whole))
+        assert f"({whole['model']})" in headish("log").out
+        assert "(a-model-a-model-a-m…)" in at_terminal("--db", headish.target, "log", env={"NO_COLOR": "1"})
+
     def test_get_does_too(self, replied: Command) -> None:
         assert " · reply of small-2 (openai) · incomplete · on main · " in replied("get", "main").err
         assert " · reply of some/path/small-1 (openai) · on main · " in replied("get", "main~2").err
@@ -271,6 +284,21 @@ class TestEmitting:
         assert headish("export", grown["a"]).out == (
             "version: 2.2\n\n<|start|>user<|message|>q<|end|>\n<|start|>assistant<|channel|>final<|message|>a<|end|>\n"
         )
+
+    def test_a_page_is_the_thread_alone_unless_branches_are_asked_for(
+        self, headish: Command, grown: dict[str, str]
+    ) -> None:
+        headish("add", "PRIVATE", "-c", grown["q"], "-b", "PRIVATE-name")
+        for target in ("html", "markdown", "text"):
+            for words in ((), ("--as", "user"), ("--debug",)):
+                assert "PRIVATE" not in headish("export", "main", "--to", target, *words).out
+        for target in ("html", "markdown"):
+            assert "PRIVATE" in headish("export", "main", "--to", target, "--branches").out
+        assert "(also continued by 1 other)" in headish("export", "main", "--to", "text", "--branches").out
+        assert "--branches is for html" in headish.misused(
+            "export", "main", "--to", "html", "--branches", "--as", "user"
+        )
+        assert "--branches is for html" in headish.misused("export", "main", "--branches")
 
     def test_what_cannot_be_carried_is_dropped_only_by_name(self, headish: Command) -> None:
         headish("doc", "-", "--name", "a.pdf", "-b", "main", stdin=b"%PDF-1.7")

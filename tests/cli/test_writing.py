@@ -150,6 +150,12 @@ class TestDoc:
         }  # fmt: skip
         assert "unknown role 'king'" in headish.fails("doc", "-", "--role", "king", stdin=b"x")
 
+    def test_a_text_is_shown_as_text(self, headish: Command) -> None:
+        headish("doc", "-", "--name", "a.md", stdin="# Grüße")
+        assert headish("get").out == "# Grüße\n"
+        headish("doc", "-", "--content-type", "text/plain", stdin=b"\xff")
+        assert '"media_type": "text/plain"' in headish("get").out
+
     def test_a_missing_file_is_one_line(self, headish: Command) -> None:
         assert "No such file" in headish.fails("doc", "nowhere.pdf")
 
