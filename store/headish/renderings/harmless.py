@@ -28,7 +28,7 @@ _TICKS = re.compile(r"`+")
 
 def disarm(text: str) -> str:
     """Markdown of a message that can neither run nor load anything, with every fence of it closed."""
-    lines = re.sub("\r\n?", "\n", text).split("\n")
+    lines = re.sub("\r\n?", "\n", text).rstrip("\n").split("\n")
     blocks = [token for token in _parser().parse("\n".join(lines)) if token.type in ("fence", "code_block")]
     written: list[str] = []
     outside: list[str] = []
@@ -65,10 +65,12 @@ def _closing_fence(blocks: Sequence[Token], lines: Sequence[str]) -> list[str]:
     A fence inside a list or quotation ends with it.
     """
     last = blocks[-1] if blocks else None
-    if last is None or last.type != "fence" or last.level or last.map is None or last.map[1] < len(lines):
+    if last is None or last.type != "fence" or last.level or last.map is None:
         return []
-    is_closed = re.fullmatch(rf" {{0,3}}{re.escape(last.markup)}{last.markup[0]}*[ \t]*", lines[-1])
-    return [] if is_closed and last.map[0] < len(lines) - 1 else [last.markup]
+    first, end = last.map
+    closing = rf" {{0,3}}{re.escape(last.markup)}{last.markup[0]}*[ \t]*"
+    is_closed = end - 1 > first and re.fullmatch(closing, lines[end - 1])
+    return [] if is_closed else [last.markup]
 
 
 def _disarm_lines(lines: Sequence[str]) -> list[str]:
