@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings, read_text
-from headish_cli.output import Told, print_json, readable, say
+from headish_cli.options import INTERRUPTED, Settings, json_option, pass_settings, read_text
+from headish_cli.output import Stopped, Told, print_json, say
 from headish_cli.showing import AnswerPrinter, announce_call, approve_call, describe_call
-from headish_cli.telling import tell_branch, tell_reply
+from headish_cli.telling import tell_branch, tell_reply, turn_record
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -63,13 +63,14 @@ def ask_command(
 ) -> None:  # fmt: skip
     """Say something to a model, and keep what it answers.
 
-    TEXT becomes a turn of yours, the answer the turn that comes next; a bookmark that is continued moves along. Without
-    TEXT and with -c the thread is asked from as it stands. The key comes from the provider's usual environment variable
-    or a keyring. Ctrl-C keeps what arrived.
+    TEXT becomes a turn of yours, the answer the turn that comes next; a bookmark that is continued moves along. What a
+    pipe or file brings on standard input is joined to TEXT, below a blank line; - takes standard input alone. If there
+    is no text at all, -c asks from the thread as it stands. The key comes from the provider's usual environment
+    variable or a keyring. Ctrl-C keeps what arrived.
     """
     if tool_loop and mcp_config is None:
         raise click.UsageError("--tool-loop needs the servers: --mcp-config FILE")
-    said = None if text is None and continues else read_text(text)
+    said = read_text(text, may_be_absent=bool(continues))
     with ExitStack() as stack:
         store = stack.enter_context(settings.open(create=True))
         running = _start_servers(stack, store, mcp_config) if tool_loop and mcp_config is not None else None
@@ -80,9 +81,9 @@ def ask_command(
         asked = store.say(said, continues=heads, bookmark=bookmark, ptr=ptr, to=to, servers=named)
         loop = Loop(store, running, announce_call if yes else approve_call, rounds)
         with _kept(said, asked, {"to": to, **call}):
-            turn = _take_rounds(loop, partial(store.open_answer, **given), *asked, as_json)
+            turn, stopped = _take_rounds(loop, partial(store.open_answer, **given), *asked, as_json)
         tell_branch(store, turn)
-        _end(store, turn, {"to": to, **call}, looped=running is not None)
+        _end(store, turn, {"to": to, **call}, stopped=stopped, looped=running is not None)
 
 
 @click.command("retry")
@@ -98,8 +99,8 @@ def retry_command(settings: Settings, headish: str, as_json: bool, timeout: floa
     The new answer stands beside the old one, and the bookmark moves over to it.
     """
     with settings.open() as store:
-        turn = _show(lambda: store.open_retry(headish, **call, **_timeouts(timeout), told=_tell_wait), as_json)
-        _end(store, turn, call)
+        turn, stopped = _show(lambda: store.open_retry(headish, **call, **_timeouts(timeout), told=_tell_wait), as_json)
+        _end(store, turn, call, stopped=stopped)
 
 
 class Loop(NamedTuple):
@@ -113,7 +114,7 @@ class Loop(NamedTuple):
 
 @contextmanager
 def _kept(said: str | None, asked: tuple[Headishes, str | None], call: dict[str, Any]) -> Iterator[None]:
-    """Say that what was said is stored, where nobody answered it: nobody need say it twice."""
+    """If no answer came, say that what was said is stored, so that the person need not say it twice."""
     from headish.errors import CallError, HeadishError
 
     try:
@@ -125,7 +126,8 @@ def _kept(said: str | None, asked: tuple[Headishes, str | None], call: dict[str,
             say("")  # the terminal has written ^C
         # An option that was refused is no part of the advice; a key that was given for a variable's name least of all.
         again = _ask_again(*asked, call if isinstance(error, (CallError, KeyboardInterrupt)) else {})
-        raise Told(f"{str(error) or 'stopped'}; what you said is kept, and '{again}' asks again") from None
+        told = Stopped if isinstance(error, KeyboardInterrupt) else Told
+        raise told(f"{str(error) or 'stopped'}; what you said is kept, and '{again}' asks again") from None
 
 
 def _ask_again(head: Headishes, bookmark: str | None, call: dict[str, Any]) -> str:
@@ -139,32 +141,34 @@ def _whom(call: dict[str, Any]) -> list[str]:
 
 def _take_rounds(
     loop: Loop, open_answer: Callable[..., Answer], head: Headishes, bookmark: str | None, as_json: bool
-) -> Turn:
-    """Ask, run what the answer calls, and ask again, until an answer calls nothing."""
+) -> tuple[Turn, bool]:
+    """Ask, run what the answer calls, and ask again, until an answer calls nothing; whether Ctrl-C stopped it."""
     if loop.running is not None and isinstance(head, str):
         # An answer may have left its calls open: they are run before it is asked again.
         results = loop.store.run_tools(head, loop.running.call_all, approve=loop.approve)
         head, bookmark = (head, bookmark) if results is None else (results.id, results.meta.bookmark)
     for left in reversed(range(loop.rounds)):
-        turn = _show(partial(open_answer, head, bookmark), as_json)
-        if loop.running is None or turn.meta.reply.get("incomplete") or not left:
-            return turn
+        turn, stopped = _show(partial(open_answer, head, bookmark), as_json)
+        if loop.running is None or stopped or turn.meta.reply.get("incomplete") or not left:
+            return turn, stopped
         results = loop.store.run_tools(turn.id, loop.running.call_all, approve=loop.approve)
         if results is None:
-            return turn
+            return turn, False
         head, bookmark = results.id, results.meta.bookmark
     raise AssertionError("there is at least one round")
 
 
-def _show(open_answer: Callable[[], Answer], as_json: bool) -> Turn:
-    """Print an answer as it arrives; Ctrl-C ends it, and what arrived is kept."""
+def _show(open_answer: Callable[[], Answer], as_json: bool) -> tuple[Turn, bool]:
+    """Print an answer as it arrives. Ctrl-C ends it: what arrived is kept, and the second value is true."""
     answer = open_answer()
     printer = AnswerPrinter(quiet=as_json)
+    stopped = False
     try:
         for delta in answer:
             printer.show(delta)
         printer.end()
     except KeyboardInterrupt:
+        stopped = True
         printer.end()
         say("Stopped; what arrived is kept.")
     except BaseException:
@@ -172,21 +176,22 @@ def _show(open_answer: Callable[[], Answer], as_json: bool) -> Turn:
         raise
     turn = answer.finish()
     if as_json:
-        print_json(turn.to_dict())
-    return turn
+        print_json(turn_record(turn))
+    return turn, stopped
 
 
-def _end(store: Store, turn: Turn, call: dict[str, Any], *, looped: bool = False) -> None:
+def _end(store: Store, turn: Turn, call: dict[str, Any], *, stopped: bool, looped: bool = False) -> None:
+    """Say what became of the answer, and end with its exit code."""
     calls = store.open_calls(turn.id) if turn.meta.role == "assistant" else []
     for each in calls:
-        say(readable(f"open call: {describe_call(each)}"))
+        say(f"open call: {describe_call(each)}")
     if calls and looped and not turn.meta.reply.get("incomplete"):
         say("The tool loop ended before the calls: --rounds allows more.")
     where = f" on {turn.meta.bookmark}" if turn.meta.bookmark else ""
-    say(readable(f"turn {turn.id}{where}"))
+    say(f"turn {turn.id}{where}")
     tell_reply(turn, _whom(call))
-    if turn.meta.reply.get("incomplete"):
-        raise click.exceptions.Exit(1)
+    if stopped or turn.meta.reply.get("incomplete"):
+        raise click.exceptions.Exit(INTERRUPTED if stopped else 1)
 
 
 def _start_servers(stack: ExitStack, store: Store, config: str) -> ToolServers:
@@ -208,7 +213,7 @@ def _timeouts(seconds: float | None) -> dict[str, Any]:
 
 
 def _tell_wait(attempt: int, delay_seconds: float, error: CallError) -> None:
-    say(readable(f"{error}; attempt {attempt + 1} in {delay_seconds:.1f} s"))
+    say(f"{error}; attempt {attempt + 1} in {delay_seconds:.1f} s")
 
 
 WHOM = {"ptr": "-p", "to": "--to", "model": "--model", "base_url": "--base-url", "key_env": "--key-env"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings
-from headish_cli.output import one_line, preview, print_json, print_json_lines, say, width
+from headish_cli.output import cells, one_line, pad, preview, print_json, print_json_lines, room_beside, say
 
 
 @click.group("bookmark")
@@ -23,11 +23,12 @@ def list_command(settings: Settings, as_json: bool) -> None:
         if as_json:
             print_json_lines({"name": each.name, "turn": each.turn} for each in found)
             return
-        column = min(max((len(each.name) for each in found), default=0), 40)
+        names = {each.name: one_line(each.name, None) for each in found}
+        column = min(max(map(cells, names.values()), default=0), 40)
         for each in found:
-            text = one_line(preview(store.blocks(each.turn)), width() - column - 29)
-            name = click.style(f"{one_line(each.name, 255):<{column}}", fg="blue", bold=True)
-            click.echo(f"{name}  {click.style(each.turn, fg='yellow')}  {text}")
+            name = click.style(pad(names[each.name], column), fg="blue", bold=True)
+            before = f"{name}  {click.style(each.turn, fg='yellow')}  "
+            click.echo(before + one_line(preview(store.blocks(each.turn)), room_beside(before)))
 
 
 @bookmark_command.command("set")
@@ -66,6 +67,8 @@ def history_command(settings: Settings, name: str, as_json: bool) -> None:
     if as_json:
         print_json_lines({"move": each.number, "turn": each.turn, "time": each.time.isoformat()} for each in moves)
         return
+    from headish.values.times import local_time
+
     for ago, move in enumerate(moves):
-        when = move.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        click.echo(f"{name}@{{{ago}}}  {when}  {move.turn or '(removed)'}")
+        when = local_time(move.time, "seconds")
+        click.echo(f"{one_line(name, None)}@{{{ago}}}  {when}  {move.turn or '(removed)'}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.options import input_path, json_option
-from headish_cli.output import print_json
+from headish_cli.output import print_json, write
 
 if TYPE_CHECKING:
     from headish.transcripts import Transcript
@@ -60,7 +60,7 @@ def convert_command(
         if target in JSON_FORMS:
             print_json(_writers()[target](converted), pretty=True)
         else:
-            click.echo(emit(converted, wanted, strict=not relaxed).encode(), nl=False)
+            write(emit(converted, wanted, strict=not relaxed))
 
 
 @click.command("lint-transcript")
@@ -68,7 +68,7 @@ def convert_command(
 @from_option
 @json_option
 def lint_transcript_command(file: str, source: str | None, as_json: bool) -> None:
-    """Print what is odd about a transcript, one code per line; nothing where nothing is odd."""
+    """Print a code for each thing that is odd about a transcript, one per line."""
     from headish.transcripts import lint
 
     transcript, form = read_transcript(

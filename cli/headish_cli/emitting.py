@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from headish_cli.options import Settings, headish_argument, pass_settings
+from headish_cli.output import say, write
 
 PAGES = ("html", "markdown", "text")
 
@@ -26,6 +27,7 @@ PAGES = ("html", "markdown", "text")
 @click.option("--tight", is_flag=True, help="v0.1: no line break before <|im_end|> where headish writes a message.")
 @click.option("--bos", default="[BOS]", help="v0.1: the base model's token for the beginning.")
 @click.option("--eos", default="[EOS]", help="v0.1: the base model's token for the end.")
+@click.option("--branches", is_flag=True, help="In a page for people, show the other branches and the bookmarks too.")
 @click.option("--debug", is_flag=True, help="In a page for people, show hidden messages too.")
 @pass_settings
 def export_command(
@@ -37,31 +39,41 @@ def export_command(
     for_completion: bool,
     for_training: bool,
     relaxed: bool,
+    branches: bool,
     debug: bool,
     **spelling: Any,
 ) -> None:
     """Print the thread that leads to a HEADISH as a transcript, or as a page for people.
 
     A thread that was imported from this format comes back byte for byte. What the format cannot carry is refused,
-    unless --drop gives it up. A page holds only what an end user may see.
+    unless --drop gives it up. A page holds only what an end user may see, and only this thread: --branches adds every
+    other branch of its tree.
     """
+    if branches and (viewer is not None or target not in PAGES):
+        raise click.UsageError(f"--branches is for {', '.join(PAGES)}, without --as: all else is the thread alone")
     if debug and (viewer is not None or target not in PAGES):
         raise click.UsageError(f"--debug shows hidden messages in {', '.join(PAGES)}; other formats carry them anyway")
     if target in PAGES and (drop or for_completion or for_training):
         raise click.UsageError(f"--drop, --for-completion and --for-training are for transcripts, not for {target}")
+    from headish.errors import UnknownFormat
+
     with settings.open() as store:
         if target in PAGES:
-            text = store.render(headish, target, debug=debug)
+            text = store.render(headish, target, branches=branches, debug=debug)
         else:
-            text = store.export(
-                headish,
-                target,
-                drop=drop,
-                as_user=viewer == "user",
-                for_completion=for_completion,
-                for_training=for_training,
-                strict=not relaxed,
-                **spelling,
-            )
-    # Bytes, because a text stream would change line ends on some systems.
-    click.echo(text.encode(), nl=False)
+            try:
+                text = store.export(
+                    headish,
+                    target,
+                    drop=drop,
+                    as_user=viewer == "user",
+                    for_completion=for_completion,
+                    for_training=for_training,
+                    strict=not relaxed,
+                    **spelling,
+                )
+            except UnknownFormat as error:
+                raise UnknownFormat(error.name, (*error.known, *PAGES)) from None
+            if store.get(headish).meta.reply.get("incomplete"):
+                say("The reply at the end is incomplete; the transcript does not say so.")
+    write(text)

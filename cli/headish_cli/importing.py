@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.options import Settings, input_path, json_option, pass_settings
-from headish_cli.output import counted, print_json, say
+from headish_cli.output import counted, one_line, print_json, say
 
 if TYPE_CHECKING:
     from headish.imports.imported import Imported
@@ -77,7 +77,7 @@ def import_command(
                 if len(listed) == 1:
                     raise
                 refused += 1
-                say(f"{file}: {error}")
+                say(f"{one_line(file, None)}: {error}")
     if as_json:
         print_json(done)
     else:

@@ -1,21 +1,24 @@
 """The ``headish`` command: its options, and the one place where errors become a line on stderr and an exit code.
 
-Exit codes: 0 done, 1 an error told in one line, 2 wrong usage. A command's module is imported when the command is
-named, and headish itself only when a command runs: ``headish --version`` and ``headish --help`` load neither SQLAlchemy
-nor Alembic.
+Exit codes: 0 done, 1 an error in one line or findings, 2 wrong usage, 130 Ctrl-C, 141 a closed pipe (in silence). A
+command's module is imported when the command is named, and headish itself only when a command runs: ``headish
+--version`` and ``headish --help`` load neither SQLAlchemy nor Alembic.
 """
 
 from __future__ import annotations
 
-import errno
+import os
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from typing import Any
 
 import click
 
-from headish_cli.options import Settings
+from headish_cli.options import CLOSED_PIPE, INTERRUPTED, Settings
 from headish_cli.output import Told, sentence
 
 COMMANDS = {
@@ -62,15 +65,40 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command and leave the process with its exit code; not standalone, errors are raised instead."""
+        run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
+        if not standalone_mode:
+            return run()
+        try:
+            sys.exit(run() or 0)  # a command returns nothing; click returns the code of an early exit
+        except click.ClickException as error:
+            _tell(error)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            sys.exit(INTERRUPTED)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _silent_when_closed():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
         _write_utf8()
         try:
-            return super().invoke(ctx)
+            with _silent_when_closed():
+                return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except OSError as error:
-            if error.errno == errno.EPIPE:
-                raise  # whoever read has enough: click ends quietly
             raise Told(f"{error}") from None
         except Exception as error:
             from headish.errors import HeadishError
@@ -78,6 +106,28 @@ class LazyGroup(click.Group):
             if isinstance(error, HeadishError):
                 raise Told(sentence(error)) from None
             raise
+
+
+@contextmanager
+def _silent_when_closed() -> Iterator[None]:
+    """If the reader of a pipe has enough, end with that pipe's exit code, in silence."""
+    try:
+        yield
+    except BrokenPipeError:
+        # Python flushes at its end what a stream still holds, and would complain again.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(nowhere, stream.fileno())
+        raise click.exceptions.Exit(CLOSED_PIPE) from None
+
+
+def _tell(error: click.ClickException) -> None:
+    """Show an error on stderr. Click quotes the command line, where the name of a file may steer the terminal."""
+    from headish.values.controls import escape_controls
+
+    told = StringIO()
+    error.show(told)
+    click.echo(escape_controls(told.getvalue()), nl=False, err=True)
 
 
 def _write_utf8() -> None:
@@ -103,7 +153,7 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool)
     "--db", metavar="TARGET", envvar="HEADISH_DB", help="A path, :memory: or a database URL.  [env: HEADISH_DB]"
 )
 @click.option("--space", metavar="NAME", envvar="HEADISH_SPACE", default="default", show_default=True,
-              help="Whose history in the database.  [env: HEADISH_SPACE]")  # fmt: skip
+              help="The space to use.  [env: HEADISH_SPACE]")  # fmt: skip
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version,
               help="Print the version and exit.")  # fmt: skip
 @click.pass_context
@@ -113,5 +163,11 @@ def main(ctx: click.Context, db: str | None, space: str) -> None:
     A HEADISH names a turn: its id or the id's first digits, a bookmark, or @ for the newest turn; behind it ~n goes n
     turns back, ^n takes the n-th turn that it continues, and main@{n} is where the bookmark was n moves ago. Where a
     HEADISH is left out, it is @.
+
+    \b
+    Exit codes: 0 done; 1 an error, or findings (verify, lint, a broken file of an import, a cut-off
+    answer); 2 wrong usage; 130 Ctrl-C; 141 a closed pipe.
     """
     ctx.obj = Settings(db, space)
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        ctx.color = False  # https://no-color.org; else click colours what goes to a terminal

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings
-from headish_cli.output import counted, print_json, readable, say
+from headish_cli.output import counted, one_line, print_json, say, write
 
 
 @click.command("verify")
@@ -23,7 +23,7 @@ def verify_command(settings: Settings, as_json: bool) -> None:
         print_json(report)
     else:
         for problem in report.problems:
-            click.echo(readable(f"{problem.subject}: {problem.what}"))
+            click.echo(one_line(f"{problem.subject}: {problem.what}", None))
         found = counted(len(report.problems), "problem") if report.problems else "all in order"
         checked = ((report.turns, "turn"), (report.payloads, "payload"), (report.bookmarks, "bookmark"))
         say(f"{', '.join(counted(*each) for each in checked)}: {found}.")
@@ -59,7 +59,7 @@ def path_command(settings: Settings, as_json: bool) -> None:
     if as_json:
         print_json({"path": path})
     else:
-        click.echo(path)
+        write(f"{path}\n")
 
 
 @db_command.command("current")

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from headish.limits import PAYLOAD_LIMIT_BYTES
+
 if TYPE_CHECKING:
     from headish import Database, Store
 
 F = TypeVar("F", bound=Callable[..., Any])
+INTERRUPTED, CLOSED_PIPE = 130, 141
+"""Exit codes of Ctrl-C and of a reader that has enough, as shells count signals 2 and 13."""
 
 
 class Settings(NamedTuple):
@@ -46,21 +52,56 @@ class Settings(NamedTuple):
 
 pass_settings: Callable[[F], F] = click.make_pass_decorator(Settings)  # type: ignore[assignment]
 headish_argument = click.argument("headish", default="@")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON: one object, or one a line for a list.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON: one object, or one per line for a list."
+)
 
 
-def read_text(text: str | None) -> str:
-    """The argument, or standard input for ``-`` (and where nothing is given and nobody types).
+def read_text(text: str | None, *, may_be_absent: bool = False) -> str | None:
+    """TEXT, with what a pipe or a file brings on standard input below it; ``-`` is standard input alone.
 
-    Text is UTF-8, whatever the machine's locale says.
+    An empty standard input adds nothing. None: there is no text, and that may be. Text is UTF-8, whatever the locale.
+    Raises: UsageError where there is no text; InvalidContent for what is no UTF-8.
     """
-    if text is None and os.isatty(0):
-        raise click.UsageError("give the text, or - to read it from standard input")
-    if text not in (None, "-"):
-        return text or ""
-    data = sys.stdin.buffer.read()
-    if text is None and not data:
-        raise click.UsageError("there is nothing to store: give the text, or - with something on standard input")
+    if text == "-":
+        return _decode_text(read_stdin(PAYLOAD_LIMIT_BYTES))
+    # If nothing else can be the text, even a socket is read; only a person at a terminal is not waited for.
+    is_read = _brings_data() if text is not None or may_be_absent else not _is_terminal()
+    piped = _decode_text(read_stdin(PAYLOAD_LIMIT_BYTES)) if is_read else ""
+    if text is not None:
+        return f"{text}\n\n{piped}" if piped and text else text or piped
+    if not piped and not may_be_absent:
+        raise click.UsageError("there is nothing to store: give the text, or pipe it in")
+    return piped or None
+
+
+def read_stdin(limit_bytes: int | None = None) -> bytes:
+    """Standard input to its end, or one byte past a limit, which is enough for the library to refuse it."""
+    if sys.stdin is None:
+        return b""
+    return sys.stdin.buffer.read() if limit_bytes is None else sys.stdin.buffer.read(limit_bytes + 1)
+
+
+def _brings_data() -> bool:
+    """Whether standard input is a pipe or a file: a terminal, a device (cron's /dev/null) or a socket is not read.
+
+    A process that starts headish with a pipe must close it, or give it /dev/null: nothing tells a pipe that is only
+    inherited from one whose data is still to come.
+    """
+    if sys.stdin is None:
+        return False
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError):
+        return not sys.stdin.closed  # a stream of the program's own, without a descriptor
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _decode_text(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -97,4 +138,6 @@ def _decode(text: str, key: str, option: str) -> Any:
 
 def input_path(path: str) -> Any:
     """An open binary stream for ``-``, else the path."""
-    return sys.stdin.buffer if path == "-" else Path(path)
+    if path != "-":
+        return Path(path)
+    return BytesIO() if sys.stdin is None else sys.stdin.buffer

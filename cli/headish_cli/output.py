@@ -1,13 +1,20 @@
-"""How values are printed: data on stdout, words on stderr."""
+"""How values are printed: data on stdout, words on stderr.
+
+A file or a pipe gets the true text of a turn. A terminal never gets a character that steers it
+(``headish.values.controls``), whatever a turn, a file name or a provider says; lists and words never hold one at all.
+"""
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from headish_cli.options import INTERRUPTED
 
 if TYPE_CHECKING:
     from headish import Store
@@ -16,14 +23,19 @@ if TYPE_CHECKING:
     from headish.values.ids import TurnId
 
 ROLE_COLOURS = {"system": "magenta", "developer": "magenta", "user": "cyan", "assistant": "green", "tool": "yellow"}
-PLAIN_WIDTH = 100
+MODEL_COLUMNS = 20
+"""How much of a model's name a list shows at a terminal."""
+_LINE_BREAKS = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]")
 
 
 class Told(click.ClickException):
     """An error of headish, told in one line."""
 
     def show(self, file: Any = None) -> None:
-        click.echo(f"headish: {' '.join(printable(self.message).split())}", file=file, err=file is None)
+        from headish.values.controls import escape_controls
+
+        line = " ".join(escape_controls(self.message).split())
+        click.echo(f"headish: {line}", file=file, err=file is None)
 
 
 def sentence(error: HeadishError) -> str:
@@ -35,28 +47,46 @@ def sentence(error: HeadishError) -> str:
     return str(error)
 
 
-def printable(text: str) -> str:
-    """Text without control characters: a name must not be able to write to the terminal."""
-    return "".join(character if character.isprintable() or character in "\n\t " else "�" for character in text)
+class Stopped(Told):
+    """Ctrl-C, and what there is to say about it."""
+
+    exit_code = INTERRUPTED
+
+
+def write(data: str | bytes) -> None:
+    """Data on stdout as it is; at a terminal as text, with every character that steers one written out."""
+    if not sys.stdout.isatty():
+        # Bytes, because a text stream would change line ends on some systems, and click would cut ANSI sequences out.
+        click.echo(data.encode() if isinstance(data, str) else data, nl=False)
+        return
+    from headish.values.controls import escape_controls
+
+    text = data if isinstance(data, str) else data.decode(errors="backslashreplace")
+    click.echo(escape_controls(text), nl=False)
 
 
 def print_json(value: Any, *, pretty: bool = False) -> None:
-    """One JSON value on a line of its own, or indented."""
+    """One JSON value on a line of its own, or indented. Characters that steer a terminal are JSON escapes in it."""
     import msgspec
 
+    from headish.values.controls import escape_json_controls
+
     encoded = msgspec.json.encode(value)
-    click.echo(msgspec.json.format(encoded, indent=2) if pretty else encoded)
+    text = (msgspec.json.format(encoded, indent=2) if pretty else encoded).decode()
+    click.echo(escape_json_controls(text).encode())
 
 
 def print_json_lines(values: Iterable[Any]) -> None:
-    """One JSON value a line."""
+    """One JSON value per line."""
     for value in values:
         print_json(value)
 
 
 def say(words: str) -> None:
     """A sentence for the person, on stderr."""
-    click.echo(words, err=True)
+    from headish.values.controls import escape_controls
+
+    click.echo(escape_controls(words), err=True)
 
 
 def counted(count: int, word: str) -> str:
@@ -64,9 +94,29 @@ def counted(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
-def width() -> int:
-    """Columns of the terminal; a fixed number where the output goes elsewhere, so that it is always the same."""
-    return shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns if sys.stdout.isatty() else PLAIN_WIDTH
+def width() -> int | None:
+    """Columns of the terminal (or ``COLUMNS``), None where the output goes elsewhere: then no line is cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def room_beside(*parts: str) -> int | None:
+    """The columns that a line has left for its text beside its other parts; at least 20."""
+    columns = width()
+    return None if columns is None else max(columns - sum(cells(click.unstyle(part)) for part in parts), 20)
+
+
+def cells(text: str) -> int:
+    """The columns that a text takes at a terminal: wide characters take two, joiners and marks none."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # late: most text is ASCII
+
+    return cell_len(text)
+
+
+def pad(text: str, columns: int) -> str:
+    """Text with blanks up to so many columns."""
+    return text + " " * max(columns - cells(text), 0)
 
 
 def preview(blocks: Sequence[ContentBlock]) -> str:
@@ -81,20 +131,34 @@ def shorten(store: Store, ids: Iterable[TurnId]) -> dict[TurnId, str]:
     return {turn_id: turn_id[:digits] for turn_id in shortest}
 
 
-def one_line(text: str, columns: int) -> str:
-    """Text cut to so many columns, with nothing in it that could move the cursor."""
-    plain = "".join(character if character.isprintable() else " " for character in text)
-    return plain if len(plain) <= columns else plain[: max(columns - 1, 0)] + "…"
+def one_line(text: str, columns: int | None) -> str:
+    """Text on one line, cut to so many columns (None: whole), with nothing in it that steers a terminal."""
+    from headish.values.controls import escape_controls
 
+    if columns is None:
+        return escape_controls(_LINE_BREAKS.sub(" ", text))
+    # A long text is not measured whole: even with a mark on every letter, this is more than fits.
+    line = escape_controls(_LINE_BREAKS.sub(" ", text[: 16 * columns]))
+    if len(text) <= 16 * columns and cells(line) <= columns:
+        return line
+    if line.isascii():
+        return line[: max(columns - 1, 0)] + "…"
+    from rich.cells import set_cell_size
 
-def readable(text: str) -> str:
-    """Text of several lines, safe for a terminal."""
-    return "".join(each if each.isprintable() or each in "\n\t" else "�" for each in text)
+    return set_cell_size(line, max(columns - 1, 0)).rstrip() + "…"
 
 
 def role_word(role: str | None) -> str:
     """A role in its colour, in a column of its own; a bare sequence has none."""
     return click.style(f"{role or '-':<9}", fg=ROLE_COLOURS.get(role or ""))
+
+
+def reply_mark(reply: Mapping[str, Any]) -> str:
+    """What stands behind a reply in a list: the model, without the path before its name, and that it was cut off."""
+    model, incomplete = reply.get("model"), bool(reply.get("incomplete"))
+    named = [one_line(model.rpartition("/")[2], MODEL_COLUMNS if width() else None)] if isinstance(model, str) else []
+    facts = ", ".join([*named, *(["incomplete"] if incomplete else [])])
+    return " " + click.style(f"({facts})", fg="red" if incomplete else None, dim=not incomplete) if facts else ""
 
 
 def marks(bookmarks: Iterable[str]) -> str:
@@ -117,7 +181,5 @@ def _in_words(block: ContentBlock) -> str:
             return f"(call {name})"
         case blocks.ToolResult(name=name, content=content):
             return f"(result{' of ' + name if name else ''}) {preview(content)}"
-        case blocks.Other(type=kind):
-            return f"({kind})"
         case _:
-            return f"({block.__struct_config__.tag})"
+            return f"({blocks.kind_of(block)})"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.options import Settings, json_option, parse_settings, pass_settings
-from headish_cli.output import one_line, print_json, print_json_lines, say
+from headish_cli.output import cells, one_line, pad, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
     from headish.providers.pointers import NamedPointer
@@ -82,10 +82,12 @@ def _print(pointers: list[NamedPointer], as_json: bool, *, dated: bool) -> None:
     if as_json:
         print_json_lines(_record(each) for each in pointers)
         return
-    room = max((len(each.name) for each in pointers), default=0)
+    from headish.values.times import local_time
+
+    room = max((cells(each.name) for each in pointers), default=0)
     for each in pointers:
-        when = f"{each.time.astimezone():%Y-%m-%d %H:%M}  " if dated else ""
-        click.echo(one_line(f"{when}{each.name:<{room}}  {_describe(each)}", 10_000))
+        when = f"{local_time(each.time)}  " if dated else ""
+        click.echo(one_line(f"{when}{pad(each.name, room)}  {_describe(each)}", None))
 
 
 def _record(named: NamedPointer) -> dict[str, Any]:

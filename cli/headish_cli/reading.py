@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import TYPE_CHECKING
 
 import click
@@ -14,12 +15,14 @@ from headish_cli.output import (
     preview,
     print_json,
     print_json_lines,
-    readable,
+    reply_mark,
     role_word,
+    room_beside,
     say,
     shorten,
-    width,
+    write,
 )
+from headish_cli.telling import turn_record
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -34,17 +37,17 @@ def get_command(settings: Settings, headish: str, payload: bool, as_json: bool) 
     """Show one turn: what it says on stdout, what it is on stderr."""
     with settings.open() as store:
         if payload:
-            click.echo(store.payload(headish), nl=False)
+            write(store.payload(headish))
             return
         turn = store.get(headish)
         content = store.blocks(turn.id)
-    if as_json:
-        from headish.values.blocks import to_mapping
+        if as_json:
+            from headish.values.blocks import to_mapping
 
-        print_json({**turn.to_dict(), "content": [to_mapping(block) for block in content]})
-        return
+            print_json({**turn_record(turn), "content": [to_mapping(block) for block in content]})
+            return
     say(_describe(turn))
-    click.echo(readable("\n\n".join(_whole_text(block) for block in content)))
+    write("\n\n".join(_whole_text(block) for block in content) + "\n")
 
 
 @click.command("log")
@@ -83,10 +86,11 @@ def resolve_command(settings: Settings, headish: tuple[str, ...], as_json: bool)
 
 
 def _log_line(store: Store, turn: Turn, short: str, names: list[str], indent: int) -> str:
-    when = turn.time.astimezone().strftime("%Y-%m-%d %H:%M")
-    room = width() - indent - len(short) - len(when) - 13 - sum(len(name) + 3 for name in names)
-    text = one_line(preview(store.blocks(turn.id)), max(room, 20))
-    return f"{click.style(short, fg='yellow')} {when} {role_word(turn.meta.role)} {text}{marks(names)}"
+    from headish.values.times import local_time
+
+    before = f"{click.style(short, fg='yellow')} {local_time(turn.time)} {role_word(turn.meta.role)} "
+    behind = reply_mark(turn.meta.reply) + marks(names)
+    return before + one_line(preview(store.blocks(turn.id)), room_beside(" " * indent, before, behind)) + behind
 
 
 def _names(store: Store) -> dict[str, list[str]]:
@@ -97,18 +101,28 @@ def _names(store: Store) -> dict[str, list[str]]:
 
 
 def _describe(turn: Turn) -> str:
-    facts = [f"turn {turn.id}", turn.meta.role or "a bare sequence", turn.time.isoformat(timespec="milliseconds")]
+    from headish.values.times import local_time
+
+    reply = turn.meta.reply
+    facts = [f"turn {turn.id}", turn.meta.role or "a bare sequence", local_time(turn.time, "milliseconds")]
+    facts += [f"reply of {reply.get('model') or 'an unnamed model'} ({reply.get('provider')})"] if reply else []
+    facts += ["incomplete"] if reply.get("incomplete") else []
     facts += [f"on {turn.meta.bookmark}"] if turn.meta.bookmark else []
     facts += [f"continues {', '.join(turn.meta.continues)}"] if turn.meta.continues else []
     facts += ["cached"] if turn.meta.cache else []
-    return readable(" · ".join(facts))
+    return " · ".join(facts)
 
 
 def _whole_text(block: object) -> str:
-    from headish.values.blocks import Text, to_mapping
+    from headish.values.blocks import Document, Text, to_mapping
 
     if isinstance(block, Text):
         return block.text
+    if isinstance(block, Document) and block.source.media_type.startswith("text/"):
+        try:
+            return b64decode(block.source.data).decode()
+        except ValueError:
+            pass  # it is no UTF-8, or no base64: shown as it is
     import msgspec
 
     return msgspec.json.format(msgspec.json.encode(to_mapping(block)), indent=2).decode()  # type: ignore[arg-type]

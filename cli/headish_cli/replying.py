@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings
-from headish_cli.output import counted, one_line, print_json_lines, say
-from headish_cli.telling import tell_reply, tell_turn
+from headish_cli.options import Settings, json_option, pass_settings, read_stdin
+from headish_cli.output import cells, counted, one_line, pad, print_json, print_json_lines, say
+from headish_cli.telling import tell_branch, tell_reply, tell_turn, turn_record
+
+if TYPE_CHECKING:
+    from headish import Turn
+    from headish.values.blocks import ContentBlock
 
 
 @click.command("reply")
@@ -27,15 +31,29 @@ def reply_command(settings: Settings, headish: str, provider: str, file: str, as
     from headish.errors import InvalidArgument
 
     try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        data = read_stdin() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise InvalidArgument(f"the file {file!r} cannot be read: {error.strerror}") from None
     if not data.strip():
         raise InvalidArgument("there is no answer to store: nothing came from the provider")
     with settings.open() as store:
         turn = store.reply(headish, provider, data)
-        tell_turn(store, turn, as_json)
+        if as_json:
+            print_json({**turn_record(turn), "reply": _normalized(turn, store.blocks(turn.id))})
+            tell_branch(store, turn)
+        else:
+            tell_turn(store, turn, as_json)
     tell_reply(turn)
+
+
+def _normalized(turn: Turn, content: tuple[ContentBlock, ...]) -> dict[str, Any]:
+    """The reply in the one form that all providers' replies are read into."""
+    from headish.values.blocks import to_mapping
+
+    said = turn.meta.reply
+    message: dict[str, Any] = {"role": "assistant", "content": [to_mapping(block) for block in content]}
+    message |= {"model": said.get("model"), "stop_reason": said.get("stop_reason")}
+    return {"message": message | ({"usage": said["usage"]} if "usage" in said else {})}
 
 
 @click.command("recover")
@@ -81,13 +99,13 @@ def usage_command(settings: Settings, headish: tuple[str, ...], by: str | None, 
         _row(count.key or ("(unknown)" if by else "all"), f"{count.replies:,}", *_tokens(count.to_dict()))
         for count in counts
     ]
-    room = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    room = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
-        cells = [row[0].ljust(room[0]), *(cell.rjust(size) for cell, size in zip(row[1:], room[1:], strict=True))]
-        click.echo("  ".join(cells).rstrip())
+        columns = [pad(row[0], room[0]), *(cell.rjust(size) for cell, size in zip(row[1:], room[1:], strict=True))]
+        click.echo("  ".join(columns).rstrip())
     silent = sum(count.silent for count in counts)
     if silent:
-        say(f"Of {counted(silent, 'reply').replace('replys', 'replies')} nobody said how many tokens.")
+        say("1 reply has no token counts." if silent == 1 else f"{silent:,} replies have no token counts.")
 
 
 TITLES = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from headish_cli.options import Settings, headish_argument, json_option, pass_settings
-from headish_cli.output import print_json, print_json_lines, readable, say
+from headish_cli.output import one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
     from headish.providers import Request
@@ -63,7 +63,7 @@ def request_command(
     if explain:
         _explain(request)
     for note in request.notes:
-        say(readable(f"note: {note}"))
+        say(f"note: {note}")
 
 
 @click.command("lint")
@@ -84,7 +84,7 @@ def lint_command(
     else:
         for finding in findings:
             where = f" (turn {finding.turn})" if finding.turn else ""
-            click.echo(readable(f"{finding.kind}: {finding.what}{where}"))
+            click.echo(one_line(f"{finding.kind}: {finding.what}{where}", None))
         if not findings:
             say("Everything is sent as it is stored.")
     if any(finding.kind == "refused" for finding in findings):
@@ -95,6 +95,6 @@ def _explain(request: Request) -> None:
     for origin in request.origins:
         say(f"{origin.place} is from {', '.join(origin.turns) or 'no turn'}")
     for option, turn in request.options.items():
-        say(readable(f"option {option} is set by {turn}"))
+        say(f"option {option} is set by {turn}")
     if request.ptr is not None:
-        say(readable(f"the pointer {request.ptr} says {request.provider}/{request.model}"))
+        say(f"the pointer {request.ptr} says {request.provider}/{request.model}")

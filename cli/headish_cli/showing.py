@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.output import one_line, readable
+from headish_cli.output import one_line, say, write
 
 if TYPE_CHECKING:
     from headish.providers import Delta
@@ -36,10 +36,12 @@ class AnswerPrinter:
             self._begin(here, "\n")
             # First, for Ctrl-C may come as soon as the text is out.
             self._in_line = not delta.content.endswith("\n") if delta.content else self._in_line
-            click.echo(readable(delta.content), nl=False)
+            write(delta.content)
         elif self._thinks and delta.type == "thinking":
+            from headish.values.controls import escape_controls
+
             self._begin(here, "\n")
-            click.echo(click.style(readable(delta.content), dim=True), nl=False, err=True)
+            click.echo(click.style(escape_controls(delta.content), dim=True), nl=False, err=True)
         elif delta.name is not None:
             self._begin(here, "\n")
             click.echo(click.style(f"[{one_line(delta.name, 100)}]", fg="yellow"), err=True)
@@ -69,13 +71,16 @@ def describe_call(call: ToolUse) -> str:
 
 def announce_call(call: ToolUse) -> bool:
     """Say that a call runs."""
-    click.echo(f"running {describe_call(call)}", err=True)
+    say(f"running {describe_call(call)}")
     return True
 
 
 def approve_call(call: ToolUse) -> bool | str:
-    """Ask at the terminal whether a call may run; without a terminal it may not."""
+    """Ask at the terminal whether a call may run. Without a terminal no call runs."""
     if not sys.stdin.isatty():
-        click.echo(f"not run, for nobody can be asked (--yes runs all): {describe_call(call)}", err=True)
+        say(f"Not run: no terminal to ask for approval. Use --yes to run every call: {describe_call(call)}")
         return "The call was not run: nobody was there to allow it."
-    return click.confirm(f"run {describe_call(call)}?", err=True)
+    try:
+        return click.confirm(f"run {describe_call(call)}?", err=True)
+    except click.Abort:
+        raise KeyboardInterrupt from None  # Ctrl-C or Ctrl-D at the question ends the command, as anywhere else

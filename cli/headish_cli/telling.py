@@ -1,47 +1,52 @@
-"""What is said of a turn that was just stored: its id on stdout, the rest on stderr."""
+"""What the command says of a turn that it just stored: the id on stdout, the rest on stderr."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.output import print_json, readable, say
+from headish_cli.output import print_json, say
 
 if TYPE_CHECKING:
     from headish import Store, Turn
 
 
+def turn_record(turn: Turn) -> dict[str, Any]:
+    """A turn as JSON shows it: its record, and the options that are resolved at it."""
+    return {**turn.to_dict(), "options": turn.options}
+
+
 def tell_turn(store: Store, turn: Turn, as_json: bool) -> None:
     """The id, or all of it as JSON; and that no name moved, where one might have been expected to."""
     if as_json:
-        print_json(turn.to_dict())
+        print_json(turn_record(turn))
     else:
         click.echo(turn.id)
     tell_branch(store, turn)
 
 
 def tell_branch(store: Store, turn: Turn) -> None:
-    """That no name moved, where something else continues the same turn."""
+    """Say that no name moved, if something else continues the same turn."""
     if turn.meta.bookmark is None and _is_branch(store, turn):
         say(f"No bookmark moved: an older turn was continued, so {turn.id} is a new branch without a name.")
 
 
 def tell_reply(turn: Turn, whom: Sequence[str] = ()) -> None:
-    """What is out of the ordinary about an answer; ``whom`` are the options that it was asked with."""
+    """Say what is out of the ordinary about a reply; ``whom`` are the options that it was asked with."""
     reply = turn.meta.reply
     error = reply.get("error")
     if isinstance(error, dict):
         who = "The provider failed: " if reply.get("stop_reason") == "error" else ""
-        say(readable(f"{who}{error.get('message')}"))
+        say(f"{who}{error.get('message')}")
     if reply.get("stop_reason") == "max_tokens":
         say("The answer ends at a limit of tokens: params.max_tokens, or the model's own.")
     if reply.get("incomplete"):
         say(f"The answer is incomplete: '{shlex.join(['headish', 'retry', turn.id, *whom])}' asks again.")
     for note in reply.get("notes") or ():
-        say(readable(f"note: {note}"))
+        say(f"note: {note}")
 
 
 def _is_branch(store: Store, turn: Turn) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings
-from headish_cli.output import counted, one_line, print_json, print_json_lines, say, width
+from headish_cli.options import Settings, json_option, pass_settings, read_stdin
+from headish_cli.output import cells, counted, one_line, pad, print_json, print_json_lines, say, width
 
 
 @click.group("tools")
@@ -29,7 +28,7 @@ def set_command(settings: Settings, server: str, file: str) -> None:
     from headish.errors import InvalidArgument
 
     try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        data = read_stdin() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise InvalidArgument(f"the file {file!r} cannot be read: {error.strerror}") from None
     with settings.open(create=True) as store:
@@ -52,10 +51,10 @@ def list_command(settings: Settings, server: str | None, as_json: bool) -> None:
     if as_json:
         print_json_lines(tools)
         return
-    room = max((len(tool["name"]) for tool in tools), default=0)
+    room = max((cells(tool["name"]) for tool in tools), default=0)
     for tool in tools:
         described = " ".join(str(tool.get("description") or "").split())
-        click.echo(one_line(f"{tool['name']:<{room}}  {described}", width()).rstrip())
+        click.echo(one_line(f"{pad(tool['name'], room)}  {described}", width()).rstrip())
 
 
 @tools_command.command("get")

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from headish.limits import PAYLOAD_LIMIT_BYTES
-from headish_cli.options import Settings, json_option, parse_settings, pass_settings, read_text
+from headish_cli.options import Settings, json_option, parse_settings, pass_settings, read_stdin, read_text
 from headish_cli.telling import tell_turn
 
+F = TypeVar("F", bound=Callable[..., Any])
 _continues = click.option("-c", "--continues", multiple=True, metavar="HEADISH",
                           help="What the turn continues; several times to merge.")  # fmt: skip
 _bookmark = click.option("-b", "--bookmark", metavar="NAME", help="Set this name to the new turn.")
 _cache = click.option("--cache", is_flag=True, help="Ask providers to cache up to here.")
+
+
+def _inherited(command: F) -> F:
+    """Who says it, and the options that hold from this turn on."""
+    for option in reversed((
+        click.option("-p", "--provider-ptr", metavar="PTR", help="Inherited: which provider pointer to call."),
+        click.option("--server", "servers", multiple=True, metavar="NAME",
+                     help="Inherited: MCP servers; several times."),
+        click.option("--search/--no-search", default=None, help="Inherited: the provider's own search."),
+        click.option("--tool-mode", metavar="MODE", help="Inherited: auto, any, none or a tool's name."),
+        click.option("--role", default="user", show_default=True, help="system, developer, user, assistant or tool."),
+        click.option("--set", "settings_pairs", multiple=True, metavar="KEY=JSON",
+                     help="Inherited: any option; a.b=1 sets inside a record, null switches off."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
 
 
 @click.command("add")
@@ -22,13 +39,7 @@ _cache = click.option("--cache", is_flag=True, help="Ask providers to cache up t
 @_continues
 @click.option("-r", "--respond", is_flag=True, help="Continue the newest turn of the space.")
 @_bookmark
-@click.option("-p", "--provider-ptr", metavar="PTR", help="Inherited: which provider pointer to call.")
-@click.option("--server", "servers", multiple=True, metavar="NAME", help="Inherited: MCP servers; several times.")
-@click.option("--search/--no-search", default=None, help="Inherited: the provider's own search.")
-@click.option("--tool-mode", metavar="MODE", help="Inherited: auto, any, none or a tool's name.")
-@click.option("--role", default="user", show_default=True, help="system, developer, user, assistant or tool.")
-@click.option("--set", "settings_pairs", multiple=True, metavar="KEY=JSON",
-              help="Inherited: any option; a.b=1 sets inside a record, null switches off.")  # fmt: skip
+@_inherited
 @click.option("--json-blocks", is_flag=True, help="The text is JSON: a list of content blocks.")
 @_cache
 @click.option("--speaker", metavar="NAME", help="Who speaks, beside the role.")
@@ -44,10 +55,14 @@ def add_command(
 ) -> None:  # fmt: skip
     """Store a turn and print its id.
 
-    A turn that continues a bookmark moves the bookmark along. One that continues an older turn starts a branch.
+    A turn that continues a bookmark moves the bookmark along. One that continues an older turn starts a branch. What a
+    pipe or file brings on standard input is joined to TEXT, below a blank line; - takes standard input alone.
     """
     inherited = parse_settings(settings_pairs)
     content = read_text(text)
+    assert content is not None
+    if json_blocks and text not in (None, "-", content):
+        raise click.UsageError("--json-blocks takes TEXT or standard input, not both")
     with settings.open(create=True) as store:
         turn = store.add_turn(
             content,
@@ -67,13 +82,19 @@ def add_command(
 @click.option("--content-type", metavar="TYPE", help="The media type; told by name or content where left out.")
 @_continues
 @_bookmark
+@_inherited
 @_cache
 @json_option
 @pass_settings
-def doc_command(settings: Settings, path: str, continues: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def doc_command(
+    settings: Settings, path: str, continues: tuple[str, ...], servers: tuple[str, ...],
+    settings_pairs: tuple[str, ...], as_json: bool, **options: Any,
+) -> None:  # fmt: skip
     """Store a document as a turn and print its id. PATH may be - for standard input."""
-    # One byte past the limit is enough for the library to refuse it.
-    document: bytes | str = sys.stdin.buffer.read(PAYLOAD_LIMIT_BYTES + 1) if path == "-" else path
+    inherited = parse_settings(settings_pairs)
+    document: bytes | str = read_stdin(PAYLOAD_LIMIT_BYTES) if path == "-" else path
     with settings.open(create=True) as store:
-        turn = store.add_document(document, continues=list(continues) or None, **options)
+        turn = store.add_document(
+            document, continues=list(continues) or None, servers=list(servers) or None, inherited=inherited, **options
+        )
         tell_turn(store, turn, as_json)

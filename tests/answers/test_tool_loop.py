@@ -206,7 +206,7 @@ class TestWithRealServers:
         server.answer(chunks=event_stream(anthropic_calls(("calc___add", {"a": 2, "b": 3}, "c1"))))
         server.answer(chunks=event_stream(anthropic_text("Then not.")))
         done = headish("ask", "2 + 3?", "-p", "milli", "--tool-loop", "--mcp-config", servers)
-        assert 'not run, for nobody can be asked (--yes runs all): calc___add {"a":2,"b":3}' in done.err
+        assert "Not run: no terminal to ask for approval. Use --yes to run every call: calc___add" in done.err
         [result] = server.requests[1].body["messages"][-1]["content"]
         assert (result["content"], result["is_error"]) == ([{"type": "text", "text": NOBODY}], True)
 

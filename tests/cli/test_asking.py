@@ -16,7 +16,7 @@ from headish import Store
 from headish.store.calls import REFUSED
 from support import mcp_server
 from support.capturers import wait_until
-from support.command import HEADISH, Command
+from support.command import HEADISH, Command, at_terminal
 from support.growing import texts
 from support.loopback import Loopback, event_stream
 from support.providers.answers import anthropic_call, anthropic_calls, anthropic_message, anthropic_text
@@ -70,6 +70,14 @@ class TestAsk:
         headish("add", "Hi", "-b", "main", "-p", "milli")
         headish("ask", "-c", "main")
         assert headish("log", "main", "--json").out.count("\n") == 2
+
+    def test_what_is_piped_in_stands_below_the_text(self, headish: Command, server: Loopback) -> None:
+        say_hello(server, 3)
+        headish("ask", "Sum these.", "-b", "main", "-p", "milli", stdin="1\n2\n")
+        headish("ask", "-c", "main", stdin="And these: 3")
+        headish("ask", "-c", "main", stdin="")
+        sent = [message["content"][0]["text"] for message in server.requests[2].body["messages"]]
+        assert sent == ["Sum these.\n\n1\n2\n", "Hello.", "And these: 3", "Hello."]
 
     def test_a_branch_without_a_name_is_told_by_its_id(self, headish: Command, server: Loopback) -> None:
         say_hello(server)
@@ -223,8 +231,10 @@ class TestWhatAModelSaysToATerminal:
         events = anthropic_calls((ESCAPES, {ESCAPES: ESCAPES}, "c1"), text=ESCAPES, model=ESCAPES)
         server.answer(chunks=event_stream([*events[:-1], {"type": ESCAPES}, events[-1]]))
         done = headish("ask", "Hi", "-b", "main", "-p", "milli")
-        assert done.out == "a�]0;evil�b�31mc�d�e\n"
+        assert done.out == f"{ESCAPES}\n", "a pipe gets the true text"
         self.check(done.err)
+        server.answer(chunks=event_stream(anthropic_text(ESCAPES)))
+        self.check(at_terminal("--db", headish.target, "ask", "Hi", "-p", "milli", env={"NO_COLOR": "1"}))
         assert "note: an event of type" in done.err
         for words in (("log",), ("usage", "--by", "model"), ("lint", "main"), ("request", "main", "--explain")):
             done = headish.run(*words)
@@ -267,7 +277,7 @@ class TestAtATerminal:
             assert process.stdout.read(3) == b"Hel"
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=30)
-        assert (process.returncode, out) == (1, b"\n")
+        assert (process.returncode, out) == (130, b"\n")
         assert b"Stopped; what arrived is kept.\n" in err
         assert b"Traceback" not in err
         with Store.open(headish.target) as store:
@@ -285,7 +295,7 @@ class TestAtATerminal:
             wait_until(lambda: server.requests, "the provider is asked")
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=30)
-        assert (process.returncode, out) == (1, b"")
+        assert (process.returncode, out) == (130, b"")
         assert err == b"\nheadish: stopped; what you said is kept, and 'headish ask -c main' asks again\n"
         with Store.open(headish.target) as store:
             assert (texts(store, "main"), store.streams.list()) == (["Hi"], [])

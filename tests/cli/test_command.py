@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,18 +101,66 @@ class TestExitCodes:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes break otherwise there; run this on a POSIX system")
-def test_a_broken_pipe_is_quiet(headish: Command) -> None:
-    with Store.open(headish.target) as store:
-        store.add_turns({"content": "x" * 200, "respond": index > 0} for index in range(3000))
-    with subprocess.Popen(
-        [HEADISH, "--db", headish.target, "log", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait(30) in (0, 1)
+class TestEndsFromOutside:
+    @pytest.mark.parametrize("words", [("log", "--json"), ("export", "--to", "text"), ("--help",), ("add", "--help")])
+    def test_a_closed_pipe_is_silent_and_code_141(self, headish: Command, words: tuple[str, ...]) -> None:
+        with Store.open(headish.target) as store:
+            store.add_turns({"content": "x" * 200, "respond": index > 0} for index in range(300))
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            done = subprocess.run(
+                [HEADISH, "--db", headish.target, *words], stdout=writer, stderr=subprocess.PIPE, check=False,
+                timeout=60,
+            )  # fmt: skip
+        finally:
+            os.close(writer)
+        assert (done.returncode, done.stderr) == (141, b"")
+
+    def test_ctrl_c_is_code_130_without_a_traceback(self, headish: Command) -> None:
+        command = [HEADISH, "--db", headish.target, "add", "-"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdin is not None
+            process.stdin.write(b"x" * 1_000_000)  # more than a pipe holds: some of it was read
+            process.stdin.flush()
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert b"Traceback" not in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="descriptors as POSIX has them; run this on a POSIX system")
+class TestStandardInput:
+    def add(self, headish: Command, *words: str, **options: Any) -> str:
+        done = subprocess.run([HEADISH, "--db", headish.target, "add", *words], check=True, timeout=60, **options)
+        assert done.returncode == 0
+        return headish("get").out[:-1]
+
+    def test_a_pipe_or_a_file_is_joined_to_the_text(self, headish: Command, tmp_path: Path) -> None:
+        assert self.add(headish, "Sum:", input=b"1\n2\n") == "Sum:\n\n1\n2\n"
+        (tmp_path / "numbers").write_text("3")
+        with (tmp_path / "numbers").open() as file:
+            assert self.add(headish, "Sum:", stdin=file) == "Sum:\n\n3"
+
+    def test_what_brings_nothing_adds_nothing(self, headish: Command) -> None:
+        assert self.add(headish, "empty", input=b"") == "empty"
+        assert self.add(headish, "device", stdin=subprocess.DEVNULL) == "device"
+        closed = [sys.executable, "-c", "import os, sys; os.close(0); os.execv(sys.argv[1], sys.argv[1:])"]
+        subprocess.run([*closed, HEADISH, "--db", headish.target, "add", "closed"], check=True, timeout=60)
+        assert headish("get").out == "closed\n"
+
+    def test_nothing_is_waited_for_where_nothing_comes(self, headish: Command) -> None:
+        """A terminal and an open socket, beside a text: neither is read."""
+        ours, theirs = os.openpty()
+        here, there = socket.socketpair()
+        with here, there:
+            for stdin in (theirs, there.fileno()):
+                assert self.add(headish, "text", stdin=stdin) == "text"
+        os.close(ours)
+        os.close(theirs)
+
+    def test_a_dash_is_standard_input_alone(self, headish: Command) -> None:
+        assert self.add(headish, "-", input=b"1") == "1"
 
 
 class TestStart:

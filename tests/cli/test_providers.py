@@ -41,7 +41,7 @@ class TestPointers:
         ]
         assert headish("ptr", "rm", "milli").err == "milli points at nothing now.\n"
         assert headish("ptr", "list").out == "kilo  gemini/large\n"
-        said = [line[18:] for line in headish("ptr", "history", "milli").out.splitlines()]
+        said = [line.partition("  ")[2] for line in headish("ptr", "history", "milli").out.splitlines()]
         assert said[0] == "milli  removed"
         assert [line.split("  ")[1] for line in said] == ["removed", "openai/a/b", "anthropic/small"]
 
@@ -241,7 +241,7 @@ class TestUsage:
         headish("reply", "main", "--from", "anthropic", stdin=silent)
         done = headish("usage", "main", "--by", "model")
         assert done.out.splitlines()[1].split()[0] == "(unknown)"
-        assert done.err == "Of 1 reply nobody said how many tokens.\n"
+        assert done.err == "1 reply has no token counts.\n"
 
     def test_wrong_usage_is_code_2(self, headish: Command, thread: list[str]) -> None:
         assert "leave the HEADISH out" in headish.misused("usage", "--all", "main")

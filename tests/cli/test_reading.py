@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import unicodedata
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from headish import Store
-from support.command import Command
+from support.command import Command, at_terminal, start
+from support.zones import ZONES, in_zone, needs_zones
 
 
 @pytest.fixture
@@ -24,7 +28,7 @@ def grown(headish: Command) -> dict[str, str]:
 
 def drawn(text: str) -> list[str]:
     """The lines of a drawing without ids, times and trailing blanks."""
-    id_and_time = re.compile(r"\b0[0-9a-z]{7,24} ?(\d{4}-\d\d-\d\d \d\d:\d\d )?")
+    id_and_time = re.compile(r"\b0[0-9a-z]{7,24} ?(\d{4}-\d\d-\d\d \d\d:\d\d(Z|[+-]\d\d(:\d\d)?) )?")
     return [id_and_time.sub("", line).rstrip() for line in text.splitlines()]
 
 
@@ -65,20 +69,189 @@ class TestDrawings:
         assert len(headish("tree").out.splitlines()) == 3000
         assert len(headish("log", "--graph").out.splitlines()) == 3000
 
-    def test_what_a_turn_says_cannot_move_the_cursor(self, headish: Command) -> None:
+    def test_a_list_never_holds_a_character_that_steers_a_terminal(self, headish: Command) -> None:
         headish("add", "red \x1b[31m and \r back\u202e", "-b", "main")
-        for words in (("log",), ("tree",), ("get",), ("bookmark", "list")):
-            out = headish(*words).out
-            assert "\x1b[31m" not in out
-            assert "\r" not in out
-            assert "\u202e" not in out
+        for words in (("log",), ("tree",), ("bookmark", "list")):
+            assert "red \\x1b[31m and back\\u202e" in headish(*words).out
+
+    def test_a_list_that_goes_to_a_pipe_has_whole_lines(
+        self, headish: Command, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        headish("add", "word " * 100 + "last", "-b", "main")
+        monkeypatch.setenv("COLUMNS", "40")
+        for words in (("log",), ("tree",), ("bookmark", "list")):
+            done = headish(*words)
+            assert " last" in done.out
+            assert done.out.count("\n") == 1
+        assert b" last" in start("--db", headish.target, "log").stdout
+
+
+class TestReplies:
+    @pytest.fixture
+    def replied(self, headish: Command) -> Command:
+        headish("add", "q", "-b", "main")
+        whole = {"model": "some/path/small-1", "choices": [{"message": {"content": "Yes."}, "finish_reason": "stop"}]}
+        headish("reply", "main", "--from", "openai", stdin=json.dumps(whole))
+        headish("add", "and?", "-c", "main")
+        half = {"model": "small-2", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hel"}}]}
+        headish("reply", "main", "--from", "openai", stdin=f"data: {json.dumps(half)}\n\n")
+        return headish
+
+    def test_lists_name_the_model_and_what_was_cut_off(self, replied: Command) -> None:
+        assert drawn(replied("log", "main").out) == [
+            "assistant Hel (small-2, incomplete) [main]", "user      and?", "assistant Yes. (small-1)", "user      q",
+        ]  # fmt: skip
+        assert drawn(replied("tree", "main").out) == [
+            "○ user      q", "○ assistant Yes. (small-1)", "○ user      and?",
+            "● assistant Hel (small-2, incomplete) [main]",
+        ]  # fmt: skip
+        assert [turn.get("reply", {}).get("incomplete") for turn in replied("tree", "--json").json_lines] == [
+            None, None, None, True,
+        ]  # fmt: skip
+
+    def test_a_reply_is_printed_as_it_was_read_beside_its_turn(self, headish: Command) -> None:
+        headish("add", "q", "-b", "main", "--set", "note=1")
+        usage = {"prompt_tokens": 3, "completion_tokens": 1}
+        choice = {"message": {"content": "Yes."}, "finish_reason": "length"}
+        whole = {"model": "small-1", "choices": [choice], "usage": usage}
+        printed = headish("reply", "main", "--from", "openai", "--json", stdin=json.dumps(whole)).json
+        assert printed["id"] == headish("get", "main", "--json").json["id"]
+        assert printed["options"] == {"note": 1}
+        assert printed["reply"] == {
+            "message": {
+                "role": "assistant",
+                "content": [{"type": "text", "text": "Yes."}],
+                "model": "small-1",
+                "stop_reason": "max_tokens",
+                "usage": {"input_tokens": 3, "output_tokens": 1},
+            }
+        }
+
+    def test_a_transcript_that_ends_in_the_middle_is_told(self, replied: Command) -> None:
+        told = "The reply at the end is incomplete; the transcript does not say so.\n"
+        assert replied("export", "main").err == told
+        assert replied("export", "main~1").err == ""
+        assert "This reply is incomplete." in replied("export", "main", "--to", "text").out
+
+    def test_the_name_of_a_model_is_cut_at_a_terminal_alone(self, headish: Command) -> None:
+        headish("add", "q", "-b", "main")
+        whole = {"model": "a-model-" * 9, "choices": [{"message": {"content": "Yes."}, "finish_reason": "stop"}]}
+        headish("reply", "main", "--from", "openai", stdin=json.dumps(whole))
+        assert f"({whole['model']})" in headish("log").out
+        assert "(a-model-a-model-a-m…)" in at_terminal("--db", headish.target, "log", env={"NO_COLOR": "1"})
+
+    def test_get_does_too(self, replied: Command) -> None:
+        assert " · reply of small-2 (openai) · incomplete · on main · " in replied("get", "main").err
+        assert " · reply of some/path/small-1 (openai) · on main · " in replied("get", "main~2").err
+        assert "reply" not in replied("get", "main~1").err
+
+
+@needs_zones
+class TestTimes:
+    def test_they_are_local_and_name_their_zone(self, headish: Command) -> None:
+        headish("add", "q", "-b", "main")
+        headish("ptr", "set", "milli", "anthropic/small")
+        for zone, offset, _ in ZONES:
+            for words in (("log",), ("get",), ("bookmark", "history", "main"), ("ptr", "history", "milli")):
+                with in_zone(zone):
+                    done = headish(*words)
+                assert re.search(rf"\d\d:\d\d(:[\d.]+)?{re.escape(offset)} ", done.err + done.out), words
+
+    def test_a_time_of_a_list_can_be_asked_for(self, headish: Command) -> None:
+        headish("add", "q", "-b", "main")
+        listed = headish("bookmark", "history", "main").out.split("  ")[1]
+        assert "no turn is named" in headish.fails("get", f"main@{{{listed[:19].replace('20', '19', 1)}{listed[19:]}}}")
+
+
+HOSTILE = "\x1b]0;evil\x07 \x9b31m \x7f \rover\u202e\u2066"
+NEEDED = "می\u200cخواهم क्\u200dष 👨\u200d👩\u200d👧 soft\u00adhyphen \u200e"
+"""What scripts need, and Python calls unprintable."""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals as POSIX has them; run this on a POSIX system")
+class TestWhatGoesToATerminal:
+    def test_into_a_pipe_goes_the_true_text(self, headish: Command) -> None:
+        said = HOSTILE + NEEDED
+        headish("add", "-", "-b", "main", stdin=said.encode())
+        assert headish("get").out == said + "\n"
+        assert headish("get", "--payload").out == json.dumps(
+            [{"type": "text", "text": said}], ensure_ascii=False, separators=(",", ":")
+        )
+        for target in ("text", "openchatml"):
+            assert said in headish("export", "--to", target).out
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("get",), ("get", "--payload"), ("get", "--json"), ("log",), ("log", "--json"), ("tree",),
+            ("tree", "--json"), ("resolve",), ("resolve", "--json"), ("bookmark", "list"), ("export",),
+            ("export", "--to", "text"), ("export", "--to", "markdown"), ("export", "--to", "html"),
+            ("export", "--to", "rwkv"), ("request", "--to", "openai"), ("import", HOSTILE.replace("/", "")),
+            ("get", HOSTILE), ("log", "a", HOSTILE), (HOSTILE,), ("log", f"--{HOSTILE}"), ("db", "path"), ("verify",),
+        ],
+    )  # fmt: skip
+    def test_nothing_that_a_turn_or_a_name_says_steers_it(
+        self, headish: Command, tmp_path: Path, words: tuple[str, ...]
+    ) -> None:
+        headish("add", HOSTILE, "-b", "main")
+        written = at_terminal("--db", headish.target, *words, env={"TERM": "dumb"})
+        assert not [each for each in written if each != "\n" and (unicodedata.category(each) == "Cc" or
+                    each in "\u202e\u2066")]  # fmt: skip
+        assert "Traceback" not in written
+
+    def test_a_file_with_a_hostile_name_is_told_without_it(self, headish: Command, tmp_path: Path) -> None:
+        folder = tmp_path / "files"
+        folder.mkdir()
+        for name in ("good\x1b]0;x\x07.txt", "bad\x9b31m.txt"):
+            (folder / name).write_text("nothing that is known")
+        done = headish.run("import", str(folder))
+        assert done.code == 1
+        assert "bad\\x9b31m.txt: " in done.err
+        assert not {"\x1b", "\x07", "\x9b"} & set(done.err)
+
+    def test_what_scripts_need_is_never_touched(self, headish: Command) -> None:
+        headish("add", NEEDED, "-b", "main")
+        for words in (("get",), ("export", "--to", "text")):
+            assert NEEDED in at_terminal("--db", headish.target, *words)
+        assert NEEDED in headish("log").out
+
+    def test_a_line_end_of_windows_stays_one(self, headish: Command) -> None:
+        headish("add", "-", stdin=b"a\r\nb\rc")
+        assert at_terminal("--db", headish.target, "export", "--to", "text") == "User:\na\r\nb\\rc\n"
+
+    @pytest.mark.parametrize(
+        "said", ["日本語のとても長い文章です" * 10, "short", "e\u0301" * 300, "👨\u200d👩\u200d👧" * 80]
+    )
+    @pytest.mark.parametrize("columns", [60, 100])
+    def test_a_line_is_as_wide_as_the_terminal_at_most(self, headish: Command, said: str, columns: int) -> None:
+        headish("add", said, "-b", "名前")
+        for words in (("log",), ("tree",), ("bookmark", "list")):
+            [line] = at_terminal("--db", headish.target, *words, columns=columns, env={"NO_COLOR": "1"}).splitlines()
+            assert cell_len(line) <= max(columns, 75)
+            assert "名前" in line
+            if said != "short":
+                assert "…" in line
+                assert cell_len(line) >= columns - 2
+
+    def test_columns_says_how_wide_it_is(self, headish: Command) -> None:
+        headish("add", "word " * 100, "-b", "main")
+        [line] = at_terminal("--db", headish.target, "tree", columns=120, env={"NO_COLOR": "1"}).splitlines()
+        assert len(line) == 120
+
+    def test_colour_is_for_terminals_that_want_it(self, headish: Command) -> None:
+        headish("add", "q", "-b", "main")
+        assert "\x1b[" in at_terminal("--db", headish.target, "log")
+        for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            assert "\x1b" not in at_terminal("--db", headish.target, "log", env=env)
+        assert b"\x1b" not in start("--db", headish.target, "log").stdout
 
 
 class TestJson:
     def test_get_gives_the_turn_with_its_content(self, headish: Command, grown: dict[str, str]) -> None:
         turn = headish("get", "main", "--json").json
-        assert list(turn) == ["id", "hash", "digest", "seal", "meta", "content"]
+        assert list(turn) == ["id", "hash", "digest", "seal", "meta", "options", "content"]
         assert turn["meta"]["continues"] == [grown["a"], grown["b"]]
+        assert turn["options"] == {"t": 1}
 
     def test_resolve_gives_the_window_of_the_schema_reference(self, headish: Command, grown: dict[str, str]) -> None:
         window = headish("resolve", "main", "--json").json
@@ -112,6 +285,21 @@ class TestEmitting:
         assert headish("export", grown["a"]).out == (
             "version: 2.2\n\n<|start|>user<|message|>q<|end|>\n<|start|>assistant<|channel|>final<|message|>a<|end|>\n"
         )
+
+    def test_a_page_is_the_thread_alone_unless_branches_are_asked_for(
+        self, headish: Command, grown: dict[str, str]
+    ) -> None:
+        headish("add", "PRIVATE", "-c", grown["q"], "-b", "PRIVATE-name")
+        for target in ("html", "markdown", "text"):
+            for words in ((), ("--as", "user"), ("--debug",)):
+                assert "PRIVATE" not in headish("export", "main", "--to", target, *words).out
+        for target in ("html", "markdown"):
+            assert "PRIVATE" in headish("export", "main", "--to", target, "--branches").out
+        assert "(also continued by 1 other)" in headish("export", "main", "--to", "text", "--branches").out
+        assert "--branches is for html" in headish.misused(
+            "export", "main", "--to", "html", "--branches", "--as", "user"
+        )
+        assert "--branches is for html" in headish.misused("export", "main", "--branches")
 
     def test_what_cannot_be_carried_is_dropped_only_by_name(self, headish: Command) -> None:
         headish("doc", "-", "--name", "a.pdf", "-b", "main", stdin=b"%PDF-1.7")
@@ -158,7 +346,8 @@ class TestEmitting:
     def test_unknown_formats_name_the_known_ones(self, headish: Command, grown: dict[str, str]) -> None:
         assert (
             headish.fails("export", "--to", "pdf")
-            == "unknown format 'pdf': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml, chat, responses, anthropic"
+            == "unknown format 'pdf': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml, chat, responses, anthropic, "
+            "html, markdown, text"
         )
         assert headish.fails("request", "--to", "nobody") == (
             "unknown provider 'nobody': known are anthropic, openai, openai_responses, gemini, cohere, cerebras"

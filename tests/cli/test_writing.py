@@ -38,6 +38,18 @@ class TestAdd:
         assert "there is nothing to store" in headish.misused("add", stdin="")
         assert headish("get", headish.id("add", ""), "--json").json["content"] == [{"type": "text", "text": ""}]
 
+    def test_what_is_piped_in_stands_below_the_text(self, headish: Command) -> None:
+        assert headish("get", headish.id("add", "sum", "-b", "main")).out == "sum\n"
+        assert headish("get", headish("add", "sum", stdin="1\n2\n").out.strip()).out == "sum\n\n1\n2\n\n"
+        assert headish("get", headish("add", "", stdin="1").out.strip()).out == "1\n"
+        assert "not both" in headish.misused("add", "[]", "--json-blocks", stdin="[]")
+        assert "is not UTF-8" in headish.fails("add", "sum", stdin=b"\xff")
+
+    def test_the_options_that_hold_at_a_turn_are_in_its_json(self, headish: Command) -> None:
+        headish("add", "q", "-b", "main", "--set", "params.top_k=3")
+        for words in (("add", "a", "-c", "main"), ("doc", "-", "-c", "main"), ("get", "main")):
+            assert headish(*words, "--json").json["options"] == {"params": {"top_k": 3}}
+
     def test_text_from_standard_input_is_utf8_whatever_the_locale_says(self, headish: Command) -> None:
         headish("add", "-", stdin="Zoë".encode())
         assert headish("get", "--json").json["content"] == [{"type": "text", "text": "Zoë"}]
@@ -138,6 +150,22 @@ class TestDoc:
         assert (turn["meta"]["content_type"], turn["meta"]["file_size"]) == ("text/csv", 3)
         assert headish("doc", "-", "--content-type", "x/y", "--json", stdin=b"\0").json["meta"]["content_type"] == "x/y"
 
+    def test_it_takes_who_says_it_and_what_holds_from_there_on(self, headish: Command) -> None:
+        words = ("-p", "kilo", "--server", "files", "--no-search", "--tool-mode", "any", "--role", "system")
+        turn = headish("doc", "-", *words, "--set", "params.top_k=3", "-b", "main", "--json", stdin=b"rules").json
+        assert turn["meta"]["role"] == "system"
+        assert turn["meta"]["type"] == "document"
+        assert headish("resolve", "main").json["options"] == turn["options"] == {
+            "params": {"top_k": 3}, "provider_ptr": "kilo", "servers": ["files"], "search": False, "tool_mode": "any",
+        }  # fmt: skip
+        assert "unknown role 'king'" in headish.fails("doc", "-", "--role", "king", stdin=b"x")
+
+    def test_a_text_is_shown_as_text(self, headish: Command) -> None:
+        headish("doc", "-", "--name", "a.md", stdin="# Grüße")
+        assert headish("get").out == "# Grüße\n"
+        headish("doc", "-", "--content-type", "text/plain", stdin=b"\xff")
+        assert '"media_type": "text/plain"' in headish("get").out
+
     def test_a_missing_file_is_one_line(self, headish: Command) -> None:
         assert "No such file" in headish.fails("doc", "nowhere.pdf")
 
@@ -170,6 +198,14 @@ class TestImport:
 
     def test_it_reads_standard_input(self, headish: Command) -> None:
         assert headish("import", "-", "--json", stdin=json.dumps(TREE)).json["added"] == 3
+
+    def test_json_that_is_no_open_assistant_tree_is_not_taken_for_one(self, headish: Command) -> None:
+        named = "; name it with --from (format= in Python): v0.1, 2.0, 2.2, harmony, rwkv"
+        for text in ('{"mapping": {}}', '[{"role": "user", "content": "hi"}]', "[]"):
+            told = headish.fails("import", "-", stdin=text)
+            assert f'this is JSON, but no Open Assistant tree (an object with a "prompt"){named}' in told
+        assert f"no format is recognised{named}" in headish.fails("import", "-", stdin="Dear diary")
+        assert f"no format is recognised{named}" in headish.fails("convert", "-", "--to", "2.2", stdin="Dear diary")
 
     def test_bad_files_are_one_line_with_the_lines_number(self, headish: Command, tmp_path: Path) -> None:
         (tmp_path / "bad.jsonl").write_text(json.dumps(TREE) + "\n{}\n")

@@ -35,7 +35,7 @@ USUAL_KEY = "the-key-of-the-provider"
 """The key that every page has in its environment; a local model never gets it."""
 _FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
 _ID = re.compile(r"\b0[0-9a-z]{7,24}\b")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?([+-]\d\d:\d\d)?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:\d\d)?)?")
 
 
 class Block(NamedTuple):

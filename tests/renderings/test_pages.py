@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from html.parser import HTMLParser
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -13,12 +14,15 @@ from threading import Thread
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from headish import Store
 from headish.errors import UnknownFormat
 from headish.renderings import RENDERINGS
+from headish.renderings.harmless import disarm
 from support.browser import dom_of, needs_browser, run_browser
 from support.places import Place
+from support.zones import ZONES, in_zone, needs_zones
 
 SECRET = """<|start|>system<|message|>SECRET-system<|end|>
 <|start|>developer<|message|>SECRET-developer<|end|>
@@ -45,6 +49,13 @@ HOSTILE = (
 def secret(store: Store) -> Store:
     store.import_file(io.BytesIO(SECRET.encode()), "2.2", bookmark="main")
     return store
+
+
+@pytest.fixture
+def memory() -> Iterator[Store]:
+    """A store of its own, for what no database changes."""
+    with Store.open(":memory:") as store:
+        yield store
 
 
 class Tags(HTMLParser):
@@ -75,8 +86,145 @@ class TestVisibility:
 
     def test_hidden_branches_have_no_link(self, secret: Store) -> None:
         secret.add_turn("SECRET-branch", role="system", continues="main~1", bookmark="other")
-        assert "SECRET" not in secret.render("main")
-        assert "Also continued by" not in secret.render("main")
+        page = secret.render("main", branches=True)
+        assert "SECRET" not in page
+        assert "Also continued by" not in page
+
+    @pytest.mark.parametrize("debug", [False, True])
+    @pytest.mark.parametrize("format", RENDERINGS)
+    def test_the_thread_that_is_named_leaves_alone(self, store: Store, format: str, debug: bool) -> None:
+        root = store.add_turn("Root?", bookmark="main")
+        store.add_turn("One.", role="assistant", continues="main")
+        store.add_turn("PRIVATE two.", role="assistant", continues=root.id, bookmark="PRIVATE-name")
+        store.add_turn("PRIVATE more?", continues="PRIVATE-name")
+        store.add_turn("PRIVATE afterwards", continues="main")
+        store.bookmarks.set("PRIVATE-mark", root.id)
+        page = store.render("main~1", format)
+        assert "One." in page
+        assert "PRIVATE" not in page
+        assert "ontinued by" not in page
+        if debug:
+            page = store.render("main~1", format, debug=True)
+            assert "PRIVATE two" not in page
+            assert "PRIVATE more" not in page
+
+    def test_bookmarks_are_shown_with_the_branches_that_they_name(self, store: Store) -> None:
+        root = store.add_turn("Root?", bookmark="main")
+        store.add_turn("One.", role="assistant", continues=root.id, bookmark="one")
+        assert '<span class="name">' not in store.render("one")
+        assert '<span class="name">one</span>' in store.render("one", branches=True)
+        assert '<span class="name">one</span>' in store.render("one", debug=True)
+
+    def test_of_a_merge_all_that_leads_to_it_is_shown(self, store: Store) -> None:
+        store.add_turn("Root?", bookmark="main")
+        store.add_turn("One.", role="assistant", continues="main")
+        store.add_turn("Two.", role="assistant", continues="main~1", bookmark="other")
+        store.add_turn("Both?", continues=["main", "other"], bookmark="both")
+        page = store.render("both", "text")
+        assert re.findall(r"Root\?|One\.|Two\.|Both\?", page) == ["Root?", "One.", "Two.", "Both?"]
+
+
+class TestReplies:
+    def reply(self, store: Store, *, cut: bool) -> None:
+        store.add_turn("Question?", bookmark="main")
+        events = [{"model": "small-1", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hel"}}]}]
+        if not cut:
+            events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        store.reply("main", "openai", events)
+
+    @pytest.mark.parametrize("format", RENDERINGS)
+    def test_a_reply_that_was_cut_off_says_so(self, store: Store, format: str) -> None:
+        self.reply(store, cut=True)
+        assert "This reply is incomplete." in store.render("main", format)
+        assert "This reply is incomplete." not in store.render("main~1", format)
+
+    @pytest.mark.parametrize("format", RENDERINGS)
+    def test_the_model_that_replied_is_named(self, store: Store, format: str) -> None:
+        self.reply(store, cut=False)
+        page = store.render("main", format)
+        assert "small-1" in page
+        assert "incomplete" not in page
+
+    @needs_zones
+    @pytest.mark.parametrize("format", ["html", "markdown"])
+    def test_times_are_local_and_name_their_zone(self, memory: Store, format: str) -> None:
+        self.reply(memory, cut=False)
+        said = memory.get("main").time
+        for zone, offset, hours in ZONES:
+            with in_zone(zone):
+                assert f"{said + timedelta(hours=hours):%Y-%m-%d %H:%M}{offset}" in memory.render("main", format)
+
+
+class TestMarkdown:
+    def page(self, store: Store, text: str) -> str:
+        store.add_turn(text, role="assistant")
+        return store.render("@", "markdown").split("\n\n", 3)[3]
+
+    @pytest.mark.parametrize(
+        ("said", "written"),
+        [
+            ("<script>alert(1)</script>", "&lt;script>alert(1)&lt;/script>"),
+            ("a \\<b> and \\\\<i>", "a &lt;b> and \\\\&lt;i>"),
+            ("<!-- a comment -->", "&lt;!-- a comment -->"),
+            ("![alt](https://tracker/x.png)", "&#33;[alt](https://tracker/x.png)"),
+            ("![alt][t]\n\n[t]: https://tracker/x.png", "&#33;[alt][t]\n\n[t]: https://tracker/x.png"),
+            ("[a](javascript:alert(1))", "[a&#93;(javascript:alert(1))"),
+            ("[a](  \tjavascript:x)", "[a&#93;(  \tjavascript:x)"),
+            ("[a](\ndata:x)", "[a&#93;(\ndata:x)"),
+            ("[a](&#106;avascript:x)", "[a&#93;(&#106;avascript:x)"),
+            ("[a](<javascript:x>)", "[a&#93;(&lt;javascript:x>)"),
+            ("[a][b]\n\n[b]: vbscript:x", "[a][b]\n\n[b&#93;: vbscript:x"),
+            ("<javascript:x>", "&lt;javascript:x>"),
+            ("x ` a\nb ` <b> ` d", "x ` a\nb ` &lt;b> ` d"),
+            ("| `a | <b>` |", "| `a | &lt;b>` |"),
+            ("`<b>`{=html}", "`&lt;b>`{=html}"),
+            ("```{=html}\n<b>\n```", "```{=html}\n&lt;b>\n```"),
+            ("```\n<b>", "```\n<b>\n```"),
+            ("```\n<b>\r", "```\n<b>\n```"),
+            ("~~~\n \n\t", "~~~\n \n\t\n~~~"),
+            ("- ```\n  <b>\n\n<i>", "- ```\n  <b>\n\n&lt;i>"),
+        ],
+    )
+    def test_what_could_run_or_load_something_is_text(self, memory: Store, said: str, written: str) -> None:
+        assert self.page(memory, said) == f"{written}\n"
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "# Head\n\n- a\n- **b**\n\n> c",
+            "[a](https://example.org/?q=1) and [b]( HTTP://x ) and [c](mailto:a@b)",
+            "[a]\n\n[a]: https://example.org",
+            "`<b>` and ``a ` <i>``",
+            "```html\n<script>\n```",
+            "~~~~\n```\n<b>\n~~~~",
+            "a\n\n    <b>\n\nb",
+            "- a\n\n  ```\n  <b>\n  ```\n\n- b",
+        ],
+    )
+    def test_all_else_stands_as_it_was_said(self, memory: Store, said: str) -> None:
+        assert self.page(memory, said) == f"{said}\n"
+
+    def test_names_and_titles_cannot_be_markup(self, memory: Store) -> None:
+        memory.add_turn("<img src=x> [a](javascript:x)\x9b", attributes={"speaker": "<b>![i](u)`"})
+        memory.add_turn([{"type": "tool_use", "name": "<s>", "input": {}}], role="assistant", respond=True)
+        page = memory.render("@", "markdown", debug=True)
+        assert "## &lt;b>!\\[i\\](u)\\`\n" in page
+        assert "<summary>Call of &lt;s&gt;</summary>" in page
+        assert '\ntitle: "<img src=x> [a](javascript:x)\\u009b"\n' in page
+
+
+@given(texts=st.lists(st.sampled_from(HOSTILE) | st.text("<>![]()`~\\ \n\t|-:#a", max_size=30), max_size=4))
+def test_no_message_adds_markup_that_runs_or_loads_to_a_markdown_page(texts: list[str]) -> None:
+    """Read by a reader that lets everything through: raw HTML, images, links to anywhere."""
+    reader = MarkdownIt("commonmark", {"html": True}).enable("table")
+    reader.validateLink = lambda _: True  # type: ignore[method-assign]
+    tags = Tags(reader.render("\n\n## Next\n\n".join(disarm(text) for text in [*texts, "The end"]))).tags
+    assert not {"script", "img", "iframe", "svg", "link", "form", "base", "meta", "details", "style"} & {
+        tag for tag, _ in tags
+    }
+    assert [tag for tag, _ in tags].count("h2") >= len(texts)  # no message swallows the next
+    for tag, attributes in tags:
+        assert tag != "a" or re.match(r"https?:|mailto:", attributes["href"] or "", re.IGNORECASE)
 
 
 class TestPages:
@@ -85,7 +233,7 @@ class TestPages:
         store.add_turn("One.", role="assistant", continues="main")
         store.add_turn("Two.", role="assistant", continues=root.id, bookmark="other")
         store.add_turn("More?", continues="other")
-        page = store.render("main")
+        page = store.render("main", branches=True)
         assert re.findall(r'<a href="#(b\d)">([^<]*)</a>', page) == [("b1", "Two.")]
         branch = page.split('<section id="b1">')[1]
         assert branch.index("Two.") < branch.index("More?")

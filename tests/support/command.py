@@ -10,8 +10,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from click.testing import CliRunner
 
@@ -77,3 +80,32 @@ def start(*words: str, env: Mapping[str, str] | None = None, **options: Any) -> 
     return subprocess.run(
         [HEADISH, *words], env={**cleaned, **(env or {})}, capture_output=True, timeout=60, check=False, **options
     )
+
+
+def at_terminal(*words: str, columns: int = 80, env: Mapping[str, str] | None = None) -> str:
+    """What the command, run inside the test's process, writes to a terminal, its stderr too."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    cleaned = {key: value for key, value in os.environ.items() if not key.startswith(("HEADISH_", "NO_COLOR"))}
+    given = {**cleaned, "TERM": "xterm", "COLUMNS": str(columns), **(env or {})}
+    with ThreadPoolExecutor(1) as pool, patch.dict(os.environ, given, clear=True):
+        written = pool.submit(_read_all, ours)
+        terminal = os.fdopen(theirs, "w", encoding="utf-8")
+        with terminal, redirect_stdout(terminal), redirect_stderr(terminal):
+            try:
+                main.main(list(words), prog_name="headish")
+            except SystemExit:
+                pass
+        return written.result().decode().replace("\r\n", "\n")
+
+
+def _read_all(terminal: int) -> bytes:
+    written = b""
+    try:
+        while piece := os.read(terminal, 65536):
+            written += piece
+    except OSError:
+        pass  # so Linux says that no process has the other end open
+    os.close(terminal)
+    return written

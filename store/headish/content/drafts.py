@@ -34,18 +34,8 @@ SHORTCUTS = ("provider_ptr", "servers", "search", "tool_mode")
 """Inherited options that have an argument of their own."""
 
 
-class TurnOptions(TypedDict, total=False):
-    """What a turn says beside its content: the keywords of ``add_turn``, and the keys of an item of ``add_turns``.
-
-    - ``role``: system, developer, user (the default), assistant or tool.
-    - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
-    - ``bookmark``: the name to set, or to move forward to this turn; ``force`` takes it from wherever it is.
-    - ``expect``: the id that the moving name must have pointed at, or ``ABSENT`` if there must be no such name yet.
-    - ``inherited``: options for this turn and all that follow it, deep-merged with the shortcuts ``provider_ptr``,
-      ``servers``, ``search`` and ``tool_mode``; ``None`` inside switches a value off.
-    - ``json``: the content is the JSON text of blocks. ``cache``: ask providers to cache up to here.
-    - ``attributes``: the transcript's. ``meta``: the application's own.
-    """
+class DocumentOptions(TypedDict, total=False):
+    """What a document says beside its bytes: as ``TurnOptions``, without what only content blocks have."""
 
     role: str
     continues: Continues
@@ -58,10 +48,25 @@ class TurnOptions(TypedDict, total=False):
     search: bool | None
     tool_mode: str | None
     inherited: Mapping[str, Any] | None
-    json: bool
     cache: bool
-    attributes: Attributes | Mapping[str, Any] | None
     meta: Mapping[str, Any] | None
+
+
+class TurnOptions(DocumentOptions, total=False):
+    """What a turn says beside its content: the keywords of ``add_turn``, and the keys of an item of ``add_turns``.
+
+    - ``role``: system, developer, user (the default), assistant or tool.
+    - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
+    - ``bookmark``: the name to set, or to move forward to this turn; ``force`` takes it from wherever it is.
+    - ``expect``: the id that the moving name must have pointed at, or ``ABSENT`` if there must be no such name yet.
+    - ``inherited``: options for this turn and all that continue it, deep-merged with the shortcuts ``provider_ptr``,
+      ``servers``, ``search`` and ``tool_mode``; ``None`` inside unsets a value.
+    - ``json``: the content is the JSON text of blocks. ``cache``: ask providers to cache up to here.
+    - ``attributes``: the transcript's. ``meta``: the application's own.
+    """
+
+    json: bool
+    attributes: Attributes | Mapping[str, Any] | None
 
 
 class Draft(Struct, frozen=True):
@@ -90,26 +95,13 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
     Raises: InvalidRole, InvalidContent (TooDeep, TooLarge), InvalidHeadish, InvalidName; InvalidArgument,
     which includes an option that a turn does not have.
     """
-    _check_known(turn)
-    role = turn.get("role", "user")
-    if role not in ROLES:
-        raise InvalidRole(role)
+    _check_known(turn, TurnOptions, "a turn has content")
+    role = _read_role(turn)
     payload = encode_content(content, json=bool(turn.get("json")))
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
-    bookmark = turn.get("bookmark")
-    return Draft(
-        payload=payload,
-        said=Said(role=role, hash=hash_payload(payload), attributes=encode_attributes(turn.get("attributes"))),
-        continues=read_continues(turn.get("continues")),
-        respond=bool(turn.get("respond")),
-        bookmark=None if bookmark is None else check_name(bookmark, is_new=True),
-        force=bool(turn.get("force")),
-        expect=read_expect(turn.get("expect")),
-        cache=bool(turn.get("cache")),
-        inherited=_encode_inherited(turn),
-        app=_encode_mapping(turn.get("meta"), "meta"),
-    )
+    said = Said(role=role, hash=hash_payload(payload), attributes=encode_attributes(turn.get("attributes")))
+    return _draft(payload, said, turn)
 
 
 def make_message_draft(
@@ -133,26 +125,48 @@ def make_message_draft(
 
 
 def make_document_draft(
-    data: bytes,
-    *,
-    content_type: str,
-    system: Mapping[str, Any],
-    continues: Continues = None,
-    bookmark: str | None = None,
-    cache: bool = False,
+    data: bytes, turn: Mapping[str, Any] | None = None, *, content_type: str, system: Mapping[str, Any]
 ) -> Draft:
-    """The draft of a document: its payload is the raw bytes, ``system`` holds its name, path and size."""
+    """The draft of a document: its payload is the raw bytes, ``system`` holds its name, path and size.
+
+    ``turn`` are its ``DocumentOptions``. Raises: as ``make_draft``.
+    """
+    turn = turn or {}
+    _check_known(turn, DocumentOptions, "a document has bytes, name, content_type")
     _check_media_type(content_type)
-    name = system.get("document_name")
-    said = Said(role="user", hash=hash_payload(data), type=DOCUMENT, content_type=content_type, document_name=name)
-    return Draft(
-        payload=data,
-        said=said,
-        continues=read_continues(continues),
-        bookmark=None if bookmark is None else check_name(bookmark, is_new=True),
-        cache=cache,
-        system=_encode_mapping(system, "document"),
+    said = Said(
+        role=_read_role(turn),
+        hash=hash_payload(data),
+        type=DOCUMENT,
+        content_type=content_type,
+        document_name=system.get("document_name"),
     )
+    return _draft(data, said, turn, _encode_mapping(system, "document"))
+
+
+def _draft(payload: bytes, said: Said, turn: Mapping[str, Any], system: bytes | None = None) -> Draft:
+    """A draft with the options that any turn may have."""
+    bookmark = turn.get("bookmark")
+    return Draft(
+        payload=payload,
+        said=said,
+        continues=read_continues(turn.get("continues")),
+        respond=bool(turn.get("respond")),
+        bookmark=None if bookmark is None else check_name(bookmark, is_new=True),
+        force=bool(turn.get("force")),
+        expect=read_expect(turn.get("expect")),
+        cache=bool(turn.get("cache")),
+        inherited=_encode_inherited(turn),
+        system=system,
+        app=_encode_mapping(turn.get("meta"), "meta"),
+    )
+
+
+def _read_role(turn: Mapping[str, Any]) -> str:
+    role = turn.get("role", "user")
+    if role not in ROLES:
+        raise InvalidRole(role)
+    return str(role)
 
 
 def encode_content(given: Content, *, json: bool = False) -> bytes:
@@ -195,11 +209,12 @@ def read_continues(given: Continues) -> tuple[Reference, ...]:
     return tuple(item if type(item) is int or isinstance(item, Place) else parse_headish(item) for item in listed)
 
 
-def _check_known(turn: Mapping[str, Any]) -> None:
-    unknown = turn.keys() - TurnOptions.__annotations__.keys()
+def _check_known(turn: Mapping[str, Any], options: type[DocumentOptions], has: str) -> None:
+    unknown = turn.keys() - options.__annotations__.keys()
     if unknown:
-        known = ", ".join(TurnOptions.__annotations__)
-        raise InvalidArgument(f"unknown argument {min(map(str, unknown))!r}; a turn has content, {known}")
+        raise InvalidArgument(
+            f"unknown argument {min(map(str, unknown))!r}; {has}, {', '.join(options.__annotations__)}"
+        )
 
 
 def read_expect(expect: object) -> TurnId | Absent | None:

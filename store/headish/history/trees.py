@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headish.errors import CorruptTurn
-from headish.history.decode import read_attributes, read_blocks
+from headish.history.decode import read_attributes, read_blocks, read_mapping
 from headish.rows.walks import Walked
 from headish.values.ids import TurnId
 from headish.values.places import Place
-from headish.values.turns import TreeTurn
+from headish.values.turns import TreeTurn, reply_of
 
 
 def build_tree(
     walked: Sequence[Walked], links: dict[int, list[Place]], bookmarks: dict[Place, list[str]]
 ) -> list[TreeTurn]:
-    """The turns of a tree in commit order, so parents come before children.
+    """The turns of a tree, or of a part of one that holds every parent of its turns; in the order that is given.
 
     Raises: CorruptTurn if a turn that others continue is missing, or a payload does not decode.
     """
@@ -34,6 +34,7 @@ def build_tree(
             children=tuple(children[turn.id]),
             bookmarks=tuple(bookmarks.get(turn.place, ())),
             attributes=read_attributes(turn),
+            reply=reply_of(read_mapping(turn, "system")),
         )
         for turn in walked
     ]

@@ -6,6 +6,7 @@ header of a transcript is no part of a digest, and must not be lost for that. Im
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import partial as bind
@@ -29,6 +30,7 @@ from headish.imports.readers.transcripts import Outline, drafts_from, outline
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark, move_bookmark
 from headish.rows.turns import StoredTurn, turn_at
 from headish.transcripts import detect
+from headish.transcripts.detection import NAME_IT
 from headish.transcripts.formats import FORMATS as FORMATS
 from headish.transcripts.formats import is_format as is_format
 from headish.values.grammar import Headish
@@ -41,6 +43,8 @@ DETECTED_BYTES = 1024 * 1024
 Read: TypeAlias = Callable[..., Any]
 Store: TypeAlias = Callable[..., Any]
 """A transaction that reads, and one that stores turns: ``store/space.py`` has both."""
+_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{|\[\s*[\[{\"\]])")
+_TREE = re.compile(rb'"(?:prompt|message_tree_id)"\s*:')
 Beside = Callable[[int], tuple[bytes | None, bytes | None]]
 """What a turn keeps beside its message: headish's own keys and the inherited options, as stored."""
 
@@ -136,8 +140,11 @@ def detect_file(file: BinaryIO) -> str:
     place = file.tell()
     beginning = file.read(DETECTED_BYTES)
     file.seek(place)
-    if beginning.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] == b"{":
-        return "oasst"
+    if _JSON.match(beginning):
+        if _TREE.search(beginning):
+            return "oasst"
+        reason = NAME_IT.format('this is JSON, but no Open Assistant tree (an object with a "prompt")')
+        raise InvalidTranscript("E-PARSE-DETECT", None, reason, 1, 1)
     if len(beginning) == DETECTED_BYTES:
         beginning = beginning.decode(errors="ignore").encode()  # a character may be cut in two
     return detect(beginning)

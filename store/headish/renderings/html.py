@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from headish.renderings.pages import Entry, Page, Part, Section
+from headish.renderings.pages import INCOMPLETE, Entry, Page, Part, Section
+from headish.values.times import local_time
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -71,13 +72,15 @@ def _write_entry(entry: Entry) -> Markup:
         for branch in entry.branches
     )
     also = Markup("<nav><p>Also continued by</p><ul>{}</ul></nav>\n").format(links) if links else Markup("")
-    iso, when = entry.time.isoformat(timespec="seconds"), f"{entry.time:%Y-%m-%d %H:%M}"
+    model = Markup(' <span class="model">{}</span>').format(_clean(entry.model)) if entry.model else ""
     parts = Markup("").join(_write_part(part) for part in entry.parts)
+    cut = Markup('<p class="cut">{}</p>\n').format(INCOMPLETE) if entry.incomplete else ""
     return Markup(
-        '<article class="{role}" id="t{id}">\n<h3><bdi>{who}</bdi>{names} <time datetime="{iso}">{time}</time></h3>\n'
-        "{parts}{also}</article>\n"
+        '<article class="{role}" id="t{id}">\n<h3><bdi>{who}</bdi>{model}{names} '
+        '<time datetime="{iso}">{time}</time></h3>\n{parts}{cut}{also}</article>\n'
     ).format(
-        role=entry.role, id=entry.id, who=_clean(entry.who), names=names, iso=iso, time=when, parts=parts, also=also,
+        role=entry.role, id=entry.id, who=_clean(entry.who), model=model, names=names,
+        iso=entry.time.isoformat(timespec="seconds"), time=local_time(entry.time), parts=parts, cut=cut, also=also,
     )  # fmt: skip
 
 

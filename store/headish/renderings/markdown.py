@@ -1,36 +1,45 @@
-"""A page as Markdown: front matter, a heading a message, calls and reasoning folded. It is not made to be read back."""
+"""A page as Markdown: front matter, a heading per message, calls and reasoning folded. Nothing reads it back."""
 
 from __future__ import annotations
 
+import html
 import json
 
-from headish.renderings.pages import Entry, Page, Part
+from headish.renderings.harmless import disarm, disarm_line
+from headish.renderings.pages import INCOMPLETE, Entry, Page, Part
+from headish.values.controls import escape_json_controls
+from headish.values.times import local_time
 
 
 def render_markdown(page: Page) -> str:
-    """Markdown with YAML front matter, whose values are JSON strings. Messages stand as they were said."""
+    """Markdown with YAML front matter, whose values are JSON strings.
+
+    The text of a message keeps its Markdown, but for what could run or load something (``harmless``).
+    """
     facts = {"title": page.title, "turn": page.head, "messages": len(page.sections[0].entries)}
     front = "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items())
-    parts = [f"---\n{front}\n---\n"]
+    parts = [f"---\n{escape_json_controls(front)}\n---\n"]
     for index, section in enumerate(page.sections):
         if index:
-            parts.append(f'<a id="{section.anchor}"></a>\n\n---\n\n# Branch: {_on_one_line(section.title)}\n')
+            parts.append(f'<a id="{section.anchor}"></a>\n\n---\n\n# Branch: {disarm_line(section.title)}\n')
         parts += [_write_entry(entry) for entry in section.entries]
     return "\n".join(parts)
 
 
 def _write_entry(entry: Entry) -> str:
-    heading = f"## {_on_one_line(entry.who)}\n\n*{entry.time:%Y-%m-%d %H:%M} UTC*\n"
+    about = f"*{local_time(entry.time)}*" + (f" · {disarm_line(entry.model)}" if entry.model else "")
+    heading = f"## {disarm_line(entry.who)}\n\n{about}\n"
     body = "\n".join(_write_part(part) for part in entry.parts)
-    links = "".join(f"- [{_on_one_line(branch.title)}](#{branch.anchor})\n" for branch in entry.branches)
-    return f"{heading}\n{body}" + (f"\nAlso continued by:\n\n{links}" if links else "")
+    cut = f"\n*{INCOMPLETE}*\n" if entry.incomplete else ""
+    links = "".join(f"- [{disarm_line(branch.title)}](#{branch.anchor})\n" for branch in entry.branches)
+    return f"{heading}\n{body}{cut}" + (f"\nAlso continued by:\n\n{links}" if links else "")
 
 
 def _write_part(part: Part) -> str:
     if part.kind == "text":
-        return part.body.strip("\n") + "\n"
+        return disarm(part.body.strip("\n")) + "\n"
     fence = _fence(part.body)
-    title = _on_one_line(part.title).replace("<", "&lt;")
+    title = html.escape(" ".join(part.title.split()), quote=False)
     return f"<details><summary>{title}</summary>\n\n{fence}\n{part.body}\n{fence}\n\n</details>\n"
 
 
@@ -41,8 +50,3 @@ def _fence(body: str) -> str:
         run = run + 1 if character == "`" else 0
         longest = max(longest, run)
     return "`" * max(3, longest + 1)
-
-
-def _on_one_line(text: str) -> str:
-    """Text that cannot begin a block or close a link."""
-    return " ".join(text.split()).replace("[", "(").replace("]", ")").replace("\n", " ")

@@ -1,6 +1,6 @@
-"""What a page shows of a thread and its branches: entries for people, in sections.
+"""What a page shows of a thread: entries for people, in sections.
 
-The thread is the first section; every other continuation of one of its turns is a section of its own, linked from the
+The thread is the first section. Where the page is given branches too, each is a section of its own, linked from the
 turn where it leaves. Hidden text is left out here, so no renderer can let it through: not as an attribute, not folded.
 """
 
@@ -30,6 +30,9 @@ from headish.values.ids import TurnId, time_of
 from headish.values.messages import Message
 from headish.values.turns import TreeTurn
 
+INCOMPLETE = "This reply is incomplete."
+"""What a page says below a reply that was cut off."""
+
 
 class Part(Struct, frozen=True):
     """A piece of an entry. ``kind`` is text, thinking, call, result or other; ``title`` says what it is."""
@@ -47,7 +50,7 @@ class Branch(Struct, frozen=True):
 
 
 class Entry(Struct):
-    """One message. ``branches`` lead to what else continues it."""
+    """One message. ``branches`` lead to what else continues it; ``model`` is what replied; ``time`` is in UTC."""
 
     id: TurnId
     who: str
@@ -56,6 +59,8 @@ class Entry(Struct):
     parts: tuple[Part, ...]
     bookmarks: tuple[str, ...]
     branches: list[Branch]
+    model: str | None = None
+    incomplete: bool = False
 
 
 class Section(Struct, frozen=True):
@@ -78,7 +83,7 @@ class Page(Struct, frozen=True):
 def make_page(
     thread: Sequence[TurnId], tree: Sequence[TreeTurn], *, title: str | None = None, debug: bool = False
 ) -> Page:
-    """The page of a thread (ids in walk order) inside its tree."""
+    """The page of a thread (ids in walk order). ``tree`` holds its turns, and those of every branch to be shown."""
     turns = {turn.id: turn for turn in tree}
     builder = _Builder(turns, debug)
     sections = builder.build([each for each in thread if each in turns])
@@ -142,9 +147,17 @@ class _Builder:
 
 
 def _entry(turn: TreeTurn, parts: tuple[Part, ...]) -> Entry:
-    role = turn.role or "sequence"
+    role, model = turn.role or "sequence", turn.reply.get("model")
     return Entry(
-        turn.id, turn.attributes.speaker or role.capitalize(), role, time_of(turn.id), parts, turn.bookmarks, []
+        id=turn.id,
+        who=turn.attributes.speaker or role.capitalize(),
+        role=role,
+        time=time_of(turn.id),
+        parts=parts,
+        bookmarks=turn.bookmarks,
+        branches=[],
+        model=model if isinstance(model, str) else None,
+        incomplete=bool(turn.reply.get("incomplete")),
     )
 
 

@@ -1,21 +1,19 @@
-"""A page as plain text for a terminal: nothing in it can move the cursor."""
+"""A page as plain text: the true text, which a program that writes to a terminal escapes first."""
 
 from __future__ import annotations
 
-from headish.renderings.pages import Entry, Page
+from headish.renderings.pages import INCOMPLETE, Entry, Page
 
 
 def render_plain(page: Page) -> str:
-    """The messages, each under who said it; branches are told, not followed."""
+    """The messages, each under who said it; branches are counted, not followed."""
     entries = page.sections[0].entries
     return "\n".join(_write_entry(entry) for entry in entries)
 
 
 def _write_entry(entry: Entry) -> str:
+    who = f"{entry.who} ({entry.model})" if entry.model else entry.who
     said = "\n".join(f"({part.title}) {part.body}" if part.title else part.body for part in entry.parts)
+    cut = f"\n({INCOMPLETE})" if entry.incomplete else ""
     others = f"\n(also continued by {len(entry.branches)} other)" if entry.branches else ""
-    return f"{_safe(entry.who)}:\n{_safe(said.strip(chr(10)))}{others}\n"
-
-
-def _safe(text: str) -> str:
-    return "".join(each if each.isprintable() or each in "\n\t" else "�" for each in text)
+    return f"{who}:\n{said.strip(chr(10))}{cut}{others}\n"

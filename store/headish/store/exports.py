@@ -8,10 +8,12 @@ from typing import Any
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, UnknownServer
 from headish.history.definitions import tools_served
-from headish.history.resolve import kept_thread, resolve_options, thread_records
+from headish.history.resolve import kept_thread, resolve_options
+from headish.history.trees import build_tree
 from headish.history.walk import walk
 from headish.rows.turns import StoredTurn
-from headish.store.read import read_tree
+from headish.rows.walks import read_links
+from headish.store.read import read_names, read_tree
 from headish.store.space import Headishes, Space
 from headish.values.ids import TurnId
 from headish.values.messages import Kept
@@ -22,19 +24,31 @@ Definition = Mapping[str, Any]
 
 
 def render(
-    space: Space, headish: str = "@", format: str = "html", *, debug: bool = False, title: str | None = None
+    space: Space,
+    headish: str = "@",
+    format: str = "html",
+    *,
+    branches: bool = False,
+    debug: bool = False,
+    title: str | None = None,
 ) -> str:
     """A thread for people, as ``html`` (one page that stands alone), ``markdown`` or ``text``.
 
-    Only what an end user may see is in it; ``debug`` shows system and tool messages, calls and reasoning too. The page
-    links to the other branches of the tree. ``title`` is the first words of the user where none is given.
+    The page holds only what an end user may see, and only the thread that leads to the headish. ``branches`` adds every
+    other branch of its tree (``text`` counts them) and the bookmarks. ``debug`` shows system and tool messages, calls,
+    reasoning and the bookmarks too. Without ``title`` the title is the first words of the user.
     Raises: UnknownFormat; CorruptTurn.
     """
     from headish.renderings import make_page, render  # late, as below
 
     def work(connection: Connection, stored: StoredTurn) -> tuple[list[TurnId], list[TreeTurn]]:
         walked = walk(connection, space._number, [stored.place])
-        return [record.id for record in thread_records(walked)], read_tree(connection, space._number, stored)
+        thread = [each.id for each in walked]
+        if branches:
+            return thread, read_tree(connection, space._number, stored)
+        links = read_links(connection, space._number, stored.place)
+        # A name may tell of a branch that does not leave with the page.
+        return thread, build_tree(walked, links, read_names(connection, space._number) if debug else {})
 
     return render(make_page(*space._read_at(headish, work), title=title, debug=debug), format)
 

@@ -17,7 +17,7 @@ from headish.rows import listings
 from headish.rows.bookmarks import list_bookmarks
 from headish.rows.turns import StoredTurn, shortest_prefix
 from headish.store.space import Headishes, Space
-from headish.values.blocks import ContentBlock
+from headish.values.blocks import ContentBlock, join_texts
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, ThreadRecord
 from headish.values.names import stored_name
@@ -46,6 +46,11 @@ def blocks(space: Space, headish: str) -> tuple[ContentBlock, ...]:
         headish,
         lambda connection, stored: read_blocks(stored, read_payload(connection, space._number, stored)),
     )
+
+
+def text(space: Space, headish: str) -> str:
+    """What a turn says as text: its text blocks joined, never its reasoning or calls. Raises: CorruptTurn."""
+    return join_texts(blocks(space, headish))
 
 
 def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
@@ -133,10 +138,15 @@ def options(space: Space, headish: Headishes = "@") -> dict[str, Any]:
 
 def read_tree(connection: Connection, space: int, stored: StoredTurn) -> list[TreeTurn]:
     """The tree of a turn with the names of its turns, at one moment."""
+    return build_tree(*walk_tree(connection, space, stored.place), read_names(connection, space))
+
+
+def read_names(connection: Connection, space: int) -> dict[Place, list[str]]:
+    """The bookmarks at each place."""
     names: dict[Place, list[str]] = {}
     for name, _, chain, pos in list_bookmarks(connection, space):
         names.setdefault(Place(chain, pos), []).append(stored_name(name))
-    return build_tree(*walk_tree(connection, space, stored.place), names)
+    return names
 
 
 def _page(connection: Connection, space: Space, seq: int, limit: int) -> list[tuple[int, Turn]]:

@@ -41,6 +41,7 @@ class Store(Space):
     get = read.get
     payload = read.payload
     blocks = read.blocks
+    text = read.text
     abbreviate = read.abbreviate
     children = read.children
     heads = read.heads

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from headish.content.drafts import Continues, Draft, TurnOptions, make_document_draft, make_draft
+from headish.content.drafts import DocumentOptions, Draft, TurnOptions, make_document_draft, make_draft
 from headish.content.encoding import Content
 from headish.content.media import guess_media_type
 from headish.errors import InvalidArgument, InvalidRole, TooLarge
@@ -50,21 +50,17 @@ def add_document(
     *,
     name: str | None = None,
     content_type: str | None = None,
-    continues: Continues = None,
-    bookmark: str | None = None,
-    cache: bool = False,
+    **turn: Unpack[DocumentOptions],
 ) -> Turn:
     """Store a document as a turn of its own: the raw bytes, from a path (text is a path) or as they are given.
 
-    The media type is told by the name's extension, else by the content. In a window it is one document block.
-    Raises: TooLarge past ``payload_limit_bytes``; InvalidArgument where the path cannot be read.
+    The name's extension tells the media type, else the content does. In a window it is one document block. The other
+    arguments are those of ``add_turn``.
+    Raises: TooLarge past ``payload_limit_bytes``; InvalidArgument where the path cannot be read; as ``add_turn``.
     """
     data, system = _read_document(document, name, space._payload_limit_bytes)
     content_type = content_type or guess_media_type(data, system.get("document_name"))
-    draft = make_document_draft(
-        data, content_type=content_type, system=system, continues=continues, bookmark=bookmark, cache=cache
-    )
-    return _add(space, draft)
+    return _add(space, make_document_draft(data, turn, content_type=content_type, system=system))
 
 
 def add_turns(space: Space, items: Iterable[Mapping[str, Any] | Content]) -> StoredTurns:

@@ -10,6 +10,7 @@ import re
 from headish.errors import InvalidTranscript
 from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.chatml01.tokens import BODY_TOKEN
+from headish.transcripts.formats import FORMATS
 from headish.transcripts.shared.source import BLANKS
 
 _OPENINGS = {
@@ -18,6 +19,9 @@ _OPENINGS = {
 }  # fmt: skip
 _FRAME_LINE = re.compile(r"^<\|start\|>", re.MULTILINE)
 _VERSION_LINE = re.compile(r"""^(?:version|"version"|'version')[ \t]*:""", re.MULTILINE)
+
+NAME_IT = f"{{}}; name it with --from (format= in Python): {', '.join(FORMATS)}"
+"""What to do about a text whose format is not recognised; the reason comes first."""
 
 
 def detect(data: str | bytes) -> str:
@@ -34,7 +38,7 @@ def detect(data: str | bytes) -> str:
         return "2.2"
     if BODY_TOKEN.search(text) or "<|im_start|>" in text or "<|im_end|>" in text:
         return "v0.1"
-    raise InvalidTranscript("E-PARSE-DETECT", None, "no format is recognised; name it", 1, 1)
+    raise InvalidTranscript("E-PARSE-DETECT", None, NAME_IT.format("no format is recognised"), 1, 1)
 
 
 def detect_beginning(data: bytes) -> str | None:

@@ -8,7 +8,7 @@ The struct's fields, in order, are the declared order of the payload encoding: a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -162,6 +162,19 @@ def to_mapping(block: ContentBlock | Block) -> dict[str, Any]:
     if isinstance(source, Base64Source) and source.extra:
         mapping["source"] = _flatten(source, source.extra)
     return mapping
+
+
+def kind_of(block: ContentBlock) -> str:
+    """The ``type`` of a block in its JSON."""
+    return block.type if isinstance(block, Other) else str(block.__struct_config__.tag)
+
+
+def join_texts(blocks: Iterable[ContentBlock]) -> str:
+    """The text blocks joined as they stand, without anything between them: some providers cut one text into several.
+
+    Reasoning, calls, results and documents are no text of the message.
+    """
+    return "".join(block.text for block in blocks if isinstance(block, Text))
 
 
 def _flatten(struct: Struct, extra: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from headish.values.blocks import ContentBlock, to_mapping
+from headish.values.blocks import ContentBlock, Text, join_texts, kind_of, to_mapping
 from headish.values.ids import TurnId
 
+REPR_CHARACTERS = 60
+"""How much of a message's text its repr shows."""
 ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
@@ -51,6 +53,18 @@ class Message(Struct, frozen=True, kw_only=True):
     cache: bool = False
     attributes: Attributes = NO_ATTRIBUTES
     turn: TurnId | None = None
+
+    @property
+    def text(self) -> str:
+        """The text blocks joined; never reasoning or calls."""
+        return join_texts(self.content)
+
+    def __repr__(self) -> str:
+        begins = " ".join(self.text[:REPR_CHARACTERS].split())
+        kinds = [kind_of(block) for block in self.content if not isinstance(block, Text)]
+        facts = [repr(begins + ("…" if len(self.text) > REPR_CHARACTERS else "")), *kinds]
+        where = f" of turn {self.turn}" if self.turn else ""
+        return f"<Message {self.role or 'sequence'} {' + '.join(facts)}{where}>"
 
     def to_dict(self) -> dict[str, Any]:
         """The schema reference's message record: ``{role, content, cache?}``."""
@@ -102,6 +116,11 @@ class ThreadRecord(Struct, frozen=True):
     content: tuple[ContentBlock, ...]
     inherited: Mapping[str, Any]
     cache: bool
+
+    @property
+    def text(self) -> str:
+        """The text blocks joined; never reasoning or calls."""
+        return join_texts(self.content)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, keys in the reference's order."""

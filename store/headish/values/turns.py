@@ -9,9 +9,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from headish.values.blocks import ContentBlock
+from headish.values.blocks import ContentBlock, join_texts
+from headish.values.controls import escape_controls
 from headish.values.ids import TurnId, time_of
 from headish.values.messages import NO_ATTRIBUTES, Attributes
+from headish.values.times import local_time
 
 BLOCKS_TYPE = "application/json"
 """The content type of a turn whose payload is a JSON array of blocks."""
@@ -48,8 +50,7 @@ class Meta(Struct, frozen=True, omit_defaults=True):
     def reply(self) -> Mapping[str, Any]:
         """What is kept of a provider's reply beside its content: ``provider``, ``model``, ``stop_reason``, ``usage``,
         ``incomplete`` … (``headish.providers.Reply.to_meta``). Empty if the turn is not a reply."""
-        found = self.system.get("reply")
-        return found if isinstance(found, Mapping) else {}
+        return reply_of(self.system)
 
     def to_dict(self) -> dict[str, Any]:
         """As the schema reference writes it: absent values are left out, the system's keys are beside the rest."""
@@ -100,7 +101,12 @@ class Turn(Struct, frozen=True, eq=False):
         return hash(self.seal)
 
     def __repr__(self) -> str:
-        return f"<Turn {self.id} {self.meta.role}{' on ' + self.meta.bookmark if self.meta.bookmark else ''}>"
+        meta, reply = self.meta, self.meta.reply
+        facts = [f"{self.id} {meta.role or 'sequence'}", local_time(self.time)]
+        facts += [f"of {reply.get('model') or reply.get('provider')}"] if reply else []
+        facts += ["incomplete"] if reply.get("incomplete") else []
+        facts += [f"on {meta.bookmark}"] if meta.bookmark else []
+        return f"<Turn {escape_controls(', '.join(facts))}>"
 
 
 class TreeTurn(Struct, frozen=True):
@@ -113,6 +119,19 @@ class TreeTurn(Struct, frozen=True):
     children: tuple[TurnId, ...]
     bookmarks: tuple[str, ...]
     attributes: Attributes = NO_ATTRIBUTES
+    reply: Mapping[str, Any] = {}
+    """As ``Meta.reply``."""
+
+    @property
+    def text(self) -> str:
+        """The text blocks joined; never reasoning or calls."""
+        return join_texts(self.content)
+
+
+def reply_of(system: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What headish's own keys of a turn say of a provider's answer; empty for a turn that is none."""
+    found = system.get("reply")
+    return found if isinstance(found, Mapping) else {}
 
 
 class Bookmark(Struct, frozen=True):
