@@ -34,7 +34,7 @@ def call_options(command: F) -> F:
         click.option("--base-url", metavar="URL", help="A compatible server: Ollama, vLLM, llama.cpp, a gateway."),
         click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for it."),
         click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS",
-                     help="How long the provider may be silent.  [default: 600]"),
+                     help="How long the provider may be silent; the whole call ends after an hour.  [default: 600]"),
     )):  # fmt: skip
         command = option(command)
     return command

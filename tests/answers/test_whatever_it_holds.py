@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 from headish import Store, Turn
 from headish.answers.capture import Capture
-from headish.errors import DatabaseFull, TooLarge
+from headish.calls import Timeouts
+from headish.errors import DatabaseFull, TimedOut, TooLarge
 from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers import PROVIDERS
 from headish.values.blocks import Text
 from support.capturers import journalled
 from support.insides import run_sql
+from support.loopback import Loopback, event_stream
 from support.providers.answers import anthropic_message, anthropic_text
 from support.providers.replies import CASES, read_lines
 from support.providers.spoiling import spoil
@@ -193,3 +195,17 @@ def test_an_endless_answer_is_not_in_the_file_twice(tmp_path: Path) -> None:
         [[free]] = run_sql(store, "PRAGMA freelist_count")
     assert path.stat().st_size - before < 1.2 * limit
     assert free * 4096 < 0.2 * limit
+
+
+def test_a_slow_drip_ends_with_the_time_of_the_whole_call(asking: Store, server: Loopback) -> None:
+    """However short the silences are; what had come is stored."""
+    chunks = event_stream(anthropic_text("Yes")[:3])
+    server.answer(chunks=[*chunks, *repeat(b": still here\n\n", 10_000)], delay_seconds=0.02)
+    asked = asking.say("Hi", ptr="milli")
+    with asking.open_answer(*asked, attempts=1, timeouts=Timeouts(total_seconds=3, read_seconds=60)) as answer:
+        list(answer)
+    assert isinstance(answer.failure, TimedOut)
+    turn = answer.finish()
+    assert said(asking, turn) == "Yes"
+    assert turn.meta.reply["incomplete"] is True
+    assert Timeouts().total_seconds == 3600

@@ -499,7 +499,7 @@ class TestToolsAndParameters:
         [
             ({"params": {"effort": "max"}}, "params.effort='max': it is minimal, low, medium, high or xhigh"),
             ({"params": {"parallel_tool_calls": True}}, "params.parallel_tool_calls"),
-            ({"params": {"gemini": {"tools": {}}}}, "params.gemini.tools that is no list"),
+            ({"params": {"gemini": {"tools": {}}}}, "params.gemini.tools={}: it is a list of tools"),
             ({"params": {"gemini": {"toolConfig": []}}}, "params.gemini.toolConfig that is no object"),
             ({"params": {"thinking": {}}}, "params.thinking, which is anthropic's"),
             ({"tool_mode": "nobody"}, "tool_mode='nobody'"),

@@ -22,7 +22,8 @@ from headish.errors import InvalidArgument
 class Timeouts(Struct, frozen=True, kw_only=True):
     """Seconds allowed: to connect, between two bytes, and for the whole call with its retries (None: no bound).
 
-    The caller's own time between two events counts as part of the whole.
+    The whole is an hour if nothing else is said: no answer takes longer, and a server that drips a byte now and then
+    would hold the caller for ever. The caller's own time between two events counts as part of it.
     """
 
     connect_seconds: float = 10

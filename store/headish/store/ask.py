@@ -32,7 +32,7 @@ OnDelta = Callable[[Delta], object]
 class CallOptions(TypedDict, total=False):
     """How a provider is called: the arguments of ``headish.calls.open_call``.
 
-    ``timeouts`` may be the seconds that the provider may be silent.
+    ``timeouts`` may be the seconds that the provider may be silent; the whole call then ends after an hour.
     """
 
     base_url: str | None
@@ -110,7 +110,8 @@ def open_answer(
     ``bookmark`` moves on to the reply if it still points there by then; left out, the one that the headish names.
     ``ptr``, ``to``, ``model`` and ``tools`` are those of ``request``. ``options`` are further settings of ``request``,
     and how the provider is called (``headish.calls.open_call``): ``base_url``, ``key_env``, ``headers``, ``timeouts``
-    (or the seconds that the provider may be silent), ``attempts`` and ``told``.
+    (or the seconds that the provider may be silent; a whole call ends after an hour unless ``Timeouts.total_seconds``
+    says otherwise), ``attempts`` and ``told``.
     Raises: as ``request``; CallError where nothing of an answer came.
     """
     call, settings = _split(options)

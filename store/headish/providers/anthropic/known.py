@@ -47,10 +47,10 @@ def known_of(event: Mapping[str, Any]) -> Known:
     """The table of an event."""
     kind = event.get("type")
     if kind == "content_block_delta":
-        return {**_PLACED, "delta": _DELTAS.get(_type(event.get("delta")))}
+        return _DELTA_EVENTS.get(_type(event.get("delta")), _ANY_DELTA)
     if kind == "content_block_start":
-        return {**_PLACED, "content_block": _BLOCKS.get(_type(event.get("content_block")))}
-    return _EVENTS.get(kind, keys("type", "error"))
+        return _START_EVENTS.get(_type(event.get("content_block")), _ANY_START)
+    return _EVENTS.get(kind, _ERROR)
 
 
 def _type(value: object) -> str | None:
@@ -58,4 +58,7 @@ def _type(value: object) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
-_PLACED = keys("type", "index")
+_DELTA_EVENTS = {kind: keys("type", "index", delta=known) for kind, known in _DELTAS.items()}
+_START_EVENTS = {kind: keys("type", "index", content_block=known) for kind, known in _BLOCKS.items()}
+_ANY_DELTA, _ANY_START = keys("type", "index", "delta"), keys("type", "index", "content_block")
+_ERROR = keys("type", "error")

@@ -47,7 +47,7 @@ class AnthropicReader(ReplyReader):
         kind = event.get("type")
         handle = _EVENTS.get(kind) if isinstance(kind, str) else None
         if handle is not None:
-            self._is_odd = self.keep_rest(event, known_of(event), f"what an event of type {kind!r} says besides")
+            self._is_odd = self.keep_rest(event, known_of(event))
             return handle(self, event)
         if kind is None and event.get("error"):
             return self._error(event)  # as gateways say it

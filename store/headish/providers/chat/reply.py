@@ -22,8 +22,8 @@ import msgspec
 from headish.content import strictjson
 from headish.providers.chat.content import MESSAGE, TOOL_CALL, ContentReader
 from headish.providers.shared.reply import OpenBlock
-from headish.providers.shared.rest import joined, keys, rest_of
-from headish.providers.shared.shapes import listed, name, number, present, record, text
+from headish.providers.shared.rest import joined, keys, rest_of, says
+from headish.providers.shared.shapes import listed, name, number, record, text
 from headish.providers.shared.values import Delta
 from headish.providers.shared.words import words
 
@@ -132,8 +132,9 @@ class ChatReader(ContentReader):
         return shown
 
     def _keep_details(self, said: Mapping[str, Any], details: dict[str, Any]) -> None:
-        for key, value in present(**{str(key): value for key, value in said.items()}).items():
-            self.keep_detail(key, value, details)
+        for key, value in said.items():
+            if says(value):
+                self.keep_detail(str(key), value, details)
 
     def _end(self) -> None:
         # What a failure cut off is not at its end.
@@ -155,7 +156,7 @@ class ChatReader(ContentReader):
             self.text_block.opaque.setdefault("annotations", []).extend(annotations)
         if not delta.keys() <= _DELTA:
             for key, value in delta.items():
-                if key not in _DELTA and value is not None and value != [] and value != {}:
+                if key not in _DELTA and says(value):
                     self._message.setdefault(str(key), []).append(value)
         return shown
 

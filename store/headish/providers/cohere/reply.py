@@ -61,7 +61,7 @@ class CohereReader(ReplyReader):
         handle = _EVENTS.get(kind) if isinstance(kind, str) else None
         if handle is not None:
             if kind != "content-start":  # whose content is kept whole where nobody knows its type
-                self.keep_rest(event, _KNOWN[str(kind)], f"what an event of type {kind!r} says besides")
+                self.keep_rest(event, _KNOWN[str(kind)])
             return [delta for each in _singly(event) for delta in handle(self, each)]
         if event.get("error") or name(event.get("message")):
             return self.fail(event.get("error") or event)
@@ -73,8 +73,8 @@ class CohereReader(ReplyReader):
             yield response
             return
         message = record(response.get("message"))
-        more = {key: value for key, value in response.items() if key not in _RESPONSE}
-        beside = {key: value for key, value in message.items() if key not in _MESSAGE}
+        more = {key: value for key, value in response.items() if key not in _RESPONSE.all}
+        beside = {key: value for key, value in message.items() if key not in _MESSAGE.all}
         yield {**more, "type": "message-start", "id": response.get("id"), "delta": {"message": beside}}
         said = message.get("content")
         for index, block in enumerate([{"type": "text", "text": said}] if isinstance(said, str) else listed(said)):
@@ -100,7 +100,7 @@ class CohereReader(ReplyReader):
         self._content = None
         if kind not in ("text", "thinking"):
             return self.keep_unknown(event, f"content of type {kind!r}")
-        self.keep_rest(event, _CONTENT, "what the start of a content says besides")
+        self.keep_rest(event, _CONTENT)
         return self._begin(kind).delta(text(block.get(kind)))
 
     def _begin(self, kind: str) -> OpenBlock:
@@ -213,9 +213,8 @@ class CohereReader(ReplyReader):
 def _singly(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """An event for each object of a list in it, where some servers send several at once."""
     message = record(record(event.get("delta")).get("message"))
-    for key in ("content", "tool_calls", "citations"):
-        items = listed(message.get(key))
-        if len(items) > 1:
+    for key, items in message.items():
+        if isinstance(items, list) and len(items) > 1 and key in _MESSAGE.all:
             return [{**event, "delta": {"message": {**message, key: item}}} for item in items]
     return [event]
 
@@ -242,7 +241,7 @@ _EVENTS = {
     "debug": CohereReader._debug,
 }
 _MESSAGE = keys("role", "content", "tool_plan", "tool_calls", "citations")
-_END = keys("finish_reason", "usage", "error", "logprobs")
+_END = ("finish_reason", "usage", "error", "logprobs")
 _RESPONSE = keys("id", "message", *_END)
 _TOKENS = keys("image_tokens", "input_tokens", "output_tokens")
 _FUNCTION = keys("name", "arguments")

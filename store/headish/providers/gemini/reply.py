@@ -97,7 +97,7 @@ class GeminiReader(ReplyReader):
             return []
         deltas: list[Delta] = []
         content = camel(candidate.get("content"))
-        self.keep_rest({"content": content}, _CONTENT, "what the content says besides")
+        self.keep_rest({"content": content}, _CONTENT)
         for part in listed(content.get("parts")):
             deltas += self._take_part(part)
         self._keep(candidate, _CANDIDATE)

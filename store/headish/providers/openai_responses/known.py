@@ -36,7 +36,7 @@ EVENT = keys(
     response=_RESPONSE,
 )  # fmt: skip
 """The keys of all events; what an item and a part hold is told by their types."""
-THOUGHT = {**EVENT, "part": keys("type", "text")}
+THOUGHT = keys(*EVENT.all, **EVENT.inner, part=keys("type", "text"))
 """The keys of an event with a part of a reasoning: no reader of parts looks at it."""
 PARTS: dict[Any, Known] = {
     "output_text": keys("type", "text", "annotations", "logprobs"),

@@ -56,8 +56,8 @@ class OpenAIResponsesReader(ItemReader):
         handle = _EVENTS.get(kind) if isinstance(kind, str) else None
         if handle is None:
             return self.keep_unknown(event, f"an event of type {kind!r}")
-        thought = record(event.get("part")).get("type") in ("summary_text", "reasoning_text")
-        self.keep_rest(event, THOUGHT if thought else EVENT, f"what an event of type {kind!r} says besides")
+        thought = "part" in event and record(event["part"]).get("type") in ("summary_text", "reasoning_text")
+        self.keep_rest(event, THOUGHT if thought else EVENT)
         return handle(self, event)
 
     @classmethod

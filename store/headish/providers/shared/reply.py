@@ -17,7 +17,7 @@ import msgspec
 from headish.content.encoding import read_block
 from headish.errors import InvalidContent
 from headish.limits import MAPPING_LIMIT_BYTES
-from headish.providers.shared.rest import Known, joined, rest_of
+from headish.providers.shared.rest import Known, joined, rest_of, says
 from headish.providers.shared.shapes import healed, name, present, record, text
 from headish.providers.shared.storable import storable
 from headish.providers.shared.values import Delta, Reply, Usage
@@ -64,7 +64,7 @@ class OpenBlock:
     def keep(self, given: Mapping[str, Any]) -> None:
         """Keep a piece of what stands beside the block; what says nothing is nothing."""
         for key, value in given.items():
-            if value is not None and value != [] and value != {}:
+            if says(value):
                 self.beside.setdefault(key, []).append(value)
 
     def joined(self) -> dict[str, Any]:
@@ -173,12 +173,15 @@ class ReplyReader(ABC):
             self.note(f"{what[:200]} is kept beside the answer: nobody knows it")
         return []
 
-    def keep_rest(self, event: Mapping[str, Any], known: Known, what: str) -> bool:
+    def keep_rest(self, event: Mapping[str, Any], known: Known) -> bool:
         """Keep what a table does not know of an event, noted. Whether there was anything."""
         rest = rest_of(event, known)
-        if rest is not None:
-            self.keep_unknown({key: event[key] for key in ("type",) if key in event} | rest, what)
-        return rest is not None
+        if rest is None:
+            return False
+        kind = event.get("type")
+        said = rest if kind is None else {"type": kind} | rest
+        self.keep_unknown(said, f"what an event{'' if kind is None else f' of type {kind!r}'} says besides")
+        return True
 
     def keep_detail(self, key: str, value: Any, details: dict[str, Any] | None = None) -> None:
         """Keep a detail under its name. One that it takes the place of is kept among the events, in its order."""

@@ -7,10 +7,15 @@ not know is kept in its place and in order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-Known = Mapping[str, "Known | None"]
-"""The keys that a reader takes; None for a value that it takes whole, else the keys inside it or inside its items."""
+
+class Known(NamedTuple):
+    """The keys that a reader takes: ``all`` of them, and those that it takes only as far as their own tables go."""
+
+    all: frozenset[str]
+    inner: Mapping[str, Known]
+
 
 _PLACE = ("type", "index", "output_index", "content_index", "item_id")
 """Keys that say where the rest of an object stood."""
@@ -20,7 +25,7 @@ _STEADY = frozenset(("finish_reason", "format", "id", "index", "name", "object",
 
 def keys(*names: str, **inner: Known) -> Known:
     """A table of known keys: ``names`` are taken whole, ``inner`` only as far as their tables go."""
-    return {**dict.fromkeys(names), **inner}
+    return Known(frozenset((*names, *inner)), inner)
 
 
 def rest_of(value: Any, known: Known) -> Any:
@@ -29,15 +34,20 @@ def rest_of(value: Any, known: Known) -> Any:
         return [item for each in value if (item := rest_of(each, known)) is not None] or None
     if not isinstance(value, Mapping):
         return value  # something else than the table expects
-    if value.keys() <= known.keys() and all(known[key] is None for key in value):
-        return None  # as nearly all are
-    rest: dict[str, Any] = {}
-    for key, each in value.items():
-        inner = known.get(key)
-        found = each if key not in known else None if inner is None else rest_of(each, inner)
-        if found is not None and found != [] and found != {}:
-            rest[key] = found
+    rest = None
+    if not value.keys() <= known.all:
+        rest = {key: each for key, each in value.items() if key not in known.all and says(each)}
+    for key, table in known.inner.items():
+        # A plain lookup for each table: nearly every event of every stream passes here and holds nothing new.
+        found = rest_of(value[key], table) if key in value else None
+        if found is not None and says(found):
+            rest = {**(rest or {}), key: found}
     return {**{key: value[key] for key in _PLACE if key in value}, **rest} if rest else None
+
+
+def says(value: Any) -> bool:
+    """Whether a value says something: nothing and what is empty do not."""
+    return value is not None and value != [] and value != {}
 
 
 def joined(pieces: Sequence[Any]) -> Any:
