@@ -31,17 +31,19 @@ if TYPE_CHECKING:
     from headish.store.store import Store as Store
     from headish.values.messages import ContextWindow as ContextWindow
     from headish.values.messages import Message as Message
+    from headish.values.names import ABSENT as ABSENT
     from headish.values.turns import Turn as Turn
 
 _HOMES = {
     "Database": "headish.store.database",
     "Store": "headish.store.store",
     "emit": "headish.emission",
+    "ABSENT": "headish.values.names",
     "Turn": "headish.values.turns",
     "Message": "headish.values.messages",
     "ContextWindow": "headish.values.messages",
 }
-__all__ = ["ContextWindow", "Database", "Message", "Store", "Turn", "__version__", "emit"]
+__all__ = ["ABSENT", "ContextWindow", "Database", "Message", "Store", "Turn", "__version__", "emit"]
 
 
 def __getattr__(name: str) -> Any:

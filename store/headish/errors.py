@@ -7,11 +7,11 @@
     │   ├── UnknownTurn           a headish, id or bookmark that names no turn of this space
     │   │   └── UnknownBookmark   no bookmark of that name (a KeyError too)
     │   ├── Ambiguous             an id prefix that several turns share
-    │   ├── UnknownPointer        no provider pointer of that name, or none where a request needs one
-    │   ├── UnknownServer         no tools are stored of a server that the thread names
+    │   ├── UnknownPointer        no provider pointer of that name, or a request that names no provider
+    │   ├── UnknownServer         no tools are stored for a server that the thread names
     │   ├── UnknownStream         no stream of that id
     │   ├── SpaceTaken            a space of that name exists
-    │   ├── SpaceNotEmpty         a space that holds something, and was to be removed
+    │   ├── SpaceNotEmpty         a space to be removed that holds something
     │   ├── InvalidHeadish        text that does not follow the grammar of a headish
     │   ├── InvalidName           a bookmark or space name that the rules refuse
     │   ├── InvalidRole           a role outside system, developer, user, assistant, tool
@@ -31,36 +31,40 @@
     ├── Closed                the store or its database was closed before
     ├── RemovedSpace          the space was removed while a store had it open
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
+    ├── BookmarkTaken         the name is in use elsewhere: continue it, choose another, or force it
     ├── ServerFailed              a tool server that does not start, or does not answer
     ├── CallError                 a provider could not be asked, or did not answer
-    │   ├── MissingKey            no key for the provider, in no place where one is looked for
+    │   ├── MissingKey            no key for the provider in any of the usual places
     │   ├── InvalidKey            a key that no HTTP header can hold
     │   ├── Unreachable           no connection, or it was lost before the answer began
     │   ├── TimedOut              no byte, or no end of the answer, within the time allowed
     │   ├── CallRefused           the provider answered with an error status
-    │   ├── Redirected            the provider's address sends elsewhere, where nobody follows
-    │   ├── UnreadableAnswer      an answer of a kind that is not read, or a too large one
+    │   ├── Redirected            the provider's address redirects, and redirects are not followed
+    │   ├── UnreadableAnswer      an answer of an unknown kind, or a too large one
     │   └── Interrupted           the connection was lost in the middle of the answer
     ├── Unrepresentable           the outside format cannot carry this thread (``code`` is E-EMIT-…)
     │   ├── HeaderValue           a name, id or attribute that the format's headers cannot hold
     │   ├── Unmappable            API JSON that cannot carry this transcript (E-MAP-UNREPRESENTABLE)
     │   ├── ConversionLoss        a conversion that would not come back (E-CONVERT-LOSS)
     │   └── Unsupported           a provider that cannot take this
-    └── DatabaseError             the database is in the way: mend the place, not the call
-        ├── UnknownDatabase       no database, and none was to be created
+    └── DatabaseError             the database cannot do it: mend the place, not the call
+        ├── UnknownDatabase       no database there, and headish was not to create one
         │   └── UnknownSpace      no such space in it
-        ├── NotADatabase          something else lies there
+        ├── NotADatabase          something else is there
         ├── DatabaseTooNew        written by a newer headish; left untouched
-        ├── DatabaseTooOld        to be upgraded by ``headish db upgrade`` first
+        ├── DatabaseTooOld        run ``headish db upgrade`` first
         ├── DatabaseLocked        another process held it for longer than the time-out
         ├── DatabaseReadOnly      it cannot be written
         ├── DatabaseFull          no space left on the disk
         ├── DatabaseCorrupt       the file itself is damaged
         ├── DatabaseUnavailable   the server or file cannot be reached
+        ├── DatabaseTimedOut      a time limit of the server ended the statement
+        ├── DatabaseReplaced      the file was removed or replaced while it was open
+        ├── OutcomeUnknown        the connection was lost during the commit: it may be stored
         └── CorruptTurn           stored bytes that do not decode or disagree with their address
 
 The facts are attributes, so that a program need not read the sentence. ``code`` is the
-specification's word for the error where there is one.
+specification's word for the error, if it has one.
 """
 
 from __future__ import annotations
@@ -103,14 +107,14 @@ class UnknownBookmark(UnknownTurn, KeyError):
 
 
 class UnknownPointer(InputError, KeyError):
-    """No provider pointer of this name; None where nothing says which provider is asked."""
+    """No provider pointer of this name; None if nothing names a provider."""
 
     def __init__(self, name: str | None) -> None:
         self.name = name
         if name is None:
             super().__init__(
-                "nothing says which provider is asked: name it (to=, --to) or a provider pointer (ptr=, -p), or let the"
-                " thread name one (provider_ptr=, headish add -p)"
+                "no provider is named: give one (to=, --to) or a provider pointer (ptr=, -p), or let the thread name a"
+                " pointer (provider_ptr=, headish add -p)"
             )
         else:
             super().__init__(
@@ -123,7 +127,7 @@ class UnknownServer(InputError, KeyError):
 
     def __init__(self, server: str) -> None:
         self.server = server
-        super().__init__(f"no tools are stored of the server {server!r}: 'headish tools set {server} FILE' stores them")
+        super().__init__(f"no tools are stored for the server {server!r}: 'headish tools set {server} FILE' adds them")
 
 
 class UnknownStream(InputError):
@@ -139,7 +143,7 @@ class SpaceTaken(InputError):
 
     def __init__(self, space: str) -> None:
         self.space = space
-        super().__init__(f"there is a space {space!r} already: choose another name")
+        super().__init__(f"a space {space!r} exists already: choose another name")
 
 
 class SpaceNotEmpty(InputError):
@@ -187,7 +191,7 @@ class TooDeep(InvalidContent):
 
 
 class TooLarge(InvalidContent):
-    """More bytes than the limit; ``size_bytes`` (at least so many) and ``limit_bytes`` tell."""
+    """More bytes than ``limit_bytes``; the value has at least ``size_bytes``."""
 
     def __init__(self, what: str, size_bytes: int, limit_bytes: int) -> None:
         self.size_bytes, self.limit_bytes = size_bytes, limit_bytes
@@ -208,7 +212,7 @@ class InvalidImport(InputError):
 
 
 class InvalidConfig(InputError):
-    """A file of tool servers that cannot be read; ``server`` is the one that is in the way, if one is."""
+    """A file of tool servers that cannot be read; ``server`` is the entry that is wrong, if it is one entry."""
 
     def __init__(self, file: str, server: str | None, reason: str) -> None:
         self.file, self.server, self.reason = file, server, reason
@@ -220,7 +224,7 @@ class InvalidTranscript(InputError):
     """Text that is no transcript of its format. ``line`` and ``column`` count from 1, in characters.
 
     ``code`` is E-PARSE-ENCODING, -DETECT, -HEADER, -FRAME or -CHANNEL-MISSING, E-STREAM-TRUNCATED, or
-    E-BODY-CONSTRAINT-VIOLATION; ``format`` the one it was read as, None where none was recognised.
+    E-BODY-CONSTRAINT-VIOLATION; ``format`` is the one it was read as, None if none was recognised.
     """
 
     def __init__(self, code: str, format: str | None, reason: str, line: int, column: int) -> None:
@@ -239,7 +243,7 @@ class InvalidReply(InputError):
 
 
 class InvalidAddress(InputError):
-    """A base URL that cannot be called, or to which no key may go. What may hide a password in it is not shown."""
+    """A base URL that cannot be called, or to which no key may go. Parts that may hold a password are not shown."""
 
     def __init__(self, address: str, reason: str) -> None:
         self.address, self.reason = address, reason
@@ -257,7 +261,7 @@ class InvalidCall(InputError):
 
 
 class InvalidInterchange(InputError):
-    """API JSON that cannot be read as a transcript; ``path`` leads to what is in the way."""
+    """API JSON that cannot be read as a transcript; ``path`` leads to the value that prevents it."""
 
     code = "E-MAP-INPUT"
 
@@ -267,7 +271,7 @@ class InvalidInterchange(InputError):
 
 
 class UnknownFormat(InputError):
-    """No emitter, provider or importer of that name; ``known`` are the names there are."""
+    """No emitter, provider or importer of that name; ``known`` are the names that exist."""
 
     def __init__(self, name: str, known: tuple[str, ...], kind: str = "format") -> None:
         self.name, self.known = name, known
@@ -281,9 +285,7 @@ class HiddenMessage(HeadishError):
 
     def __init__(self, index: int, role: str | None) -> None:
         self.index, self.role = index, role
-        super().__init__(
-            f"E-PERM-VISIBILITY: message {index} ({role}) is hidden from end users; show it with debug only"
-        )
+        super().__init__(f"E-PERM-VISIBILITY: message {index} ({role}) is hidden from end users; only debug shows it")
 
 
 class Closed(HeadishError):
@@ -291,7 +293,7 @@ class Closed(HeadishError):
 
     def __init__(self, what: str) -> None:
         self.what = what
-        super().__init__(f"{what} is closed: open it anew")
+        super().__init__(f"{what} is closed: open it again")
 
 
 class RemovedSpace(HeadishError):
@@ -302,12 +304,24 @@ class RemovedSpace(HeadishError):
 
 
 class BookmarkMoved(HeadishError):
-    """The bookmark is not where ``expect`` says. ``actual`` is the id it names now, or None."""
+    """The bookmark is not where ``expect`` says. ``expected`` and ``actual`` are ids; None: no such bookmark."""
 
-    def __init__(self, name: str, expected: str, actual: str | None) -> None:
+    def __init__(self, name: str, expected: str | None, actual: str | None) -> None:
         self.name, self.expected, self.actual = name, expected, actual
         where = f"it names {actual}" if actual else "there is no such bookmark"
-        super().__init__(f"bookmark {name!r} no longer names {expected}: {where}; read it again")
+        what = f"no longer names {expected}" if expected else "exists already"
+        super().__init__(f"bookmark {name!r} {what}: {where}; read it again")
+
+
+class BookmarkTaken(HeadishError):
+    """The name belongs to another line of turns: moving it there would take it from turn ``turn``."""
+
+    def __init__(self, name: str, turn: str) -> None:
+        self.name, self.turn = name, turn
+        super().__init__(
+            f"bookmark {name!r} names {turn}, which this does not continue: continue {name!r} (-c {name}), choose"
+            " another name, or take it (force=True, --force)"
+        )
 
 
 class ServerFailed(HeadishError):
@@ -321,7 +335,7 @@ class ServerFailed(HeadishError):
 class CallError(HeadishError):
     """A provider could not be asked, or did not answer. ``transient``: the same call may succeed later.
 
-    No key stands in any of these: where a provider echoes one, ``***`` takes its place.
+    None of these shows a key: if a provider echoes one, ``***`` replaces it.
     """
 
     transient = False
@@ -336,7 +350,7 @@ class MissingKey(CallError):
 
     def __init__(self, provider: str, looked_at: tuple[str, ...]) -> None:
         self.looked_at = looked_at
-        super().__init__(provider, f"there is no key: none is in {', nor in '.join(looked_at)}")
+        super().__init__(provider, f"no key found; looked in {', '.join(looked_at)}")
 
 
 class InvalidKey(CallError):
@@ -358,7 +372,7 @@ class Unreachable(CallError):
 
 
 class TimedOut(CallError):
-    """The time allowed passed; ``limit_seconds`` is how much it was. What arrived before stays good."""
+    """The time allowed, ``limit_seconds``, passed. What arrived before is kept."""
 
     def __init__(self, provider: str, limit_seconds: float, reason: str) -> None:
         self.limit_seconds = limit_seconds
@@ -384,20 +398,20 @@ class CallRefused(CallError):
 
 
 class Redirected(CallError):
-    """A redirect, which is never followed: the key and the conversation would go along."""
+    """A redirect. It is never followed, because the key and the conversation would go with it."""
 
     def __init__(self, provider: str, status: int, location: str) -> None:
         self.status, self.location = status, location
         where = location or "nowhere"
-        super().__init__(provider, f"status {status} sends to {where}, and redirects are not followed")
+        super().__init__(provider, f"status {status} redirects to {where}; redirects are not followed")
 
 
 class UnreadableAnswer(CallError):
-    """An answer of a kind that is not read: its content type or encoding, or its size."""
+    """An answer that headish does not read, because of its content type, its encoding or its size."""
 
 
 class Interrupted(CallError):
-    """The connection was lost in the middle of the answer. What arrived before stays good."""
+    """The connection was lost in the middle of the answer. What arrived before is kept."""
 
 
 class Unrepresentable(HeadishError):
@@ -419,13 +433,13 @@ class HeaderValue(Unrepresentable):
 
 
 class Unmappable(Unrepresentable):
-    """API JSON that cannot carry this transcript so that it comes back."""
+    """API JSON that cannot carry this transcript so that it comes back the same."""
 
     code = "E-MAP-UNREPRESENTABLE"
 
 
 class ConversionLoss(Unrepresentable):
-    """A conversion that would not come back; ``drop`` may give up what is in the way."""
+    """A conversion that would not come back the same; ``drop`` may give up what prevents it."""
 
     code = "E-CONVERT-LOSS"
 
@@ -439,7 +453,7 @@ class Unsupported(Unrepresentable):
 
 
 class DatabaseError(HeadishError):
-    """The database is in the way; ``target`` says which one, without its password."""
+    """The database cannot do it; ``target`` says which one, without its password."""
 
     def __init__(self, target: str, reason: str) -> None:
         self.target, self.reason = target, reason
@@ -447,11 +461,11 @@ class DatabaseError(HeadishError):
 
 
 class UnknownDatabase(DatabaseError):
-    """Nothing is there, and nothing was to be created."""
+    """No database is there, and headish was not to create one."""
 
 
 class UnknownSpace(UnknownDatabase):
-    """The database has no such space, and none was to be created."""
+    """The database has no such space, and headish was not to create it."""
 
     def __init__(self, target: str, space: str) -> None:
         self.space = space
@@ -459,7 +473,7 @@ class UnknownSpace(UnknownDatabase):
 
 
 class NotADatabase(DatabaseError):
-    """Something else lies there."""
+    """Something else is there."""
 
 
 class DatabaseTooNew(DatabaseError):
@@ -495,4 +509,21 @@ class CorruptTurn(DatabaseError):
 
     def __init__(self, turn: str, reason: str) -> None:
         self.turn = turn
-        super().__init__(f"turn {turn}", reason + "; 'headish verify' lists all that disagrees")
+        super().__init__(f"turn {turn}", reason + "; 'headish verify' lists everything that disagrees")
+
+
+class DatabaseTimedOut(DatabaseError):
+    """A time limit of the server (statement_timeout, lock_timeout) ended the statement; nothing was stored."""
+
+
+class DatabaseReplaced(DatabaseError):
+    """The file was removed or replaced while it was open; nothing was stored."""
+
+
+class OutcomeUnknown(DatabaseError):
+    """The connection was lost during the commit, and nothing could be asked since.
+
+    ``ids`` are the turns that the call would have stored, in order: all of them are stored, or none.
+    """
+
+    ids: tuple[str, ...] = ()

@@ -10,9 +10,9 @@ MAPPING_LIMIT_BYTES = 1024 * 1024
 """The largest JSON text of a turn's inherited options, attributes or application meta, each. Error: ``TooLarge``."""
 
 NESTING_LIMIT = 128
-"""How many arrays and objects may lie inside each other in any JSON that is kept. Error: ``TooDeep``.
+"""How deep arrays and objects may be nested in any JSON that is kept. Error: ``TooDeep``.
 
-Reading takes up to five of Python's 1,000 frames for two levels, and the caller has some of them already.
+Reading takes up to five of Python's 1,000 frames for two levels, and the caller already uses some of them.
 """
 
 BOOKMARK_LIMIT_BYTES = 255
@@ -22,16 +22,16 @@ HEADISH_LIMIT = 1024
 """The longest text that is read as a headish, in characters. Error: ``InvalidHeadish``."""
 
 PREFIX_MINIMUM = 8
-"""The fewest digits of an id that are looked up as a prefix. Fewer are taken for a bookmark."""
+"""The fewest digits of an id that are looked up as a prefix. A shorter text is taken for a bookmark."""
 
 CONTINUES_LIMIT = 1024
 """How many turns one turn may continue. Error: ``InvalidArgument``."""
 
 BATCH_TURNS = 1000
-"""``add_turns`` stores at most so many turns in one transaction."""
+"""How many turns ``add_turns`` stores in one transaction at most."""
 
 BATCH_BYTES = 16 * 1024 * 1024
-"""``add_turns`` closes a batch once its payloads hold so many bytes."""
+"""``add_turns`` closes a batch once its payloads hold this many bytes."""
 
 CANDIDATES_SHOWN = 10
 """How many ids ``Ambiguous`` names."""
@@ -43,10 +43,10 @@ EVENT_LIMIT_BYTES = 32 * 1024 * 1024
 """The largest event of a provider's answer; a whole answer is one event. Error: ``InvalidReply``."""
 
 REPLY_LIMIT_BYTES = 256 * 1024 * 1024
-"""The most bytes that are read of one answer over HTTP. Error: ``UnreadableAnswer``."""
+"""The most bytes that headish reads of one answer over HTTP. Error: ``UnreadableAnswer``."""
 
 REFUSAL_LIMIT_BYTES = 64 * 1024
-"""How much is read of an answer that refuses a call, for the provider's own message; the rest is left unread."""
+"""How much headish reads of an answer that refuses a call, to show the provider's own message."""
 
 RETRY_AFTER_LIMIT_SECONDS = 120
 """The longest wait that a provider may ask for before a retry. For a longer one, ``CallRefused`` says how long."""

@@ -412,7 +412,7 @@ class TestAskingAgain:
 
     def test_nobody_to_ask_is_told(self, asking: Store) -> None:
         grow(asking, "Hi? <- Hello")
-        with unchanged(asking), pytest.raises(UnknownPointer, match="nothing says which provider is asked"):
+        with unchanged(asking), pytest.raises(UnknownPointer, match="no provider is named"):
             asking.retry()
 
     def test_a_refusal_leaves_everything_as_it_was(self, asking: Store, server: Loopback) -> None:

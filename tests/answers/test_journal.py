@@ -246,8 +246,8 @@ class TestTheEnd:
         capture = begin(asked)
         write = database_of(asked).write
 
-        def lose(work: Callable[[Connection], T]) -> T:
-            write(work)
+        def lose(work: Callable[[Connection], T], settle: Any = None) -> T:
+            write(work, settle)
             raise DatabaseError("here", "the connection was lost")
 
         with monkeypatch.context() as patched:

@@ -427,7 +427,7 @@ class TestRefusals:
         with Loopback() as other:
             for status in (301, 302, 303, 307, 308):
                 server.answer(status, {"location": f"{other.url}/v1/steal"})
-                with pytest.raises(Redirected, match=f"status {status} sends to {other.url}/v1/steal") as caught:
+                with pytest.raises(Redirected, match=f"status {status} redirects to {other.url}/v1/steal") as caught:
                     ask(server)
                 assert caught.value.location == f"{other.url}/v1/steal"
             assert other.requests == []

@@ -154,7 +154,7 @@ class TestHowItEnds:
     def test_that_it_is_kept_is_said_of_any_refusal(self, headish: Command, server: Loopback) -> None:
         headish("add", "Hi", "-b", "main", "-p", "milli", "--server", "gone")
         told = headish.fails("ask", "Are you there?", "-c", "main")
-        assert "no tools are stored of the server 'gone'" in told
+        assert "no tools are stored for the server 'gone'" in told
         assert told.endswith("; what you said is kept, and 'headish ask -c main' asks again")
 
     def test_an_answer_that_reached_its_limit_says_so(self, headish: Command, server: Loopback) -> None:
@@ -177,7 +177,7 @@ class TestHowItEnds:
         assert headish("get", "main").out.strip() == "Quicker."
 
     def test_nobody_to_ask_is_told_before_anything_is_stored(self, headish: Command, server: Loopback) -> None:
-        assert "nothing says which provider is asked" in headish.fails("ask", "Hi")
+        assert "no provider is named" in headish.fails("ask", "Hi")
         assert "no provider pointer is named 'gone'" in headish.fails("ask", "Hi", "-p", "gone")
         assert "unknown provider 'nobody'" in headish.fails("ask", "Hi", "--to", "nobody")
         assert "a number of seconds" in headish.fails("ask", "Hi", "-p", "milli", "--timeout", "1e300")

@@ -91,7 +91,7 @@ class TestTools:
         assert headish("tools", "get", "files").json == TOOLS["tools"]
         assert [tool["name"] for tool in headish("tools", "list", "web", "--json").json_lines] == ["web___search"]
         headish("tools", "rm", "web")
-        assert "no tools are stored of the server 'web'" in headish.fails("tools", "list", "web")
+        assert "no tools are stored for the server 'web'" in headish.fails("tools", "list", "web")
 
     def test_what_is_no_list_of_tools_is_told_in_a_line(self, headish: Command, tmp_path: Path) -> None:
         assert "cannot be read" in headish.fails("tools", "set", "files", str(tmp_path / "none.json"))
@@ -142,7 +142,7 @@ class TestRequests:
 
     def test_what_cannot_be_asked_is_told_in_a_line(self, headish: Command) -> None:
         headish("add", "Hi", "-b", "main")
-        assert "nothing says which provider is asked" in headish.fails("request", "main")
+        assert "no provider is named" in headish.fails("request", "main")
         assert "unknown provider 'nobody'" in headish.fails("request", "main", "--to", "nobody")
         headish("add", "Hi", "-c", "main", "--set", "params.shoe_size=1", "--set", "search=true")
         assert "cannot carry" in headish.fails("request", "main", "--to", "cerebras")

@@ -129,7 +129,7 @@ class TestEmitting:
         assert done.err == "note: the option t is not sent\n"
         without = {key: value for key, value in done.json.items() if key != "model"}
         assert json.loads(headish("request", grown["q"], "--to", "anthropic").out) == without
-        assert "nothing says which provider is asked" in headish.fails("request", grown["q"])
+        assert "no provider is named" in headish.fails("request", grown["q"])
 
     def test_unknown_formats_name_the_known_ones(self, headish: Command, grown: dict[str, str]) -> None:
         assert (

@@ -168,8 +168,8 @@ class TestWhatEnters:
 
 def digest(store: Store, **change: Any) -> str:
     """The digest of a turn that continues ``main``, changed so."""
-    store.add_turn("main", bookmark="main")
-    store.add_turn("other", bookmark="other")
+    store.add_turn("main", bookmark="main", force=True)
+    store.add_turn("other", bookmark="other", force=True)
     return store.add_turn(**{"content": "a", "continues": "main", **change}).digest
 
 

@@ -25,11 +25,11 @@ class Drained:
         database = database_of(store)
         write = database.write
 
-        def watched(work: Any) -> Any:
+        def watched(work: Any, settle: Any = None) -> Any:
             self.at_writes.append(self.count)
             self.is_open = True
             try:
-                return write(work)
+                return write(work, settle)
             finally:
                 self.is_open = False
 

@@ -217,7 +217,7 @@ class TestContinues:
             with counted_statements() as counted:
                 store.add_turn(f"turn {number}", continues="main")
             counts.add(counted.count)
-        assert counts == {8}
+        assert counts == {9}
 
     def test_names_of_a_batch_are_locked_together(self, store: Store) -> None:
         store.add_turns(["past the size at which statistics are refreshed"] * 100)

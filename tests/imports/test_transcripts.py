@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.errors import InvalidImport, InvalidTranscript, UnknownFormat, Unrepresentable
+from headish.errors import BookmarkTaken, InvalidImport, InvalidTranscript, UnknownFormat, Unrepresentable
 from headish.transcripts import emit, from_json, parse
 from support.growing import texts
 from support.insides import unchanged
@@ -214,6 +214,9 @@ class TestNames:
         store.add_turn("elsewhere", bookmark="chat")
         tip = store.import_file(file_of(HEADED)).tips[0]
         assert store.get("chat").id != tip
+        with pytest.raises(BookmarkTaken):
+            store.import_file(file_of(HEADED), bookmark="chat")
+        store.bookmarks.set("chat", f"{tip}~1")
         assert store.import_file(file_of(HEADED), bookmark="chat").bookmarks == 1
         assert store.get("chat").id == tip
         assert store.import_file(file_of(HEADED), bookmark="chat").bookmarks == 0

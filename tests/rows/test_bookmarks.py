@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
-from headish import Store
-from headish.errors import BookmarkMoved, InvalidArgument, InvalidName, UnknownTurn
+from headish import ABSENT, Store
+from headish.errors import (
+    BookmarkMoved,
+    BookmarkTaken,
+    InvalidArgument,
+    InvalidName,
+    UnknownBookmark,
+    UnknownTurn,
+)
 from headish.limits import BOOKMARK_LIMIT_BYTES
 from support.growing import grow
 from support.insides import dump, unchanged
@@ -77,11 +85,40 @@ class TestTheBookmarkRule:
         assert b.meta.bookmark == "other"
         assert where(store) == {"main": a.id, "other": b.id}
 
-    def test_a_given_bookmark_moves_from_wherever_it_was(self, store: Store) -> None:
+    def test_a_given_bookmark_is_not_taken_from_another_conversation(self, store: Store) -> None:
+        a = store.add_turn("a", bookmark="main")
+        for continues in (None, store.add_turn("other").id):
+            with unchanged(store), pytest.raises(BookmarkTaken, match=r"continue 'main'.*or take it") as taken:
+                store.add_turn("elsewhere", bookmark="main", continues=continues)
+            assert (taken.value.name, taken.value.turn) == ("main", a.id)
+
+    def test_it_is_not_moved_back_or_sideways_either(self, store: Store) -> None:
+        grown = grow(store, "a <- b <- c, a <- d")
+        store.bookmarks.set("main", grown["c"].id)
+        for continues in ("a", "b", "d"):
+            with unchanged(store), pytest.raises(BookmarkTaken):
+                store.add_turn("x", bookmark="main", continues=grown[continues].id)
+
+    def test_it_moves_forward_however_far(self, store: Store) -> None:
+        grown = grow(store, "a <- b <- c <- d, b <- e")
+        store.bookmarks.set("main", grown["a"].id)
+        x = store.add_turn("x", bookmark="main", continues=[grown["e"].id, grown["d"].id])
+        assert where(store) == {"main": x.id}
+
+    def test_force_takes_it_from_wherever_it_was(self, store: Store) -> None:
         store.add_turn("a", bookmark="main")
-        b = store.add_turn("elsewhere", bookmark="main")
+        b = store.add_turn("elsewhere", bookmark="main", force=True)
         assert b.meta.continues == ()
         assert where(store) == {"main": b.id}
+
+    def test_the_items_of_a_batch_follow_the_same_rule(self, store: Store) -> None:
+        chain: list[dict[str, Any]] = [{"content": "a", "bookmark": "main"}]
+        chain += [{"content": "b", "continues": 0}, {"content": "c", "continues": 1, "bookmark": "main"}]
+        assert where(store) == {}
+        stored = store.add_turns(chain)
+        assert where(store) == {"main": stored[2].id}
+        with unchanged(store), pytest.raises(BookmarkTaken, match="an earlier item of this batch"):
+            store.add_turns([{"content": "x", "bookmark": "new"}, {"content": "y", "bookmark": "new"}])
 
     def test_respond_moves_the_name_of_the_newest_turn(self, store: Store) -> None:
         store.add_turn("a", bookmark="main")
@@ -129,7 +166,7 @@ class TestExpect:
     def test_the_name_moves_where_it_still_is_what_was_read(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="main")
         b = store.add_turn("b", continues="main", expect=a.id.upper())
-        c = store.add_turn("c", continues=a.id, bookmark="main", expect=b.id)
+        c = store.add_turn("c", continues=a.id, bookmark="main", expect=b.id, force=True)
         assert where(store) == {"main": c.id}
 
     def test_the_turn_is_refused_where_the_name_has_moved(self, store: Store) -> None:
@@ -205,7 +242,7 @@ class TestHistory:
         ids = []
         for minute in range(3):
             monkeypatch.setattr(time, "time_ns", lambda at=noon + 60 * minute: at * 10**9)
-            ids.append(store.add_turn("a", bookmark="main").id)
+            ids.append(store.add_turn("a", bookmark="main", force=True).id)
         found = {
             "2030-01-01T12:00:00Z": ids[0],
             "2030-01-01T12:00:59.999Z": ids[0],
@@ -290,11 +327,34 @@ class TestNaming:
         assert store.get(name).id == a.id
         assert [each.name for each in store.bookmarks.list()] == [name]
 
-    def test_names_that_differ_by_case_or_by_normal_form_are_different(self, store: Store) -> None:
+    def test_names_that_differ_by_case_are_different(self, store: Store) -> None:
         a = store.add_turn("a")
-        for name in ("main", "Main", "\u00e9", "e\u0301"):
+        for name in ("main", "Main", "\u00e9"):
             store.bookmarks.set(name, a.id)
-        assert len(store.bookmarks.list()) == 4
+        assert len(store.bookmarks.list()) == 3
+
+    @pytest.mark.parametrize(
+        ("name", "reason"),
+        [
+            ("e\u0301", "normal form NFC"),
+            ("a\u202eb", "U\\+202E, a character that cannot be seen"),
+            ("a\u200bb", "U\\+200B"),
+            ("a\u2066b", "U\\+2066"),
+            ("a..b", "holds `\\.\\.`"),
+        ],
+    )
+    def test_a_new_name_that_could_be_taken_for_another_one_is_refused(
+        self, store: Store, name: str, reason: str
+    ) -> None:
+        a = store.add_turn("a")
+        for write in (
+            lambda: store.bookmarks.set(name, a.id),
+            lambda: store.add_turn("b", bookmark=name),
+            lambda: store.record([{"role": "user", "content": "c"}], bookmark=name),
+            lambda: store.pointers.set(name, "openai/m"),
+        ):
+            with unchanged(store), pytest.raises(InvalidName, match=reason):
+                write()
 
     @pytest.mark.parametrize(
         ("name", "reason"),
@@ -340,3 +400,106 @@ class TestNaming:
     def test_the_same_rules_hold_for_spaces(self, space: str) -> None:
         with pytest.raises(InvalidName, match="name of a space"):
             Store.open(":memory:", space=space)
+
+
+class TestSettingWithExpect:
+    def test_a_name_moves_only_from_where_it_is_expected(self, store: Store) -> None:
+        grown = grow(store, "a <- b <- c")
+        a, b, c = (grown[name].id for name in "abc")
+        store.bookmarks.set("main", a, expect=ABSENT)
+        store.bookmarks.set("main", b, expect=a)
+        for expect in (a, ABSENT):
+            with unchanged(store), pytest.raises(BookmarkMoved) as moved:
+                store.bookmarks.set("main", c, expect=expect)
+            assert moved.value.actual == b
+            with unchanged(store), pytest.raises(BookmarkMoved):
+                store.bookmarks.remove("main", expect=expect)
+        store.bookmarks.remove("main", expect=b)
+        with unchanged(store), pytest.raises(BookmarkMoved, match="there is no such bookmark"):
+            store.bookmarks.set("main", c, expect=b)
+
+    def test_a_turn_can_ask_for_a_new_name(self, store: Store) -> None:
+        a = store.add_turn("a", bookmark="main", expect=ABSENT)
+        with unchanged(store), pytest.raises(BookmarkMoved, match="bookmark 'main' exists already") as moved:
+            store.add_turn("b", bookmark="main", continues="main", expect=ABSENT)
+        assert (moved.value.expected, moved.value.actual) == (None, a.id)
+
+
+class TestUndo:
+    def test_a_name_goes_back_and_says_what_left_it(self, store: Store) -> None:
+        grown = grow(store, "a <- b <- c <- d")
+        store.bookmarks.set("main", grown["d"].id)
+        assert [turn.id for turn in store.bookmarks.undo("main")] == [grown["d"].id]
+        assert [turn.id for turn in store.bookmarks.undo("main", 2)] == [grown["b"].id, grown["c"].id]
+        assert where(store) == {"main": grown["a"].id}
+        store.bookmarks.set("main", "main@{1}")
+        assert where(store) == {"main": grown["c"].id}, "the last move is undone by its own suffix"
+
+    def test_past_the_root_the_name_goes(self, store: Store) -> None:
+        grown = grow(store, "a <- b")
+        store.bookmarks.set("main", grown["b"].id)
+        assert [turn.id for turn in store.bookmarks.undo("main", 5)] == [grown["a"].id, grown["b"].id]
+        assert where(store) == {}
+        with unchanged(store), pytest.raises(UnknownBookmark):
+            store.bookmarks.undo("main")
+        assert store.verify().problems == ()
+
+    def test_it_follows_the_first_of_several(self, store: Store) -> None:
+        grown = grow(store, "a <- b, a <- c, b c <- d")
+        store.bookmarks.set("main", grown["d"].id)
+        store.bookmarks.undo("main", 2)
+        assert where(store) == {"main": grown["a"].id}
+
+    def test_a_long_way_back_is_read_in_portions(self, store: Store) -> None:
+        stored = store.add_turns({"content": str(index), "respond": index > 0} for index in range(700))
+        store.bookmarks.set("main", "@")
+        left = store.bookmarks.undo("main", 650)
+        assert [turn.id for turn in left] == [turn.id for turn in stored[50:]]
+        assert where(store) == {"main": stored[49].id}
+
+    def test_expect_holds_for_it_too(self, store: Store) -> None:
+        grown = grow(store, "a <- b")
+        store.bookmarks.set("main", grown["b"].id)
+        with unchanged(store), pytest.raises(BookmarkMoved):
+            store.bookmarks.undo("main", expect=grown["a"].id)
+        for wrong in (0, -1, "1", None):
+            with unchanged(store), pytest.raises(InvalidArgument):
+                store.bookmarks.undo("main", wrong)  # type: ignore[arg-type]
+
+
+class TestTheMapping:
+    def test_it_reads_as_one(self, store: Store) -> None:
+        a, b = store.add_turn("a", bookmark="x"), store.add_turn("b", bookmark="a/b")
+        names = store.bookmarks
+        assert (dict(names), len(names), list(names)) == ({"a/b": b.id, "x": a.id}, 2, ["a/b", "x"])
+        assert ("x" in names, "y" in names, "no name" in names, 5 in names) == (True, False, False, False)
+        assert names.get("y") is None
+        with pytest.raises(KeyError):
+            names["y"]
+        with pytest.raises(UnknownBookmark, match=r"^no turn is named 'y' in this space: there is no such bookmark$"):
+            names["y"]
+
+    def test_iteration_pages(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("headish.store.bookmarks.PAGE", 3)
+        for name in "hgfedcba":
+            store.add_turn(name, bookmark=name)
+        assert list(store.bookmarks) == list("abcdefgh")
+
+    def test_lists_are_narrowed_and_ordered(self, store: Store) -> None:
+        for name in ("a/1", "b/1", "a/2", "a0", "\u00fc"):
+            store.add_turn(name, bookmark=name)
+        store.add_turn("again", continues="a/1")
+        names = [each.name for each in store.bookmarks.list(by="recency")]
+        assert sorted(names) == ["a/1", "a/2", "a0", "b/1", "\u00fc"]
+        assert [each.name for each in store.bookmarks.list(prefix="a/")] == ["a/1", "a/2"]
+        assert [each.name for each in store.bookmarks.list(prefix="\u00fc")] == ["\u00fc"]
+        assert [each.name for each in store.bookmarks.list(limit=2)] == ["a/1", "a/2"]
+        for wrong in ({"limit": 0}, {"limit": "2"}, {"by": "size"}, {"limit": 2**64}):
+            with pytest.raises(InvalidArgument):
+                store.bookmarks.list(**wrong)  # type: ignore[arg-type]
+
+    def test_the_last_moved_is_the_first_by_recency(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        for second, name in enumerate(("a", "b", "c", "a")):
+            monkeypatch.setattr(time, "time_ns", lambda at=second: (1_900_000_000 + at) * 10**9)
+            store.add_turn("x", **({"continues": "a"} if second == 3 else {"bookmark": name}))
+        assert [each.name for each in store.bookmarks.list(by="recency")] == ["a", "c", "b"]

@@ -148,7 +148,7 @@ class TestSpaces:
 
     def test_a_name_is_taken_once(self, database: Database) -> None:
         database.spaces.add("a")
-        with pytest.raises(SpaceTaken, match="there is a space 'a' already"):
+        with pytest.raises(SpaceTaken, match="a space 'a' exists already"):
             database.spaces.add("a")
         database.spaces.add("b")
         with pytest.raises(SpaceTaken):

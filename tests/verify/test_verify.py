@@ -38,6 +38,7 @@ class TestInOrder:
                     "inherited": {"n": index},
                     "meta": {"m": [None]} if index % 2 else None,
                     "bookmark": f"b{index % 3}",
+                    "force": True,
                     "cache": index % 2 == 0,
                 }
                 for index, continues in enumerate(parents)

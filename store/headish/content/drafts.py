@@ -1,7 +1,7 @@
 """A turn before it is stored: everything checked and encoded, so that the transaction only has to place it.
 
-``make_draft`` is pure; whatever it refuses, nothing was stored. What a draft does not have yet is what only the
-transaction knows: its id, its parents and its place.
+``make_draft`` is pure: when it refuses, nothing was stored. A draft lacks only what the transaction decides: its id,
+its parents and its place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headish.limits import CONTINUES_LIMIT, MAPPING_LIMIT_BYTES
 from headish.values.grammar import Headish, parse_headish
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import NO_ATTRIBUTES, ROLES, Attributes, Message
-from headish.values.names import check_name
+from headish.values.names import Absent, check_name
 from headish.values.places import Place
 from headish.values.turns import DOCUMENT
 
@@ -38,7 +38,8 @@ class TurnOptions(TypedDict, total=False):
 
     - ``role``: system, developer, user (the default), assistant or tool.
     - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
-    - ``bookmark``: the name to set or move. ``expect``: the id that the moving name must have pointed at.
+    - ``bookmark``: the name to set, or to move forward to this turn; ``force`` takes it from wherever it is.
+    - ``expect``: the id that the moving name must have pointed at, or ``ABSENT`` if there must be no such name yet.
     - ``inherited``: options for this turn and all that follow it, deep-merged with the shortcuts ``provider_ptr``,
       ``servers``, ``search`` and ``tool_mode``; ``None`` inside switches a value off.
     - ``json``: the content is the JSON text of blocks. ``cache``: ask providers to cache up to here.
@@ -49,7 +50,8 @@ class TurnOptions(TypedDict, total=False):
     continues: Continues
     respond: bool
     bookmark: str | None
-    expect: str | None
+    force: bool
+    expect: str | Absent | None
     provider_ptr: str | None
     servers: Sequence[str] | None
     search: bool | None
@@ -62,14 +64,15 @@ class TurnOptions(TypedDict, total=False):
 
 
 class Draft(Struct, frozen=True):
-    """A turn to be stored. JSON fields are the bytes that will be stored, None where there is nothing to say."""
+    """A turn to be stored. JSON fields are the bytes that will be stored, None if there is nothing to store."""
 
     payload: bytes
     said: Said
     continues: tuple[Reference, ...] = ()
     respond: bool = False
     bookmark: bytes | None = None
-    expect: TurnId | None = None
+    force: bool = False
+    expect: TurnId | Absent | None = None
     cache: bool = False
     inherited: bytes | None = None
     system: bytes | None = None
@@ -83,8 +86,8 @@ class Draft(Struct, frozen=True):
 def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: int) -> Draft:
     """Check and encode content and the options of a turn (``TurnOptions``).
 
-    Raises: InvalidRole, InvalidContent (TooDeep, TooLarge), InvalidHeadish, InvalidName; InvalidArgument, also for an
-    option that a turn does not have.
+    Raises: InvalidRole, InvalidContent (TooDeep, TooLarge), InvalidHeadish, InvalidName; InvalidArgument,
+    which includes an option that a turn does not have.
     """
     _check_known(turn)
     role = turn.get("role", "user")
@@ -99,8 +102,9 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
         said=Said(role=role, hash=hash_payload(payload), attributes=encode_attributes(turn.get("attributes"))),
         continues=read_continues(turn.get("continues")),
         respond=bool(turn.get("respond")),
-        bookmark=None if bookmark is None else check_name(bookmark),
-        expect=_read_expect(turn.get("expect")),
+        bookmark=None if bookmark is None else check_name(bookmark, is_new=True),
+        force=bool(turn.get("force")),
+        expect=read_expect(turn.get("expect")),
         cache=bool(turn.get("cache")),
         inherited=_encode_inherited(turn),
         app=_encode_mapping(turn.get("meta"), "meta"),
@@ -110,7 +114,7 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
 def make_message_draft(
     message: Message, payload_limit_bytes: int, *, system: Mapping[str, Any], inherited: Mapping[str, Any] | None = None
 ) -> Draft:
-    """The draft of a message that a transcript was read into; ``system`` holds what stood around it.
+    """The draft of a message that was read from a transcript; ``system`` holds the text around it.
 
     Raises: InvalidContent (TooDeep, TooLarge).
     """
@@ -144,7 +148,7 @@ def make_document_draft(
         payload=data,
         said=said,
         continues=read_continues(continues),
-        bookmark=None if bookmark is None else check_name(bookmark),
+        bookmark=None if bookmark is None else check_name(bookmark, is_new=True),
         cache=cache,
         system=_encode_mapping(system, "document"),
     )
@@ -158,7 +162,7 @@ def encode_content(given: Content, *, json: bool = False) -> bytes:
 
 
 def encode_attributes(given: Attributes | Mapping[str, Any] | None) -> bytes | None:
-    """The attributes of a message as they are stored and digested; None where none are set."""
+    """The attributes of a message as they are stored and digested; None if none are set."""
     if given is None or given == NO_ATTRIBUTES:
         return None
     plain = msgspec.to_builtins(given) if isinstance(given, Attributes) else given
@@ -194,13 +198,13 @@ def _check_known(turn: Mapping[str, Any]) -> None:
         raise InvalidArgument(f"unknown argument {min(map(str, unknown))!r}; a turn has content, {known}")
 
 
-def _read_expect(expect: object) -> TurnId | None:
-    """The id that the moved bookmark must name, where one is expected."""
-    if expect is None:
-        return None
+def read_expect(expect: object) -> TurnId | Absent | None:
+    """Where a bookmark must be before it moves: at a turn, or nowhere. Raises: InvalidArgument."""
+    if expect is None or isinstance(expect, Absent):
+        return expect
     expected = as_turn_id(expect) if isinstance(expect, str) else None
     if expected is None:
-        raise InvalidArgument(f"expect takes the 25 digits of a turn id, not {expect!r}")
+        raise InvalidArgument(f"expect takes the 25 digits of a turn id or ABSENT, not {expect!r}")
     return expected
 
 

@@ -4,7 +4,7 @@ The payload encoding (R9): a JSON array of blocks, ``type`` first, then the know
 left out, then unknown keys as they came. So a string and one text block are the same payload, and equal content has
 one hash. ``decode_payload(encode_payload(blocks)) == blocks``, always.
 
-Two readers, one result: a typed decoder for what is well known, a careful one for the rest.
+Two readers give one result: a typed decoder for known blocks, and a careful one for the rest.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def encode_text(text: str) -> bytes:
 def decode_payload(payload: bytes) -> tuple[ContentBlock, ...]:
     """The blocks of stored payload bytes.
 
-    Raises: InvalidContent where the bytes are no payload; the caller names the turn.
+    Raises: InvalidContent if the bytes are not a payload; the caller names the turn.
     """
     try:
         return _decode_known(payload)
@@ -103,7 +103,7 @@ def decode_payload(payload: bytes) -> tuple[ContentBlock, ...]:
         raise InvalidContent("a payload", f"it does not decode ({error})") from None
     values = msgspec.json.decode(payload)
     if not isinstance(values, list):
-        raise InvalidContent("a payload", "it is no list of blocks")
+        raise InvalidContent("a payload", "it is not a list of blocks")
     return tuple(_read_mapping(value, f"$[{index}]") for index, value in enumerate(values))
 
 
@@ -133,7 +133,7 @@ def _read_mapping(value: Any, path: str) -> ContentBlock:
 
 
 def _with_arguments(mapping: dict[str, Any], path: str) -> dict[str, Any]:
-    """The arguments of a call: ``raw`` is the truth and stays only where ``input`` would not give it back (R8)."""
+    """The arguments of a call: ``raw`` is the exact text, kept only if ``input`` would not give it back (R8)."""
     raw = mapping.get("raw")
     if raw is None and "input" not in mapping:
         raise InvalidContent(WHAT, "a tool_use block needs its `input`", path)

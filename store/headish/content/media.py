@@ -1,8 +1,8 @@
-"""Media: which type a document has, and what a document block holds for whoever emits it.
+"""Media: which type a document has, and what a document block holds.
 
-The type is told by the name's extension where that is one we promise, else by the bytes. puremagic is asked for the
-bytes and imported only then; a table of ours is used for the extensions, because the system's tables differ between
-machines and a digest depends on the answer.
+A known extension of the name decides the type, otherwise the bytes do. puremagic judges the bytes and is imported only
+then. The table of extensions is our own, because the system's tables differ between machines and a digest depends on
+the type.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ EXTENSIONS = {
 
 UNKNOWN = "application/octet-stream"
 _SIGNATURES = {b"%PDF-": "application/pdf", b"\xff\xd8\xff": "image/jpeg"}
-"""Beginnings that are certain, and so short that puremagic rates them as guesses."""
+"""Beginnings that are certain, but so short that puremagic rates them as guesses."""
 
 _SNIFFED_BYTES = 4096
 _standard = mimetypes.MimeTypes(filenames=())
@@ -44,7 +44,7 @@ _standard = mimetypes.MimeTypes(filenames=())
 
 
 def guess_media_type(data: bytes, name: str | None = None) -> str:
-    """The media type of a document; ``application/octet-stream`` where nothing tells."""
+    """The media type of a document; ``application/octet-stream`` if neither name nor bytes show it."""
     extension = PurePath(name or "").suffix.lower()
     by_name = EXTENSIONS.get(extension) or _standard.guess_type(f"x{extension}")[0]
     return by_name or _by_content(data)
@@ -60,13 +60,13 @@ def media_type_of(document: Document) -> str:
 
 
 def is_text(document: Document) -> bool:
-    """Whether the document is text that can stand in a message: ``text/*``, JSON, XML and their kin."""
+    """Whether the document is text that a message can hold: ``text/*``, JSON, XML and the like."""
     media_type = media_type_of(document)
     return media_type.startswith("text/") or media_type in _TEXTS or media_type.endswith(("+json", "+xml"))
 
 
 def decode_bytes(document: Document) -> bytes:
-    """The document's bytes. Raises: NotDecodable where ``data`` is no base64."""
+    """The document's bytes. Raises: NotDecodable if ``data`` is not base64."""
     try:
         return b64decode(document.source.data, validate=True)
     except (binascii.Error, ValueError):
@@ -74,7 +74,7 @@ def decode_bytes(document: Document) -> bytes:
 
 
 def decode_text(document: Document) -> str:
-    """The text of a text document, without a byte order mark. Raises: NotDecodable where it is not UTF-8."""
+    """The text of a text document, without a byte order mark. Raises: NotDecodable if it is not UTF-8."""
     try:
         return decode_bytes(document).decode("utf-8-sig")
     except UnicodeDecodeError:

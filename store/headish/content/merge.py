@@ -10,7 +10,7 @@ from typing import Any
 
 
 def merge(target: Any, patch: Mapping[str, Any]) -> dict[str, Any]:
-    """``target`` with ``patch`` applied; a target that is no record counts as an empty one.
+    """``target`` with ``patch`` applied; a target that is not a record counts as an empty one.
 
     Source: RFC 7396 §2, the function MergePatch.
     """
@@ -26,7 +26,7 @@ def merge(target: Any, patch: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fold(patches: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """All patches applied in order, the last one strongest."""
+    """All patches applied in order; later ones win."""
     options: dict[str, Any] = {}
     for patch in patches:
         options = merge(options, patch)

@@ -1,4 +1,4 @@
-"""What looks like a key, and has no place in a database: a key's place is the environment or a keyring."""
+"""Finds what looks like a key. Keys belong in the environment or a keyring, not in a database."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _VALUE = re.compile(r"\b(sk-[A-Za-z0-9_-]{16,}|AIza[0-9A-Za-z_-]{30,}|csk-[a-z0-
 
 
 def find_secret(value: Any, path: str) -> str | None:
-    """The path of the first text that is named like a key, or looks like one; None where there is none."""
+    """The path of the first text that is named like a key, or looks like one; None if there is none."""
     for where, name, text in _texts(value, path, ""):
         if text and (_NAME.search(name) or _VALUE.search(text)):
             return where
@@ -20,7 +20,7 @@ def find_secret(value: Any, path: str) -> str | None:
 
 
 def _texts(value: Any, path: str, name: str) -> Iterator[tuple[str, str, str]]:
-    """``(path, the name that it stands under, text)`` of every text."""
+    """``(path, its key, text)`` of every text."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _texts(inner, f"{path}.{key}", str(key))

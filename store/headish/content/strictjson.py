@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from math import isfinite
 from typing import Any, NoReturn
 
 import msgspec
@@ -58,10 +59,12 @@ def encode_mapping(value: Mapping[str, Any], what: str, limit_bytes: int) -> byt
 def decode(text: str | bytes, what: str) -> Any:
     """The value of a JSON text, checked.
 
-    Raises: InvalidContent (also for duplicate keys, NaN and text that is not UTF-8), TooDeep.
+    Cost: linear; at most about three times that of ``json.loads``, and memory for the value alone, whatever its shape.
+    Raises: InvalidContent, TooDeep.
     """
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        document = text if isinstance(text, str) else text.decode()
+        value = json.loads(document, parse_constant=_refuse_constant)
     except RecursionError:
         raise _too_deep(what, "$") from None
     except UnicodeDecodeError as error:
@@ -71,67 +74,174 @@ def decode(text: str | bytes, what: str) -> Any:
         raise InvalidContent(what, f"it is not JSON: {error.msg}, {place}") from None
     except ValueError as error:
         raise InvalidContent(what, str(error)) from None
-    check(value, what)
+    # Only an escape can put a lone surrogate into a text that is UTF-8, and nothing else that is bad passes json.loads.
+    keys = _check_all(value, what, texts=not document.isascii() or "\\u" in document)
+    # One of two equal keys is lost on reading, so the value has fewer keys than the text has colons. Colons inside a
+    # text, or apart from their key, are to be counted with care.
+    if document.count('":') != keys or any(spelled in document for spelled in _ODD_COLONS):
+        _refuse_duplicates(document, what)
     return value
 
 
 def check(value: Any, what: str, path: str = "$") -> None:
     """Refuse what JSON text could not give back.
 
-    Raises: InvalidContent or TooDeep, with the path of the first bad value.
-    Cost: one visit to each value; paths are built for the containers only.
+    Cost: one visit to each value. The path of a bad value is found in a second pass, which only bad values pay for.
+    Raises: InvalidContent or TooDeep, with the path of a bad value.
     """
-    stack: list[tuple[Any, str, int]] = [(value, path, 0)]
-    while stack:
-        item, where, depth = stack.pop()
-        if item is None or item is True or item is False:
-            continue
+    _check_all(value, what, path)
+
+
+def _check_all(value: Any, what: str, path: str = "$", *, texts: bool = True) -> int:
+    """As ``check``; the number of keys. Without ``texts`` strings, keys and integers are known to be good."""
+    level: list[Any] = [[value]]
+    keys, depth = 0, -1
+    # Level by level: the depth is the number of levels, and no frame of ours lies on another.
+    while level:
+        if depth >= NESTING_LIMIT:
+            raise _too_deep(what, _path_to(value, depth, path))
+        below: list[Any] = []
+        for container in level:
+            items = container
+            if type(container) is dict or isinstance(container, Mapping):
+                if texts and not all(map(_is_good_key, container)):
+                    _refuse(value, what, path)
+                keys += len(container)
+                items = container.values()
+            if not _check_items(items, below, texts):
+                _refuse(value, what, path)
+        level, depth = below, depth + 1
+    return keys
+
+
+def _check_items(items: Collection[Any], below: list[Any], texts: bool) -> bool:
+    """Whether all scalars of a container are good; the containers in it are put ``below``."""
+    if len(items) > _FEW:
+        kinds = set(map(type, items))
+        if kinds <= _SCALARS:  # a long list of numbers or texts takes no step of ours for each
+            tested = [kind for kind in kinds if kind is float or (texts and kind in _ALL_GOOD)]
+            return all(_ALL_GOOD[kind]([item for item in items if type(item) is kind]) for kind in tested)
+    for item in items:
         kind = type(item)
         if kind is str:
-            _check_text(item, what, where)
+            if texts and not item.isascii() and not _is_good_text(item):
+                return False
+        elif kind is dict or kind is list:
+            below.append(item)
         elif kind is int:
-            if item.bit_length() > _INTEGER_BITS:
-                raise InvalidContent(what, f"an integer of more than {INTEGER_DIGITS} digits", where)
+            if texts and not _is_short(item):
+                return False
         elif kind is float:
-            if not math.isfinite(item):
-                raise InvalidContent(what, f"{item} is no JSON number", where)
-        elif isinstance(item, Mapping):
-            _enter(what, where, depth)
-            for key, inner in item.items():
-                if type(key) is not str:
-                    raise InvalidContent(what, f"the key {key!r} is not a string", where)
-                _check_text(key, what, where)
-                stack.append((inner, f"{where}.{key}", depth + 1))
-        elif isinstance(item, list | tuple):
-            _enter(what, where, depth)
-            stack.extend((inner, f"{where}[{index}]", depth + 1) for index, inner in enumerate(item))
+            if not isfinite(item):
+                return False
+        elif item is None or kind is bool:
+            continue
+        elif isinstance(item, Mapping | list | tuple):
+            below.append(item)
         else:
-            raise InvalidContent(what, f"a {kind.__name__} is no JSON value", where)
+            return False
+    return True
+
+
+def _is_good_text(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_good_key(key: object) -> bool:
+    return type(key) is str and _is_good_text(key)
+
+
+def _refuse(value: Any, what: str, path: str) -> NoReturn:
+    """Name the first bad value in the order of the text."""
+    for item, steps in _visit(value):
+        reason = _refusal(item)
+        if reason is not None:
+            raise InvalidContent(what, reason, _spelled(path, steps))
+    raise AssertionError("a value that was refused has a reason")
+
+
+def _visit(value: Any) -> Iterator[tuple[Any, list[str | int]]]:
+    """Every value in the order of the text, with the steps that lead to it: one list, which changes as it goes on.
+
+    Memory holds an iterator for each level, and no path for any element.
+    """
+    levels: list[Iterator[tuple[str | int, Any]]] = [iter([("", value)])]
+    steps: list[str | int] = [""]
+    while levels:
+        step, item = next(levels[-1], (None, None))
+        if step is None:
+            levels.pop()
+            steps.pop()
+            continue
+        steps[-1] = step
+        yield item, steps
+        inside = _inside(item) if len(levels) <= NESTING_LIMIT else None
+        if inside is not None:
+            levels.append(inside)
+            steps.append("")
+
+
+def _inside(item: Any) -> Iterator[tuple[str | int, Any]] | None:
+    if isinstance(item, Mapping):
+        return ((f".{key}", inner) for key, inner in item.items())
+    return enumerate(item) if isinstance(item, list | tuple) else None
+
+
+def _refusal(item: Any) -> str | None:
+    """What is wrong with a value itself, not with what it holds."""
+    kind = type(item)
+    if kind is str:
+        return _text_refusal(item)
+    if kind is int:
+        return None if _is_short(item) else f"an integer of more than {INTEGER_DIGITS} digits"
+    if kind is float:
+        return None if isfinite(item) else f"{item} is no JSON number"
+    if isinstance(item, Mapping):
+        wrong = next((key for key in item if type(key) is not str), None)
+        if wrong is not None:
+            return f"the key {wrong!r} is not a string"
+        return next((reason for key in item if (reason := _text_refusal(key))), None)
+    return (
+        None
+        if item is None or kind is bool or isinstance(item, list | tuple)
+        else f"a {kind.__name__} is no JSON value"
+    )
+
+
+def _spelled(path: str, steps: Iterable[str | int]) -> str:
+    shown = path + "".join(step if isinstance(step, str) else f"[{step}]" for step in steps)
+    return shown.encode(errors="replace").decode()[:_PATH_SHOWN]
+
+
+def _path_to(value: Any, depth: int, path: str) -> str:
+    """The path of the first container at a depth: where the nesting passes the limit."""
+    found = (steps for item, steps in _visit(value) if len(steps) == depth + 1 and _inside(item) is not None)
+    return _spelled(path, next(found, []))
 
 
 def plain(value: Any) -> Any:
-    """A checked value as dicts and lists of its own, whatever kinds of mapping and sequence it was given as."""
+    """A checked value copied into dicts and lists, whatever kinds of mapping and sequence were given."""
     return msgspec.to_builtins(value, enc_hook=_as_dict)
 
 
 def check_text(text: str, what: str, path: str = "$") -> None:
     """Refuse lone surrogates: they have no UTF-8."""
-    _check_text(text, what, path)
+    if not _is_good_text(text):
+        raise InvalidContent(what, _text_refusal(text) or "", path.encode(errors="replace").decode())
 
 
-def _check_text(text: str, what: str, where: str) -> None:
-    if text.isascii():
-        return
+def _text_refusal(text: str) -> str | None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        reason = f"a lone surrogate (U+{ord(text[error.start]):04X}) has no UTF-8"
-        raise InvalidContent(what, reason, where.encode(errors="replace").decode()) from None
-
-
-def _enter(what: str, where: str, depth: int) -> None:
-    if depth >= NESTING_LIMIT:
-        raise _too_deep(what, where)
+        return f"a lone surrogate (U+{ord(text[error.start]):04X}) has no UTF-8"
+    return None
 
 
 def _too_deep(what: str, where: str) -> TooDeep:
@@ -139,14 +249,37 @@ def _too_deep(what: str, where: str) -> TooDeep:
     return TooDeep(what, f"more than {NESTING_LIMIT} arrays and objects lie inside each other", shown)
 
 
+def _refuse_duplicates(document: str, what: str) -> None:
+    try:
+        json.loads(document, object_pairs_hook=_unique)
+    except ValueError as error:
+        raise InvalidContent(what, str(error)) from None
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} stands twice in one object")
+    record: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in record:
+            raise ValueError(f"the key {key[:80]!r} stands twice in one object")
+        record[key] = value
     return record
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
+
+
+def _is_short(value: int) -> bool:
+    return value.bit_length() <= _INTEGER_BITS
+
+
+_ODD_COLONS = ('\\":', '" :', '"\t:', '"\n:', '"\r:')
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+_FEW = 16
+_PATH_SHOWN = 1000
+_ALL_GOOD: dict[type, Callable[[Collection[Any]], bool]] = {
+    str: lambda items: all(map(str.isascii, items)) or all(map(_is_good_text, items)),
+    int: lambda items: _is_short(max(items)) and _is_short(min(items)),
+    float: lambda items: all(map(isfinite, items)),
+}
+"""Whether all of several scalars of one type can be kept; of the other types every one can."""

@@ -17,12 +17,17 @@ DURABILITIES = ("full", "normal")
 """``full``: an acknowledged turn survives a power cut. ``normal``: it survives ``kill -9``, not a power cut."""
 
 
+Settle = Callable[[Connection, T], bool]
+"""Whether what a piece of work returned is stored, seen from a new transaction."""
+
+
 class Backend(Protocol):
     """A place that holds spaces. ``target`` names it for people, without a password.
 
-    ``read`` and ``write`` run a piece of work in one transaction and return what it returns. Work may be run again
-    where the database asks for it (a lock, a serialization failure, a lost connection), so it must have no effect
-    outside its transaction.
+    ``read`` and ``write`` run a piece of work in one transaction and return what it returns. A read sees one moment,
+    however many statements it has. Work may be run again when the database asks for it (a lock, a serialization
+    failure, a lost connection), so it must have no effect outside its transaction. However a call ends, an exception
+    at any of its byte codes included, no transaction stays open.
     """
 
     target: str
@@ -30,14 +35,19 @@ class Backend(Protocol):
 
     def read(self, work: Callable[[Connection], T]) -> T: ...
 
-    def write(self, work: Callable[[Connection], T]) -> T: ...
+    def write(self, work: Callable[[Connection], T], settle: Settle[T] | None = None) -> T:
+        """``settle`` finds out whether a commit succeeded whose answer was lost; without it, the work is run again.
+
+        Raises: OutcomeUnknown where that cannot be found out.
+        """
+        ...
 
     def schema_connection(self) -> AbstractContextManager[sqlalchemy.Connection]:
         """A SQLAlchemy connection in one real transaction, DDL included, that commits on leaving."""
         ...
 
     def is_headish(self, connection: sqlalchemy.Connection) -> bool:
-        """Whether what lies there is empty or ours. Raises NotADatabase where it is somebody else's."""
+        """Whether the database is ours; False if it is empty. Raises: NotADatabase if it is another program's."""
         ...
 
     def mark(self, connection: sqlalchemy.Connection) -> None:
@@ -49,7 +59,7 @@ class Backend(Protocol):
         ...
 
     def backup(self, label: str) -> str | None:
-        """A copy beside the database, named by ``label``; its path, or None where the server has its own."""
+        """A copy beside the database, named by ``label``; its path, or None if the server makes its own backups."""
         ...
 
     def size_bytes(self) -> int: ...

@@ -29,7 +29,7 @@ DATABASES: dict[str, type[SQLiteBackend] | type[PostgreSQLBackend]] = {
 def connect(target: str | os.PathLike[str], *, durability: str = "full", create: bool = True) -> Backend:
     """The database at a path, ``:memory:`` or a SQLAlchemy URL (``sqlite``, ``postgresql+psycopg``).
 
-    Nothing but the file's first bytes is read: the schema is checked by upgrade.py.
+    Only the file's first bytes are read: upgrade.py checks the schema.
     Raises: InvalidArgument for another URL or durability; NotADatabase, UnknownDatabase.
     """
     if durability not in DURABILITIES:
@@ -66,7 +66,7 @@ class next_payload_number(expression.ColumnElement[int]):
 
 @compiles(next_payload_number, "sqlite")
 def _count_on(_: object, compiler: SQLCompiler, **options: Any) -> str:
-    # There is one writer at a time, so the largest number is ours to count on from.
+    # There is one writer at a time, so no other takes the number after the largest one.
     space = compiler.process(bindparam("space", type_=BigInteger()), **options)
     return f"(SELECT coalesce(max(number), 0) + 1 FROM payload WHERE space = {space})"  # noqa: S608 - a placeholder
 

@@ -1,8 +1,11 @@
-"""PostgreSQL, and the distributed databases that speak it: many writers, READ COMMITTED.
+"""PostgreSQL, and the distributed databases that speak it.
 
-What the append path asks of the server is row locks and unique constraints, nothing that a distributed PostgreSQL
-lacks. A serialization failure or a deadlock (a server may run at a stricter level) is run again; a connection that
-was lost before the commit is opened anew, once.
+A read is REPEATABLE READ, READ ONLY: all of its statements see one moment. A write is READ COMMITTED and locks the row
+of its space first, so writers of one space follow one another, and what a write reads after the lock is what the
+writers before it left. A serialization failure or a deadlock (a server may run at a stricter level) is run again.
+
+The first connection that is found lost takes the whole pool with it: after a restart of the server all others are
+lost, too. A commit whose answer was lost is settled by looking for what it stored before it is run again.
 """
 
 from __future__ import annotations
@@ -11,35 +14,54 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy
-from sqlalchemy import URL
+from sqlalchemy import URL, PoolProxiedConnection
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from headish.database.backend import Settle
+from headish.database.owner import Owner
 from headish.database.query import Connection
 from headish.errors import (
-    Closed,
     DatabaseError,
     DatabaseFull,
     DatabaseReadOnly,
+    DatabaseTimedOut,
     DatabaseUnavailable,
     InvalidArgument,
     NotADatabase,
+    OutcomeUnknown,
 )
 
 T = TypeVar("T")
 
+CONNECT_SECONDS = 10
+"""How long a server may take to answer a connection; ``?connect_timeout=`` of the URL wins."""
+RECONNECT_SECONDS = 10.0
+"""How long a server that was lost is waited for."""
 ATTEMPTS = 30
-"""How often a transaction that the server could not order with the others is tried."""
+"""How often a transaction is tried that the server cannot serialize."""
 _RETRIED = ("40001", "40P01", "23505")  # serialization_failure, deadlock_detected, unique_violation: a race was lost
 _DIALECT = PGDialect_psycopg(paramstyle="format")  # type: ignore[no-untyped-call]
 # Every statement of the append path has its index. A plan made for a small table would go without, and is kept.
-_SETTINGS = "-c enable_seqscan=off"
+_SETTINGS = (
+    "-c enable_seqscan=off"
+    # No transaction of ours is ever idle for longer than it takes to send the next statement. One that is was left
+    # behind by a call that was interrupted twice, and its locks must not outlive it.
+    " -c idle_in_transaction_session_timeout=60000"
+)
+_ANOTHER_PROGRAM = (
+    "its schema holds tables of another program; give headish a schema of its own"
+    " (?options=-csearch_path%3Dheadish) or another database"
+)
 _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
     "25006": (DatabaseReadOnly, "the server takes no writes (a replica, or a read-only transaction)"),
     "42501": (DatabaseReadOnly, "this role may not write here"),
+    "57014": (DatabaseTimedOut, "the statement took longer than the server's statement_timeout allows"),
+    "55P03": (DatabaseTimedOut, "a lock was held for longer than the server's lock_timeout allows"),
     "53100": (DatabaseFull, "no space is left on the server's disk; nothing of this call was stored"),
 }
 
@@ -55,56 +77,114 @@ class PostgreSQLBackend:
         except ImportError:
             raise InvalidArgument("PostgreSQL needs the extra: pip install 'headish[postgresql]'") from None
         self._psycopg = psycopg
-        self._is_closed = False
         self.target = url.render_as_string(hide_password=True)
         commit = "off" if durability == "normal" else "on"
-        given = url.query.get("options", "")  # ours go with the user's own, not in their place
+        given = url.query.get("options", "")  # ours are added to the user's own
         options = f"{given if isinstance(given, str) else ' '.join(given)} {_SETTINGS} -c synchronous_commit={commit}"
-        self._engine = sqlalchemy.create_engine(
-            url,
-            pool_size=8,
-            max_overflow=120,
-            isolation_level="READ COMMITTED",
-            connect_args={"options": options.strip()},
-        )
+        self._url, self._options = url, options.strip()
+        self._owner = Owner(self.target, self._renew)
+        self._renew()
+
+    def _renew(self) -> object:
+        """Make the connections of a process. Returns those that it replaces."""
+        before = vars(self).get("_engine")
+        try:
+            self._engine = sqlalchemy.create_engine(
+                self._url,
+                pool_size=8,
+                max_overflow=120,
+                isolation_level="READ COMMITTED",
+                connect_args={"connect_timeout": CONNECT_SECONDS, **self._url_arguments(), "options": self._options},
+            )
+        except (ArgumentError, TypeError, ValueError) as error:
+            raise InvalidArgument(f"the database URL cannot be used: {error}") from None
+        return before
+
+    def _url_arguments(self) -> dict[str, Any]:
+        """Settings of the URL that win over ours."""
+        given = self._url.query.get("connect_timeout")
+        return {} if given is None else {"connect_timeout": given}
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        return self._attempt(work)
+        return self._attempt(lambda: self._transact(work, reads=True))
 
-    def write(self, work: Callable[[Connection], T]) -> T:
-        return self._attempt(work)
+    def write(self, work: Callable[[Connection], T], settle: Settle[T] | None = None) -> T:
+        unsettled: list[T] = []
 
-    def _attempt(self, work: Callable[[Connection], T]) -> T:
-        self._check_open()
-        reconnected = False
-        for attempt in range(1, ATTEMPTS + 1):
+        def settled(connection: Connection) -> T:
+            if settle is not None and unsettled and settle(connection, unsettled[-1]):
+                return unsettled[-1]
+            return work(connection)
+
+        def attempt() -> T:
             try:
-                return self._transact(work)
-            except _ConnectionLost as lost:
-                if reconnected:
-                    raise self._translate(lost.error) from lost.error
-                reconnected = True
-            except (self._psycopg.Error, DBAPIError) as error:
-                if _state(error) not in _RETRIED or attempt == ATTEMPTS:
-                    raise self._translate(error) from error
-            time.sleep(random.uniform(0, 0.002 * attempt))  # noqa: S311 - no secret
-        raise AssertionError("the last attempt returns or raises")
+                return self._transact(settled, reads=False)
+            except _CommitLost as lost:
+                unsettled.append(lost.result)
+                raise
 
-    def _transact(self, work: Callable[[Connection], T]) -> T:
+        try:
+            return self._attempt(attempt)
+        except DatabaseUnavailable as error:
+            if not unsettled:
+                raise
+            reason = f"the connection was lost during the commit, so it may be stored or not ({error.reason})"
+            raise OutcomeUnknown(self.target, reason) from error
+
+    def _attempt(self, attempt: Callable[[], T]) -> T:
+        """Try until the server could order the transaction with the others, or for a while after it was lost."""
+        self._owner.check()
+        deadline: float | None = None
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                return attempt()
+            except _ConnectionLost as lost:
+                deadline = deadline or time.monotonic() + RECONNECT_SECONDS
+                if time.monotonic() > deadline:
+                    raise self._translate(lost.error) from lost.error
+            except PoolTimeout:
+                raise DatabaseUnavailable(self.target, "all connections are in use; try again") from None
+            except (self._psycopg.Error, DBAPIError) as error:
+                # Once a connection was lost the server may still be starting; before that, nobody is there to wait for.
+                waits = deadline is not None and time.monotonic() < deadline and _is_away(error)
+                if not waits and (_state(error) not in _RETRIED or tries >= ATTEMPTS):
+                    raise self._translate(error) from error
+            time.sleep(random.uniform(0, min(0.002 * tries, 0.1)))  # noqa: S311 - no secret
+
+    def _transact(self, work: Callable[[Connection], T], *, reads: bool) -> T:
         pooled = self._engine.raw_connection()
         try:
+            self._begin(pooled, reads)
             try:
                 result = work(Connection(pooled.cursor(), _DIALECT))
-            except self._psycopg.OperationalError as error:
-                if pooled.driver_connection is not None and pooled.driver_connection.closed:
-                    pooled.invalidate(error)
-                    # Nothing was committed yet, so the work may run again on a new connection.
-                    raise _ConnectionLost(error) from error
+            except self._psycopg.Error as error:
+                self._check_lost(pooled, _ConnectionLost(error))
                 raise
-            pooled.commit()
+            try:
+                pooled.commit()
+            except self._psycopg.Error as error:
+                self._check_lost(pooled, _CommitLost(error, result) if not reads else _ConnectionLost(error))
+                raise
             return result
         finally:
             pooled.close()  # the pool rolls back what was not committed
+
+    def _begin(self, pooled: PoolProxiedConnection, reads: bool) -> None:
+        driver: Any = pooled.driver_connection
+        level = self._psycopg.IsolationLevel
+        # Settings of the driver: they go out with the BEGIN that it sends before the first statement.
+        driver.isolation_level = level.REPEATABLE_READ if reads else level.READ_COMMITTED
+        driver.read_only = reads or None  # None leaves a read-only server read-only
+
+    def _check_lost(self, pooled: PoolProxiedConnection, lost: _ConnectionLost) -> None:
+        """Raises ``lost`` where the connection is; those that lie idle were lost with it."""
+        driver: Any = pooled.driver_connection
+        if driver is None or driver.closed or driver.broken:
+            pooled.invalidate(lost.error)
+            self._engine.dispose()
+            raise lost from lost.error
 
     def _translate(self, error: Exception) -> DatabaseError:
         state = _state(error)
@@ -117,18 +197,25 @@ class PostgreSQLBackend:
 
     @contextmanager
     def schema_connection(self) -> Iterator[sqlalchemy.Connection]:
-        self._check_open()
+        self._owner.check()
         try:
-            with self._engine.begin() as connection:
-                yield connection
+            with self._engine.connect() as connection:
+                self._begin(connection.connection, reads=False)
+                with connection.begin():
+                    yield connection
         except (self._psycopg.Error, DBAPIError) as error:
             raise self._translate(error) from error
 
     def is_headish(self, connection: sqlalchemy.Connection) -> bool:
         names = set(sqlalchemy.inspect(connection).get_table_names())
         if "turn" in names and "alembic_version" not in names:
-            raise NotADatabase(self.target, "its schema holds tables of another program; choose another one")
-        return "alembic_version" in names
+            raise NotADatabase(self.target, _ANOTHER_PROGRAM)
+        if "alembic_version" not in names:
+            return False
+        row = connection.exec_driver_sql("SELECT version_num FROM alembic_version").fetchone()
+        if row is not None and not row[0].startswith("headish_"):
+            raise NotADatabase(self.target, _ANOTHER_PROGRAM)
+        return row is not None
 
     def mark(self, connection: sqlalchemy.Connection) -> None:
         """Nothing to sign: Alembic's table says whose it is."""
@@ -144,20 +231,34 @@ class PostgreSQLBackend:
             size = connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one()
         return int(size)
 
-    def _check_open(self) -> None:
-        if self._is_closed:
-            raise Closed(f"the database {self.target}")
-
     def close(self) -> None:
-        self._is_closed = True
+        if self._owner.is_closed or self._owner.is_child:
+            return  # what a forked child has of its parent is the parent's to close
+        self._owner.is_closed = True
         self._engine.dispose()
 
 
 class _ConnectionLost(Exception):
+    """The connection was lost before the commit was sent: nothing is stored."""
+
     def __init__(self, error: Exception) -> None:
         self.error = error
 
 
+class _CommitLost(_ConnectionLost):
+    """The connection was lost while the commit was under way: ``result`` may be stored."""
+
+    def __init__(self, error: Exception, result: Any) -> None:
+        super().__init__(error)
+        self.result = result
+
+
+def _is_away(error: Exception) -> bool:
+    """Whether the server cannot be reached, or is starting or stopping."""
+    state = _state(error)
+    return not state or state[:2] in ("08", "57")
+
+
 def _state(error: Exception) -> str:
-    """The SQLSTATE, or the empty string where the server was not reached."""
+    """The SQLSTATE, or the empty string if the server was not reached."""
     return getattr(getattr(error, "orig", None) or error, "sqlstate", None) or ""

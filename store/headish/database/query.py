@@ -3,7 +3,7 @@
 SQLAlchemy builds, names and compiles every statement; running it through Core's result machinery would cost several
 times what SQLite needs for the statement itself (docs/explanation/performance.md), so the compiled text goes straight
 to the driver (R13). Rows are plain tuples. Only integers, text and bytes are bound, so no type needs a processor.
-Placeholders stand by position: SQLite looks every named one up again for each row that it is given.
+Placeholders are positional: SQLite looks up named ones again for each row.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Compiled(NamedTuple):
 
 
 class Query:
-    """One named statement. ``compiled_for`` compiles it for a dialect, the first time it is asked."""
+    """One named statement. ``compiled_for`` compiles it for a dialect on first use."""
 
     __slots__ = ("_compiled", "name", "statement")
 
@@ -62,7 +62,7 @@ class Query:
 
 
 class Connection:
-    """A driver's cursor inside one transaction. Opened and closed by a ``Database`` alone."""
+    """A driver's cursor inside one transaction. Only a ``Backend`` opens and closes it."""
 
     __slots__ = ("_cursor", "_dialect", "statements")
 
@@ -92,7 +92,7 @@ class Connection:
         self.run_rows(query, [[each[name] for name in names] for each in rows])
 
     def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
-        """The statement once for each row, whose values stand in the order of its placeholders."""
+        """The statement once for each row; the values of a row are in the order of its placeholders."""
         sql = query.compiled_for(self._dialect).sql
         self.statements += 1
         if len(rows) == 1:

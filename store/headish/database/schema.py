@@ -151,7 +151,7 @@ definition = Table(
     sqlite_with_rowid=False,
 )
 """What a space has under names beside its turns, each with its history: provider pointers (``kind`` is ``pointer``) and
-the tools of servers (``tools``). The highest ``number`` is what holds; its ``payload`` is null where the name was
+the tools of servers (``tools``). The highest ``number`` is the current value; its ``payload`` is null if the name was
 removed."""
 
 stream = Table(
@@ -166,9 +166,9 @@ stream = Table(
     PrimaryKeyConstraint("space", "id"),
     sqlite_with_rowid=False,
 )
-"""Answers that are arriving. ``about`` is JSON: what the answer continues, and who was asked. ``expires`` is the end of
+"""Answers that are arriving. ``about`` is JSON: what the answer continues, and its provider. ``expires`` is the end of
 the writer's lease, in Unix milliseconds. ``outcome`` is null while it is open, then ``finished`` or ``recovered``, and
-``turn`` is what became of it."""
+``turn`` is the turn that was stored."""
 
 stream_chunk = Table(
     "stream_chunk",

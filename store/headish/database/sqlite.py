@@ -1,6 +1,6 @@
 """SQLite: one file, many processes, one writer at a time.
 
-WAL, foreign keys and one real transaction a ``begin``: the driver's own transaction handling is off, because it
+WAL, foreign keys and one real transaction per ``begin``: the driver's own transaction handling is off, because it
 commits before DDL and would leave half an upgrade behind. Writers take the lock at once (BEGIN IMMEDIATE) and wait
 here, in short random sleeps, instead of in SQLite's own handler, whose growing sleeps starve all but one writer.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
+import stat
 import threading
 import time
 from collections import deque
@@ -24,16 +25,19 @@ from sqlalchemy import URL, FromClause, PoolProxiedConnection, event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from headish.database.backend import Settle
+from headish.database.owner import Owner
 from headish.database.query import Connection
 from headish.errors import (
-    Closed,
     DatabaseCorrupt,
     DatabaseError,
     DatabaseFull,
     DatabaseLocked,
     DatabaseReadOnly,
+    DatabaseReplaced,
     DatabaseUnavailable,
     NotADatabase,
     UnknownDatabase,
@@ -45,7 +49,7 @@ APPLICATION_ID = 0x68647368  # "hdsh": `file` and other tools can tell a headish
 WAIT_SECONDS = 60.0
 """How long a writer waits for the lock before it gives up with DatabaseLocked."""
 IDLE_CONNECTIONS = 4
-"""So many open connections are kept at hand between transactions."""
+"""How many open connections are kept between transactions."""
 _MAGIC = b"SQLite format 3\x00"
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 
@@ -72,7 +76,10 @@ _ERRORS: dict[int, tuple[type[DatabaseError], str]] = {
     sqlite3.SQLITE_IOERR: (DatabaseUnavailable, "reading or writing the file failed"),
     sqlite3.SQLITE_CANTOPEN: (DatabaseUnavailable, "the file cannot be opened; check the path and its permissions"),
     sqlite3.SQLITE_NOTADB: (NotADatabase, "the file is not a SQLite database"),
-    sqlite3.SQLITE_CORRUPT: (DatabaseCorrupt, "the file is damaged; restore a backup"),
+    sqlite3.SQLITE_CORRUPT: (
+        DatabaseCorrupt,
+        "the file cannot be read as a database; check its disk, then restore a backup",
+    ),
 }
 
 
@@ -84,57 +91,78 @@ class SQLiteBackend:
     def __init__(self, url: URL, *, durability: str, create: bool, wait_seconds: float = WAIT_SECONDS) -> None:
         self.target = url.database or ":memory:"
         self._wait_seconds = wait_seconds
-        self._is_closed = False
+        self._owner = Owner(self.target, self._renew)
         self._synchronous = _SYNCHRONOUS[durability]
         self._in_memory = self.target == ":memory:" or "mode=memory" in self.target
         self._is_uri = self.target.startswith("file:")
         if not (self._in_memory or self._is_uri):
             _check_file(self.target, create)
+        self._url, self._identity = url, None if self._in_memory or self._is_uri else _identity(self.target)
+        self._renew()
+
+    def _renew(self) -> object:
+        """Make what a process needs: connections and locks of its own. Returns what it replaces."""
+        before = vars(self).get("_engine"), vars(self).get("_idle"), vars(self).get("_writing")
         pool: dict[str, Any] = {"poolclass": StaticPool} if self._in_memory else {"poolclass": QueuePool}
         if not self._in_memory:
             # Threads wait for a connection as long as for the lock; a server may well have a hundred of them.
-            pool |= {"pool_size": 8, "max_overflow": 120, "pool_timeout": wait_seconds}
+            pool |= {"pool_size": 8, "max_overflow": 120, "pool_timeout": self._wait_seconds}
         connect_args = {"check_same_thread": False, "timeout": 0, "isolation_level": None}
-        self._engine = sqlalchemy.create_engine(url, connect_args=connect_args, pool_reset_on_return=None, **pool)
+        self._engine = sqlalchemy.create_engine(self._url, connect_args=connect_args, **pool)
         event.listen(self._engine, "connect", self._set_pragmas)
         event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
         self._idle: deque[PoolProxiedConnection] = deque()  # its methods are atomic between threads
-        # Memory is one connection behind a lock (R13); for a file the lock spares threads the sleeping below.
+        # Memory is one connection behind a lock (R13); for a file the lock spares threads the sleeps below.
         self._writing = threading.RLock()
         self._reading: AbstractContextManager[Any] = self._writing if self._in_memory else nullcontext()
+        return before
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        self._check_open()
+        self._owner.check()
         with self._reading:
             return self._wait(lambda: self._transact("BEGIN", work))
 
-    def write(self, work: Callable[[Connection], T]) -> T:
-        self._check_open()
+    def write(self, work: Callable[[Connection], T], settle: Settle[T] | None = None) -> T:
+        """As ``Backend.write``. A commit here fails or succeeds in this process, so there is nothing to settle."""
+        self._owner.check()
         with self._writing:
+            self._check_identity()
             return self._wait(lambda: self._transact("BEGIN IMMEDIATE", work))
 
     def _transact(self, begin: str, work: Callable[[Connection], T]) -> T:
         pooled = self._take_connection()
+        driver = pooled.driver_connection
+        assert driver is not None
+        # The driver's own context manager rolls back in C: no signal handler can raise between an exception and it,
+        # as one could at the first byte code of a ``finally`` of ours. A connection that is in a transaction would
+        # lock everybody out.
+        cursor = driver.cursor()
         try:
-            cursor = pooled.cursor()
-            cursor.execute(begin)
-            try:
+            with driver:
+                cursor.execute(begin)
                 result = work(Connection(cursor, _DIALECT))
                 self._wait(lambda: cursor.execute("COMMIT"))
-                return result
-            except BaseException:
-                if pooled.driver_connection is not None and pooled.driver_connection.in_transaction:
-                    cursor.execute("ROLLBACK")
-                raise
-        finally:
+        except Exception:
+            cursor.close()  # else its statement goes on, and no COMMIT of this connection succeeds while it does
             self._give_back(pooled)
+            raise
+        except BaseException:
+            # An interrupt: whoever keeps its traceback keeps the cursor. Memory has no other connection.
+            cursor.close() if self._in_memory else pooled.invalidate()
+            raise
+        self._give_back(pooled)
+        return result
 
     def _take_connection(self) -> PoolProxiedConnection:
-        """One that is idle, else one from the pool, whose own hand-over costs as much as two statements."""
+        """An idle one, otherwise one from the pool, which costs as much as two statements."""
         try:
             return self._idle.pop()
         except IndexError:
+            pass
+        try:
             return self._engine.raw_connection()
+        except PoolTimeout:
+            raise DatabaseUnavailable(self.target, "all of its connections are in use; try again") from None
 
     def _give_back(self, pooled: PoolProxiedConnection) -> None:
         if len(self._idle) < IDLE_CONNECTIONS:
@@ -158,6 +186,8 @@ class SQLiteBackend:
         return kind(self.target, reason.format(wait=self._wait_seconds))
 
     def _set_pragmas(self, connection: sqlite3.Connection, _record: object) -> None:
+        if self._identity is None and not (self._in_memory or self._is_uri):
+            self._identity = _identity(self.target)  # the connection has just made the file
         # Foreign keys are a connection's setting in SQLite, off by default, and cannot be set inside a transaction.
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
@@ -167,7 +197,7 @@ class SQLiteBackend:
 
     @contextmanager
     def schema_connection(self) -> Iterator[sqlalchemy.Connection]:
-        self._check_open()
+        self._owner.check()
         with self._writing:
             connection = self._wait(self._begin_schema)
             try:
@@ -210,7 +240,7 @@ class SQLiteBackend:
             pooled.close()
 
     def _is_read_only(self) -> bool:
-        return not os.access(self.target, os.W_OK)
+        return not os.access(self.target, os.W_OK) or "mode=ro" in self.target or "immutable=1" in self.target
 
     def backup(self, label: str) -> str | None:
         """A consistent copy beside the file, made by SQLite itself and moved into place when it is whole."""
@@ -219,6 +249,8 @@ class SQLiteBackend:
         final = _unused(Path(f"{self.target}.{label}"))
         part = Path(f"{final}.part")
         part.unlink(missing_ok=True)
+        # With the mode of the database from the start: what only its owner may read must not lie open beside it.
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IMODE(os.stat(self.target).st_mode)))
         source, copy = sqlite3.connect(self.target), sqlite3.connect(part)
         try:
             source.backup(copy)
@@ -238,12 +270,15 @@ class SQLiteBackend:
         files = (Path(self.target + suffix) for suffix in ("", "-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
-    def _check_open(self) -> None:
-        if self._is_closed:
-            raise Closed(f"the database {self.target}")
+    def _check_identity(self) -> None:
+        """Refuse to write into a file that has another name now, or none: nobody would find it there."""
+        if self._identity is not None and _identity(self.target) != self._identity:
+            raise DatabaseReplaced(self.target, "it was removed or replaced while it was open; open it anew")
 
     def close(self) -> None:
-        self._is_closed = True
+        if self._owner.is_closed or self._owner.is_child:
+            return  # what a forked child has of its parent is the parent's to close
+        self._owner.is_closed = True
         while self._idle:
             self._idle.pop().close()
         self._engine.dispose()
@@ -270,13 +305,22 @@ def _check_file(target: str, create: bool) -> None:
         raise NotADatabase(target, "the file is not a SQLite database")
 
 
+def _identity(target: str) -> tuple[int, int] | None:
+    """Which file a path names now: its device and inode; None where there is none."""
+    try:
+        found = os.stat(target)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _unused(path: Path) -> Path:
-    """The path, with a number behind it where an earlier backup lies there: a backup is never overwritten."""
+    """The path, with a number after it if an earlier backup is there: a backup is never overwritten."""
     numbered = (Path(f"{path}.{number}") for number in count(2))
     return path if not path.exists() else next(each for each in numbered if not each.exists())
 
 
 def _primary_code(error: Exception) -> int:
-    """SQLite's primary result code: the low byte of the extended one; 0 where the driver raised by itself."""
+    """SQLite's primary result code: the low byte of the extended one; 0 if the driver itself raised."""
     cause = getattr(error, "orig", None) or error
     return getattr(cause, "sqlite_errorcode", 0) & 0xFF

@@ -1,7 +1,7 @@
 """The schema of a database: made, recognised, upgraded, refused.
 
 A fresh database gets its tables from schema.py, an old one from the migrations; a test keeps both the same. Alembic is
-imported only where a database really needs another revision.
+imported only if a database really needs another revision.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _VERSION_TABLE = (
 def ensure_schema(database: Backend, *, create: bool) -> None:
     """Leave the database at this library's revision, or refuse it.
 
-    A missing schema is made, in one transaction. An older one is upgraded where the database upgrades itself (SQLite:
+    A missing schema is made, in one transaction. An older one is upgraded if the database upgrades itself (SQLite does,
     after a backup beside the file).
-    Cost: one statement where the revision is right.
+    Cost: one statement if the revision is right.
     Raises: NotADatabase, UnknownDatabase, DatabaseTooNew, DatabaseTooOld.
     """
     if _quick_revision(database) != REVISION:
@@ -43,7 +43,7 @@ def current_revision(database: Backend) -> str | None:
 
 
 def upgrade_schema(database: Backend, revision: str = REVISION) -> str | None:
-    """Upgrade (or, given an older revision, downgrade) in one transaction; the backup's path where one was made.
+    """Upgrade (or, given an older revision, downgrade) in one transaction; returns the backup's path if one was made.
 
     The lock is taken before the backup, so that the copy is what the upgrade starts from.
     """

@@ -1,14 +1,13 @@
 """Append: drafts become turns, in one transaction.
 
-The order of the statements is the order of the locks: bookmarks first, in the order of their names, then payloads, in
-the order of their hashes, then the space's commit number, which is held until the commit (R1), then the rows. Two
-writers that continue one name therefore follow one another. Of two that extend one chain the second sees what the
-first added, and starts a chain: where a chain ends is read behind the commit number, when nobody else adds to it.
+Whoever writes has locked the space (``rows.spaces.lock_space``), so one writer at a time is here: what is read of
+names, chains and the newest turn holds until the commit. Two writers that continue one name therefore follow one
+another. Of two that extend one chain the second sees what the first added, and starts a chain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from headish.content.drafts import Draft
@@ -19,7 +18,7 @@ from headish.rows.bookmarks import move_bookmark
 from headish.rows.payloads import add_payloads
 from headish.rows.spaces import refresh_after, take_seq
 from headish.rows.turns import StoredTurn, add_links, add_turns, longest
-from headish.values.ids import TurnId
+from headish.values.ids import Mint, TurnId
 from headish.values.places import Place
 from headish.values.turns import BLOCKS_TYPE
 
@@ -35,7 +34,7 @@ def append(
     connection: Connection,
     space: int,
     drafts: Sequence[Draft],
-    mint: Callable[[], TurnId],
+    mint: Mint,
     *,
     first_index: int = 0,
     earlier: Sequence[Earlier] = (),
@@ -46,14 +45,13 @@ def append(
     A draft may continue earlier drafts by index; ``first_index`` is the index of the first one here, ``earlier``
     finds those that former batches stored. Without ``carries_names`` no bookmark moves but the given ones.
     Cost: eight statements for one turn that continues a bookmark; a batch adds no more than two for each turn that
-    says what it continues, two for each name that moves and one for each 64 names to lock.
+    says what it continues, two for each name that moves and one for each 64 names that it mentions.
     Raises: UnknownTurn, Ambiguous, BookmarkMoved, InvalidArgument.
     """
     planner = Planner(connection, space, drafts, first_index, earlier, carries_names)
     plans = [planner.plan(index, draft) for index, draft in enumerate(drafts)]
     payloads = add_payloads(connection, space, {draft.said.hash: draft.payload for draft in drafts})
     seq = take_seq(connection, space, len(drafts))
-    # Behind the commit number, whose lock every writer of the space holds until its commit: nobody adds to a chain now.
     tips = {chain: longest(connection, space, chain) for chain in chains_of(plans)}
     builder = _Builder(seq, tips, mint)
     built = [builder.build(draft, plan, payloads[draft.said.hash]) for draft, plan in zip(drafts, plans, strict=True)]
@@ -67,7 +65,7 @@ def append(
 class _Builder:
     """Gives each draft its place, id, digest and seal, parents before children."""
 
-    def __init__(self, seq: int, tips: dict[int, int], mint: Callable[[], TurnId]) -> None:
+    def __init__(self, seq: int, tips: dict[int, int], mint: Mint) -> None:
         self._seq, self._tips, self._mint = seq, tips, mint
         self._built: list[StoredTurn] = []
         self.links: list[tuple[int, list[Place]]] = []
@@ -108,7 +106,7 @@ class _Builder:
         return parent.place, parent.id, parent.digest
 
     def _place(self, seq: int, parents: list[Place]) -> Place:
-        """Behind the only parent where that is the last of its chain; else a chain begins, named by its ``seq``."""
+        """After the only parent, if that is the last of its chain; otherwise it begins one, numbered by its ``seq``."""
         if len(parents) == 1 and self._tips[parents[0].chain] == parents[0].pos:
             place = Place(parents[0].chain, parents[0].pos + 1)
         else:

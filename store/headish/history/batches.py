@@ -55,7 +55,7 @@ def _needs_stored(draft: Draft) -> bool:
 class StoredTurns(Sequence[Turn]):
     """The turns that ``add_turns`` stored, in order: a sequence that reads from the store when it is asked.
 
-    It holds a pair of numbers a batch, so its size does not grow with the turns.
+    It holds a pair of numbers per batch, not one per turn.
     """
 
     def __init__(self, read: Callable[[int, int], list[Turn]], batches: Sequence[Earlier], count: int) -> None:

@@ -31,7 +31,7 @@ Resolver = Callable[[TurnId], dict[str, Any]]
 def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: Resolver) -> Turn:
     """The turn of a row, given what it continues.
 
-    Raises: CorruptTurn where the row does not decode.
+    Raises: CorruptTurn if the row does not decode.
     """
     meta = Meta(
         role=stored.role or None,
@@ -100,7 +100,7 @@ def read_payload(connection: Connection, space: int, stored: StoredTurn) -> byte
 def read_blocks(stored: StoredTurn | Walked, payload: bytes) -> tuple[ContentBlock, ...]:
     """The content blocks of a turn: what its JSON says, or one document block for the raw bytes of a document.
 
-    Raises: CorruptTurn where the payload does not decode.
+    Raises: CorruptTurn if the payload does not decode.
     """
     if stored.type == DOCUMENT:
         return (_document(stored, payload),)
@@ -121,7 +121,7 @@ def read_attributes(stored: StoredTurn | Walked) -> Attributes:
 
 
 def read_mapping(stored: StoredTurn | Walked, column: str) -> Mapping[str, Any]:
-    """One of the JSON columns, empty where nothing was stored."""
+    """One of the JSON columns, empty if nothing was stored."""
     encoded: bytes | None = getattr(stored, column)
     return {} if encoded is None else decode_mapping(encoded, stored.id, column)
 

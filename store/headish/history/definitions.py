@@ -38,7 +38,7 @@ def find_tools(connection: Connection, space: int, server: bytes) -> ToolList:
 def tools_served(connection: Connection, space: int, servers: Any) -> list[Mapping[str, Any]]:
     """The tools that the option ``servers`` offers, under the names that go out. Cost: one statement for each server.
 
-    Raises: InvalidArgument where the option is no list of names; UnknownServer.
+    Raises: InvalidArgument if the option is not a list of names; UnknownServer.
     """
     return [tool for name, tools in _listed(connection, space, servers) for tool in served_tools(name, tools)]
 

@@ -27,7 +27,7 @@ def find_turn(connection: Connection, space: int, headish: Headish) -> StoredTur
 
 
 def find_place(connection: Connection, space: int, headish: Headish) -> Place:
-    """Where the turn lies that a headish names; as ``find_turn``, but a bare bookmark costs one look-up alone."""
+    """The place of the turn that a headish names; as ``find_turn``, but a bare bookmark costs only one look-up."""
     place = None
     if headish.bookmark is not None:
         place = find_bookmark(connection, space, headish.bookmark.encode())
@@ -59,7 +59,7 @@ def _find_place(connection: Connection, space: int, headish: Headish) -> Place |
     past = headish.past if isinstance(headish.past, int) else headish.past.timestamp() * 1000
     place = past_place(connection, space, name, past)
     if place is None:
-        raise UnknownTurn(headish.text, "the bookmark's history does not reach there")
+        raise UnknownTurn(headish.text, "the bookmark's history does not reach back so far")
     return place
 
 

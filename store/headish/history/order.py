@@ -16,7 +16,7 @@ def arrange(ends: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> list
 
     Order: depth first along the links as listed, each turn once, parents before children; several ends count as if
     one turn continued them all. ``links`` maps a chain to what its first turn continues.
-    Cost: linear in the links. Terminates also where damaged links form a circle.
+    Cost: linear in the links. Terminates even if damaged links form a circle.
     """
     stack = list(ends)[::-1]
     walked: dict[int, int] = {}

@@ -1,7 +1,6 @@
 """Planning: what each draft continues, and which name moves with it, before a row is written.
 
-Every name that a batch mentions is locked first, all of them in one order, so that writers who mention the same names
-in different orders queue instead of waiting for each other in a circle.
+Every name that a batch mentions is looked up first, all of them at once.
 """
 
 from __future__ import annotations
@@ -11,14 +10,17 @@ from typing import NamedTuple
 
 from headish.content.drafts import Draft, Reference
 from headish.database.query import Connection
-from headish.errors import BookmarkMoved, InvalidArgument, UnknownTurn
+from headish.errors import BookmarkMoved, BookmarkTaken, InvalidArgument, UnknownTurn
 from headish.history.find import find_turn
-from headish.rows.bookmarks import bookmarks_at, lock_bookmarks
+from headish.history.walk import leads_to
+from headish.rows.bookmarks import bookmarks_at, find_bookmarks
 from headish.rows.turns import StoredTurn, newest_turn, parent_at, turn_at, turn_by_seq
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId
-from headish.values.names import stored_name
+from headish.values.names import Absent, stored_name
 from headish.values.places import Place
+
+EARLIER_ITEM = "an earlier item of this batch"
 
 
 class Earlier(NamedTuple):
@@ -29,7 +31,7 @@ class Earlier(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a child needs to know of a stored parent. One of this batch is known by its index alone."""
+    """What a child needs to know of a stored parent. A parent in this batch is known by its index alone."""
 
     place: Place
     id: TurnId
@@ -57,8 +59,9 @@ class Planner:
     ) -> None:
         self._connection, self._space, self._carries_names = connection, space, carries_names
         self._first_index, self._earlier = first_index, earlier
-        self._locked = lock_bookmarks(connection, space, _mentioned(drafts))
+        self._found = find_bookmarks(connection, space, _mentioned(drafts))
         self._names: dict[bytes, Known | int | None] = {}
+        self._plans: list[Plan] = []
 
     def plan(self, index: int, draft: Draft) -> Plan:
         found = [self._find(reference, index) for reference in draft.continues]
@@ -67,9 +70,12 @@ class Planner:
         parents = tuple(dict.fromkeys(found))
         name = self._moving_name(draft, parents)
         self._check_expected(draft, name)
+        if draft.bookmark is not None and not draft.force:
+            self._check_forward(draft.bookmark, parents)
         if name is not None:
             self._names[name] = index
-        return Plan(parents, name)
+        self._plans.append(Plan(parents, name))
+        return self._plans[-1]
 
     def _find(self, reference: Reference, index: int) -> Known | int:
         if isinstance(reference, Place):
@@ -104,9 +110,9 @@ class Planner:
         return Known(stored.place, stored.id, stored.digest)
 
     def _position(self, name: bytes) -> Known | int | None:
-        """Where a name points at this moment of the batch: one that it mentions."""
+        """Where a name that the batch mentions points at this moment of the batch."""
         if name not in self._names:
-            place = self._locked.get(name)
+            place = self._found.get(name)
             self._names[name] = place and self._stored(place)
         return self._names[name]
 
@@ -129,7 +135,7 @@ class Planner:
     def _names_at(self, parent: Known | int) -> list[bytes]:
         here = [name for name, where in self._names.items() if where == parent]
         if isinstance(parent, Known):
-            # Two more than the batch may have moved away: whether one is left, or several, is all that matters.
+            # Two more than the batch may have moved away: it only matters whether none, one or several are left.
             stored = bookmarks_at(self._connection, self._space, parent.place, len(self._names) + 2)
             here += [name for name in stored if name not in self._names]
         return here
@@ -140,11 +146,41 @@ class Planner:
         first = draft.continues[0] if draft.continues else None
         named = draft.bookmark or (first.bookmark.encode() if isinstance(first, Headish) and first.bookmark else None)
         if named is None or moving != named:
-            raise InvalidArgument("expect says where a bookmark is: give bookmark=, or continue a bookmark by its name")
+            raise InvalidArgument("expect needs a bookmark: give bookmark=, or continue a bookmark by its name")
         actual = self._position(named)
-        actual_id = actual.id if isinstance(actual, Known) else None
-        if actual_id != draft.expect:
-            raise BookmarkMoved(stored_name(named), draft.expect, actual_id)
+        if isinstance(actual, int):  # an earlier draft of this batch moved it
+            raise BookmarkMoved(stored_name(named), expected_id(draft.expect), EARLIER_ITEM)
+        check_expected(named, draft.expect, None if actual is None else actual.id)
+
+    def _check_forward(self, name: bytes, parents: tuple[Known | int, ...]) -> None:
+        """Refuse to take a name away from turns that these parents do not continue (R24)."""
+        position = self._position(name)
+        if position is None:
+            return
+        ahead, seen = list(parents), set[Known | int]()
+        while ahead:
+            parent = ahead.pop()
+            if parent == position or (
+                isinstance(position, Known)
+                and isinstance(parent, Known)
+                and leads_to(self._connection, self._space, position.place, parent.place)
+            ):
+                return
+            if isinstance(parent, int) and parent not in seen:
+                seen.add(parent)
+                ahead.extend(self._plans[parent].parents)
+        raise BookmarkTaken(stored_name(name), position.id if isinstance(position, Known) else EARLIER_ITEM)
+
+
+def check_expected(name: bytes, expect: TurnId | Absent | None, actual: TurnId | None) -> None:
+    """Raises: BookmarkMoved where a name is not where it is expected."""
+    if expect is not None and expected_id(expect) != actual:
+        raise BookmarkMoved(stored_name(name), expected_id(expect), actual)
+
+
+def expected_id(expect: TurnId | Absent | None) -> TurnId | None:
+    """The id that is expected; None for no such name."""
+    return None if isinstance(expect, Absent) else expect
 
 
 def chains_of(plans: Iterable[Plan]) -> set[int]:
@@ -159,7 +195,7 @@ def chains_of(plans: Iterable[Plan]) -> set[int]:
 
 
 def _mentioned(drafts: Sequence[Draft]) -> set[bytes]:
-    """The names that drafts continue or set. One that is carried along unasked is locked when it is found."""
+    """The names that drafts continue or set."""
     continued = {
         reference.bookmark.encode()
         for draft in drafts

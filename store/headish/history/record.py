@@ -17,12 +17,12 @@ from headish.history.append import Appended, append
 from headish.history.decode import continues_of
 from headish.history.find import find_turn, parents_of
 from headish.history.order import arrange
-from headish.rows.bookmarks import lock_bookmarks, move_bookmark
+from headish.rows.bookmarks import find_bookmarks, move_bookmark
 from headish.rows.payloads import LOOKED_UP
 from headish.rows.turns import StoredTurn, turns_by_digest
 from headish.rows.walks import read_links
 from headish.values.grammar import Headish
-from headish.values.ids import TurnId
+from headish.values.ids import Mint
 from headish.values.places import Place
 
 
@@ -32,14 +32,13 @@ def record_list(
     drafts: Sequence[Draft],
     base: Headish | None,
     name: bytes | None,
-    mint: Callable[[], TurnId],
+    mint: Mint,
 ) -> tuple[Appended, int]:
-    """Store what is new of a list; the turn that stands for its last message, and how many turns were new.
+    """Store what is new of a list; returns the turn of its last message, and how many turns were new.
 
     Cost: as ``match_stored`` and ``append``.
     """
-    # Before the commit number is taken, as append does: in the other order two writers would wait for each other.
-    before = lock_bookmarks(connection, space, [] if name is None else [name])
+    before = find_bookmarks(connection, space, [] if name is None else [name])
     stored_base = None if base is None else find_turn(connection, space, base)
     roots = None if name is None or base is not None else thread_roots(connection, space, before.get(name))
     digests, fits = digests_of_list(drafts, stored_base), fits_recorded(stored_base, roots)
@@ -86,9 +85,9 @@ def match_stored(
 
 
 def fits_recorded(base: StoredTurn | None, roots: set[Place] | None) -> Callable[[int, StoredTurn], bool]:
-    """What a re-sent list may match: below a ``base`` anything; else what begins with one of the ``roots``.
+    """What a re-sent list may match: anything below a ``base``; otherwise what begins with one of the ``roots``.
 
-    Where none are given, only turns whose whole thread sets no options, since the list sets none either (R4).
+    Without either, only turns whose whole thread sets no options, because the list sets none either (R4).
     """
 
     def fits(index: int, stored: StoredTurn) -> bool:
@@ -102,7 +101,7 @@ def fits_recorded(base: StoredTurn | None, roots: set[Place] | None) -> Callable
 
 
 def thread_roots(connection: Connection, space: int, place: Place | None) -> set[Place] | None:
-    """The turns without parents that the thread of a place begins with; None where there is no such place."""
+    """The turns without parents that the thread of a place begins with; None if there is no place."""
     if place is None:
         return None
     links = read_links(connection, space, place)
@@ -120,13 +119,13 @@ def digests_of_list(drafts: Sequence[Draft], base: StoredTurn | None) -> list[by
 
 
 def _continues_one(connection: Connection, space: int, stored: StoredTurn, parents: set[Place] | None) -> bool:
-    """Whether a turn continues exactly one of the matched ones; where none is matched yet, whether it is a root."""
+    """Whether a turn continues exactly one of the matched ones; if none is matched yet, whether it is a root."""
     own = parents_of(connection, space, stored)
     return not own if parents is None else len(own) == 1 and own[0] in parents
 
 
 def _follow(draft: Draft, index: int, tip: StoredTurn | None) -> Draft:
-    """The draft behind the one before it; the first behind the matched tip."""
+    """The draft, continuing the one before it; the first continues the matched tip."""
     before: tuple[int | Place, ...] = (index - 1,) if index else () if tip is None else (tip.place,)
     return replace(draft, continues=before)
 

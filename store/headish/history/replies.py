@@ -1,12 +1,12 @@
-"""Replies: the turns that a request pins, and the reply stored behind them.
+"""Replies: the turns that a request pins, and the reply that continues them.
 
-A request pins what its reply will continue. The bookmark that was asked by moves only if it still points there (R5);
-else the reply is a branch without a name.
+A request pins what its reply will continue. The bookmark of the request moves only if it still points there (R5);
+otherwise the reply is a branch without a name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -15,9 +15,9 @@ from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import UnknownTurn
 from headish.history.append import Appended, append
-from headish.rows.bookmarks import find_bookmark, lock_bookmarks
+from headish.rows.bookmarks import find_bookmark, find_bookmarks
 from headish.rows.turns import parent_at, turn_by_id
-from headish.values.ids import TurnId
+from headish.values.ids import Mint, TurnId
 from headish.values.places import Place
 
 
@@ -45,20 +45,20 @@ def append_reply(
     turns: Sequence[TurnId],
     bookmark: str | None,
     replaces: TurnId | None,
-    mint: Callable[[], TurnId],
+    mint: Mint,
 ) -> Appended:
-    """Append the draft behind these turns.
+    """Append the draft, continuing these turns.
 
-    Without a bookmark the one that points at the first turn moves along, if there is just one (R2). An answer that
-    ``replaces`` another takes the bookmark over from there.
-    Raises: UnknownTurn where a turn is not of this space.
+    Without a bookmark the one that points at the first turn moves, if there is exactly one (R2). An answer that
+    ``replaces`` another takes over that answer's bookmark.
+    Raises: UnknownTurn if a turn is not of this space.
     """
     name = None if bookmark is None else bookmark.encode()
-    locked = {} if name is None else lock_bookmarks(connection, space, [name])
+    found = {} if name is None else find_bookmarks(connection, space, [name])
     places = [_place(connection, space, turn) for turn in turns]
     expected = places[0] if replaces is None else _place(connection, space, replaces)
-    moves = name is not None and locked.get(name) == expected
-    draft = replace(draft, continues=tuple(places), bookmark=name if moves else None)
+    moves = name is not None and found.get(name) == expected
+    draft = replace(draft, continues=tuple(places), bookmark=name if moves else None, force=True)
     [appended] = append(connection, space, [draft], mint, carries_names=name is None and replaces is None)
     return appended
 

@@ -1,4 +1,4 @@
-"""Resolve: from walked turns to a context window. Pure but for the rows that it is given."""
+"""Resolve: from walked turns to a context window. Pure: it reads only the rows that it is given."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from headish.values.messages import NO_ATTRIBUTES, ContextWindow, Kept, Message,
 
 
 def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
-    """The context window of a walk: one message a turn, and the options of all, merged in walk order (I8).
+    """The context window of a walk: one message per turn, and the options of all, merged in walk order (I8).
 
-    What of an answer was cut off in the middle is left out, and noted (R21).
-    Raises: CorruptTurn where a row does not decode.
+    Blocks of an answer that were cut off are left out, with a note (R21).
+    Raises: CorruptTurn if a row does not decode.
     """
     messages = [_read_message(turn) for turn in walked]
     options = fold_options((turn.id, turn.inherited) for turn in walked if turn.inherited)
@@ -54,7 +54,7 @@ def option_origins(walked: Sequence[Walked]) -> dict[str, TurnId]:
 
 
 def _note_origins(origins: dict[str, TurnId], patch: Mapping[str, Any], prefix: str, turn_id: TurnId) -> None:
-    """As a merge patch does it: a record is entered, anything else takes the place of all that was below (RFC 7396)."""
+    """As in a merge patch (RFC 7396): a record merges key by key, any other value replaces all that was below."""
     for key, value in patch.items():
         path = f"{prefix}{key}"
         if isinstance(value, Mapping):

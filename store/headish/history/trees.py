@@ -17,7 +17,7 @@ def build_tree(
 ) -> list[TreeTurn]:
     """The turns of a tree in commit order, so parents come before children.
 
-    Raises: CorruptTurn where a turn that others continue is missing, or a payload does not decode.
+    Raises: CorruptTurn if a turn that others continue is missing, or a payload does not decode.
     """
     ids = {each.place: each.id for each in walked}
     continues = {each.id: _continues(each, links, ids) for each in walked}

@@ -38,9 +38,9 @@ class CountedReply(NamedTuple):
 
 
 class Count(Struct, frozen=True):
-    """The tokens of some answers. ``key`` is what they share (a model, a day …), None where nothing was said of it.
+    """The tokens of some replies. ``key`` is what they share (a model, a day …), None if they do not say.
 
-    ``silent`` are those of the ``replies`` whose provider said nothing of tokens.
+    ``silent`` counts the ``replies`` whose provider reported no tokens.
     """
 
     key: str | None
@@ -74,7 +74,7 @@ def read_page(connection: Connection, space: int, seq: int) -> tuple[list[Counte
 def count_usage(answers: Iterable[CountedReply], by: str | None) -> list[Count]:
     """The tokens of answers, those of one key together, in the order of the keys.
 
-    Raises: InvalidArgument for another ``by`` than a key of ``KEYS``, or None for all together.
+    Raises: InvalidArgument if ``by`` is neither a key of ``KEYS`` nor None, which counts all together.
     """
     if by is not None and by not in KEYS:
         raise InvalidArgument(f"usage is counted by {', '.join(KEYS)}, not by {by!r}")

@@ -11,7 +11,7 @@ from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.history.order import arrange
-from headish.rows.turns import StoredTurn, turns_of
+from headish.rows.turns import StoredTurn, links_of, turns_of
 from headish.rows.walks import Walked, read_inherited, read_links, read_thread, read_tree, read_tree_links
 from headish.values.places import Place, Segment
 
@@ -19,9 +19,9 @@ from headish.values.places import Place, Segment
 def walk(connection: Connection, space: int, ends: Sequence[Place]) -> list[Walked]:
     """The turns that lead to the ends, in walk order; several ends count as if one turn continued them all.
 
-    Cost: two statements for each end, three where its thread has forks, however long it is; one step of the
-    database's for each fork.
-    Raises: CorruptTurn where a payload disagrees with its address or a turn of the thread is missing.
+    Cost: two statements per end, three if its thread has forks, however long it is; the database takes one step per
+    fork.
+    Raises: CorruptTurn if a payload disagrees with its address or a turn of the thread is missing.
     """
     links: dict[int, list[Place]] = {}
     chains: dict[int, list[Walked]] = {}
@@ -85,6 +85,28 @@ def walk_tree(connection: Connection, space: int, place: Place) -> tuple[list[Wa
             raise CorruptTurn(f"{joined.chain}/{joined.pos}", "a turn that others continue is missing")
         joined = next((parent for parents in links.values() for parent in parents if parent not in walked), None)
     return sorted(walked.values(), key=lambda each: each.seq), links
+
+
+def walk_first_parents(connection: Connection, space: int, place: Place) -> Iterator[StoredTurn]:
+    """The turn at a place, then the first that it continues, and so on; read in portions, each when it is reached."""
+    at: Place | None = place
+    size = _FIRST_PORTION
+    while at is not None:
+        portion = Segment(at.chain, max(0, at.pos - size + 1), at.pos)
+        turns = turns_of(connection, space, portion)
+        if [turn.pos for turn in turns] != list(range(portion.low, portion.high + 1)):
+            raise _missing(portion)
+        yield from reversed(turns)
+        parents = links_of(connection, space, at.chain) if portion.low == 0 else [Place(at.chain, portion.low - 1)]
+        at, size = (parents[0] if parents else None), min(2 * size, _LARGEST_PORTION)
+
+
+def leads_to(connection: Connection, space: int, place: Place, end: Place) -> bool:
+    """Whether the turn at ``end`` is the one at ``place``, or continues it. Cost: two statements at the most."""
+    if place.chain == end.chain:
+        return place.pos <= end.pos
+    segments = arrange([end], read_links(connection, space, end))
+    return any(each.chain == place.chain and each.high >= place.pos for each in segments)
 
 
 _FIRST_PORTION, _LARGEST_PORTION = 16, 512

@@ -6,20 +6,21 @@ header of a transcript is no part of a digest, and must not be lost for that. Im
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Sequence
 from functools import partial as bind
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
 from headish.content.drafts import Draft, make_document_draft
-from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.errors import InvalidTranscript, TooLarge
+from headish.errors import BookmarkTaken, InvalidTranscript, TooLarge
 from headish.history.append import append
 from headish.history.batches import in_batches
 from headish.history.record import match_stored
+from headish.history.walk import leads_to
 from headish.imports.files import Progress
 from headish.imports.imported import Imported
 from headish.imports.readers.transcripts import Outline, drafts_from, outline
@@ -28,12 +29,15 @@ from headish.rows.turns import StoredTurn, turn_at
 from headish.transcripts import detect
 from headish.transcripts.formats import FORMATS as FORMATS
 from headish.transcripts.formats import is_format as is_format
-from headish.values.ids import TurnId
+from headish.values.ids import Mint
 from headish.values.messages import Message
-from headish.values.names import check_name, refusal
+from headish.values.names import check_name, new_refusal, stored_name
 from headish.values.places import Place
 
 DETECTED_BYTES = 1024 * 1024
+Read: TypeAlias = Callable[..., Any]
+Store: TypeAlias = Callable[..., Any]
+"""A transaction that reads, and one that stores turns: ``store/space.py`` has both."""
 Beside = Callable[[int], tuple[bytes | None, bytes | None]]
 """What a turn keeps beside its message: headish's own keys and the inherited options, as stored."""
 
@@ -41,8 +45,8 @@ Beside = Callable[[int], tuple[bytes | None, bytes | None]]
 class ThreadImport:
     """Imports transcripts into a space."""
 
-    def __init__(self, backend: Backend, space: int, mint: Callable[[], TurnId], limit_bytes: int) -> None:
-        self._backend, self._space, self._mint, self._limit_bytes = backend, space, mint, limit_bytes
+    def __init__(self, read: Read, store: Store, space: int, limit_bytes: int) -> None:
+        self._read, self._store, self._space, self._limit_bytes = read, store, space, limit_bytes
 
     def run(
         self,
@@ -55,7 +59,7 @@ class ThreadImport:
         settings: dict[str, bool],
     ) -> Imported:
         """Import one file, which can be rewound. Raises: InvalidTranscript, InvalidImport, InvalidName."""
-        encoded = check_name(bookmark) if bookmark is not None else _name_of(name)
+        encoded = check_name(bookmark, is_new=True) if bookmark is not None else _name_of(name)
         half = None if progress is None else lambda read: progress(read // 2)
         try:
             outlined = outline(file, name, format, self._limit_bytes, progress=half, **settings)
@@ -63,26 +67,31 @@ class ThreadImport:
             if keep_raw:
                 self._keep_raw(file, name)
             raise
-        matched, tip = self._backend.read(
-            lambda connection: find_thread(connection, self._space, outlined.digests, _beside(outlined))
-        )
+        beside = _beside(outlined)
+        first, tip = self._read(lambda connection: find_thread(connection, self._space, outlined.digests, beside))
         file.seek(0)
-        new = drafts_from(file, outlined, matched, self._limit_bytes, progress=half, **settings)
-        for portion in in_batches(new) if matched < len(outlined.digests) else ():
-            work = bind(store_portion, space=self._space, drafts=portion, before=tip, mint=self._mint)
-            tip = self._backend.write(work)
+        added, total = 0, len(outlined.digests)
+        new = drafts_from(file, outlined, first, self._limit_bytes, progress=half, **settings)
+        for portion in in_batches(new) if first < total else ():
+            digests = outlined.digests[first : first + len(portion)]
+            part = Portion(portion, digests, first, tip, beside)
+            tip, stored = self._store(bind(store_portion, space=self._space, part=part))
+            first, added = first + len(portion), added + stored
         assert tip is not None
-        total = len(outlined.digests)
-        return self._backend.write(
-            bind(self._name_tip, tip=tip, name=encoded, explicit=bookmark is not None, done=(total, total - matched))
-        )
+        name_tip = bind(self._name_tip, tip=tip, name=encoded, explicit=bookmark is not None, done=(total, added))
+        done: Imported = self._store(name_tip)
+        return done
 
     def _name_tip(
-        self, connection: Connection, tip: Place, name: bytes | None, explicit: bool, done: tuple[int, int]
+        self, connection: Connection, _mint: Mint, tip: Place, name: bytes | None, explicit: bool, done: tuple[int, int]
     ) -> Imported:
         """A name that was asked for is set or moved; that of the file only where it is free (R2)."""
         if name is not None and explicit:
-            named = find_bookmark(connection, self._space, name) != tip
+            before = find_bookmark(connection, self._space, name)
+            named = before != tip
+            if before is not None and not leads_to(connection, self._space, before, tip):
+                held = turn_at(connection, self._space, before)
+                raise BookmarkTaken(stored_name(name), "" if held is None else held.id)
             if named:
                 move_bookmark(connection, self._space, name, [tip])
         else:
@@ -100,7 +109,7 @@ class ThreadImport:
         system = {"document_name": Path(name).name, "file_size": len(data)}
         is_text = "text/plain" if _is_utf8(data) else "application/octet-stream"
         draft = make_document_draft(data, content_type=is_text, system=system)
-        self._backend.write(lambda connection: append(connection, self._space, [draft], self._mint))
+        self._store(lambda connection, mint: append(connection, self._space, [draft], mint))
 
 
 def detect_file(file: BinaryIO) -> str:
@@ -133,15 +142,37 @@ def find_thread(
     return matched, None if tip is None else tip.place
 
 
-def store_portion(
-    connection: Connection, space: int, drafts: Sequence[Draft], before: Place | None, mint: Callable[[], TurnId]
-) -> Place:
-    """Store drafts that continue one another, the first one ``before``; where the last one lies."""
+class Portion(NamedTuple):
+    """Drafts that continue one another, the first one ``before``; ``first`` is its index in the thread."""
+
+    drafts: Sequence[Draft]
+    digests: Sequence[bytes]
+    first: int
+    before: Place | None
+    beside: Beside
+
+
+def store_portion(connection: Connection, mint: Mint, space: int, part: Portion) -> tuple[Place, int]:
+    """Store what is new of a portion; where its last turn lies, and how many were new.
+
+    It is matched again in the transaction that stores it: another import of the same file may be under way.
+    """
+
+    def fits(index: int, stored: StoredTurn) -> bool:
+        return (stored.system, stored.inherited) == part.beside(part.first + index)
+
+    base = None if part.before is None else turn_at(connection, space, part.before)
+    matched, tip = match_stored(connection, space, part.digests, base, fits)
+    before = None if tip is None else tip.place
+    new = part.drafts[matched:]
     linked = [
         replace(draft, continues=(index - 1,) if index else () if before is None else (before,))
-        for index, draft in enumerate(drafts)
+        for index, draft in enumerate(new)
     ]
-    return append(connection, space, linked, mint, carries_names=False)[-1].turn.place
+    if linked:
+        before = append(connection, space, linked, mint, carries_names=False)[-1].turn.place
+    assert before is not None
+    return before, len(linked)
 
 
 def _beside(outlined: Outline) -> Beside:
@@ -165,6 +196,6 @@ def _is_utf8(data: bytes) -> bool:
 
 def _name_of(source: str) -> bytes | None:
     """The name of a file without its ending, where a bookmark may have it."""
-    name = Path(source).stem
+    name = unicodedata.normalize("NFC", Path(source).stem)  # file systems may have taken letters apart
     is_file = not source.startswith("<")  # a stream has no name that anybody gave it
-    return name.encode() if is_file and refusal(name) is None else None
+    return name.encode() if is_file and new_refusal(name) is None else None

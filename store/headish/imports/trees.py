@@ -7,7 +7,7 @@ are counted: the n-th message with a digest stands for the n-th stored turn that
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -19,14 +19,12 @@ from headish.imports.imported import Imported, ImportedTree
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.rows.bookmarks import bookmark_if_free
 from headish.rows.turns import turns_by_digest
-from headish.values.ids import TurnId
+from headish.values.ids import Mint
 from headish.values.names import check_name
 from headish.values.places import Place
 
 
-def store_trees(
-    connection: Connection, space: int, trees: Sequence[ImportedTree], mint: Callable[[], TurnId]
-) -> Imported:
+def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[ImportedTree]) -> Imported:
     """Store what is new of the trees, then bookmark their roots where the name is still free (R2).
 
     Cost: one statement for every 64 messages, one append of the new ones, two statements a tree for its bookmark.

@@ -1,8 +1,6 @@
 """Rows of ``bookmark`` and its log: names, where they point, and every move (I6).
 
-Writers that follow names lock their rows first, in the order of the names, so that nobody waits in a circle; then they
-read what is there in a statement of its own: one that waited for the lock would join the row's new place with an old
-view of the turns.
+Whoever moves a name has locked the space, so a name that was read stays where it is until the commit.
 """
 
 from __future__ import annotations
@@ -25,24 +23,21 @@ _log = select(bookmark_log.c.move, bookmark_log.c.chain, bookmark_log.c.pos, boo
 _points = (turn.c.space == bookmark.c.space, turn.c.chain == bookmark.c.chain, turn.c.pos == bookmark.c.pos)
 
 ALL = 2**63 - 1
-"""A limit that is none, for both databases."""
+"""The largest limit that both databases take: no limit."""
 
 FIND = Query("find bookmark", select(bookmark.c.chain, bookmark.c.pos).where(*_here))
-LOCK = Query("lock bookmark", select(bookmark.c.chain, bookmark.c.pos).where(*_here).with_for_update())
-LOCK_SOME = Query(
-    "lock bookmarks",
-    select(bookmark.c.name, bookmark.c.chain, bookmark.c.pos)
-    .where(bookmark.c.space == _space, bookmark.c.name.in_([bindparam(each) for each in PORTION]))
-    .order_by(bookmark.c.name)
-    .with_for_update(),
+FIND_SOME = Query(
+    "find bookmarks",
+    select(bookmark.c.name, bookmark.c.chain, bookmark.c.pos).where(
+        bookmark.c.space == _space, bookmark.c.name.in_([bindparam(each) for each in PORTION])
+    ),
 )
-LOCK_AT = Query(
-    "lock bookmarks at a place",
+FIND_AT = Query(
+    "find bookmarks at a place",
     select(bookmark.c.name)
     .where(bookmark.c.space == _space, bookmark.c.chain == bindparam("chain"), bookmark.c.pos == bindparam("pos"))
     .order_by(bookmark.c.name)
-    .limit(bindparam("limit"))
-    .with_for_update(),
+    .limit(bindparam("limit")),
 )
 _listed = select(bookmark.c.name, turn.c.id, bookmark.c.chain, bookmark.c.pos).where(
     bookmark.c.space == _space,
@@ -63,7 +58,7 @@ LIST_BY_RECENCY = Query(
     .limit(bindparam("limit")),
 )
 COUNT = Query("count bookmarks", select(func.count()).select_from(bookmark).where(bookmark.c.space == _space))
-# A name that was removed goes on counting its moves where it left off.
+# A name that was removed and is made again continues its count of moves.
 MOVE = Query(
     "move bookmark",
     text(
@@ -105,23 +100,20 @@ def find_bookmark(connection: Connection, space: int, name: bytes) -> Place | No
     return Place(*row) if row else None
 
 
-def lock_bookmarks(connection: Connection, space: int, names: Collection[bytes]) -> dict[bytes, Place]:
-    """Where names point, of those that there are; nobody else moves them until the transaction ends.
-
-    Cost: one statement for each ``LOOKED_UP`` names.
-    """
+def find_bookmarks(connection: Connection, space: int, names: Collection[bytes]) -> dict[bytes, Place]:
+    """Where names point, of those that there are. Cost: one statement for each ``LOOKED_UP`` names."""
     if len(names) == 1:
         [name] = names
-        row = connection.row(LOCK, space=space, name=name)
-        return {name: Place(*row)} if row else {}
+        place = find_bookmark(connection, space, name)
+        return {} if place is None else {name: place}
     portions = in_portions(sorted(names))
-    rows = [row for portion in portions for row in connection.rows(LOCK_SOME, space=space, **portion)]
+    rows = [row for portion in portions for row in connection.rows(FIND_SOME, space=space, **portion)]
     return {name: Place(chain, pos) for name, chain, pos in rows}
 
 
 def bookmarks_at(connection: Connection, space: int, place: Place, limit: int) -> list[bytes]:
-    """The names that point at a place, ``limit`` at the most, locked."""
-    return [row[0] for row in connection.rows(LOCK_AT, space=space, chain=place.chain, pos=place.pos, limit=limit)]
+    """The names that point at a place, ``limit`` at the most."""
+    return [row[0] for row in connection.rows(FIND_AT, space=space, chain=place.chain, pos=place.pos, limit=limit)]
 
 
 def list_bookmarks(
@@ -135,7 +127,7 @@ def list_bookmarks(
 ) -> Sequence[Row]:
     """``(name, id, chain, pos)`` of the names that begin so, ``limit`` at the most.
 
-    Order: by name, those behind ``after``; or with ``recent`` the last moved first.
+    Order: by name, those after ``after``; or with ``recent`` the last moved first.
     """
     query = LIST_BY_RECENCY if recent else LIST_BY_NAME
     # No name holds 0xFF, which is not UTF-8: it ends the range of the names that begin with the prefix.
@@ -148,28 +140,39 @@ def count_bookmarks(connection: Connection, space: int) -> int:
     return int(count)
 
 
-def move_bookmark(connection: Connection, space: int, name: bytes, places: Sequence[Place]) -> None:
-    """Set a name, made where it is missing, to each of the places in turn: it ends at the last, each move is logged."""
+def move_bookmark(connection: Connection, space: int, name: bytes, places: Sequence[Place]) -> int:
+    """Set a name, made where it is missing, to each of the places in turn: it ends at the last, each move is logged.
+
+    Returns the number of the last move.
+    """
     chain, pos = places[-1]
     row = connection.row(MOVE, space=space, name=name, chain=chain, pos=pos, count=len(places))
     assert row is not None
     _log_moves(connection, space, name, int(row[0]) - len(places) + 1, places)
+    return int(row[0])
 
 
 def bookmark_if_free(connection: Connection, space: int, name: bytes, place: Place) -> bool:
-    """Whether the name was free; one that somebody set or moved stays where it is."""
+    """Whether the name was free, and now points at the place; a name that exists stays where it is."""
     if find_bookmark(connection, space, name) is not None:
         return False
     move_bookmark(connection, space, name, [place])
     return True
 
 
-def remove_bookmark(connection: Connection, space: int, name: bytes) -> bool:
-    """Whether there was such a name; its log stays."""
+def remove_bookmark(connection: Connection, space: int, name: bytes) -> int | None:
+    """The number of the move that removed the name, None where there is no such name; its log stays."""
     row = connection.row(REMOVE, space=space, name=name)
-    if row is not None:
-        _log_moves(connection, space, name, int(row[0]) + 1, [None])
-    return row is not None
+    if row is None:
+        return None
+    _log_moves(connection, space, name, int(row[0]) + 1, [None])
+    return int(row[0]) + 1
+
+
+def logged_place(connection: Connection, space: int, name: bytes, move: int) -> tuple[bool, Place | None]:
+    """Whether there is a move of this number, and where it led (None: the name was removed)."""
+    row = connection.row(LOG_AT_MOVE, space=space, name=name, move=move)
+    return row is not None, Place(row[1], row[2]) if row and row[1] is not None else None
 
 
 def past_place(connection: Connection, space: int, name: bytes, past: int | float) -> Place | None:

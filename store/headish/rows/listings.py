@@ -17,7 +17,7 @@ AFTER = Query(
     "turns after a commit number",
     select_turns().where(turn.c.seq > bindparam("seq")).order_by(turn.c.seq).limit(bindparam("limit")),
 )
-# The next of the same chain, where there is one, and the first of each chain that begins here. The outer join fixes
+# The next of the same chain, if there is one, and the first of each chain that begins here. The outer join fixes
 # the order: left to itself, SQLite begins with every turn of the space.
 _continuing = union_all(
     select(cast(bindparam("chain"), BigInteger).label("chain"), (cast(bindparam("pos"), BigInteger) + 1).label("pos")),

@@ -12,20 +12,23 @@ from headish.database.query import Connection, Query, Row
 from headish.database.schema import payload
 
 LOOKED_UP = 64
-"""So many keys are looked up by one statement; the last one fills up a shorter list."""
+"""How many keys one statement looks up; a shorter list is filled up with its last key."""
 PORTION = tuple(f"wanted{index}" for index in range(LOOKED_UP))
 """The parameters of such a statement."""
 
-_add = (
-    insert(payload)
-    .values(
-        space=bindparam("space"),
-        number=next_payload_number(),
-        hash=bindparam("hash"),
-        size=bindparam("size"),
-        data=bindparam("data"),
-    )
-    .on_conflict_do_nothing()  # the same words on SQLite
+_new = insert(payload).values(
+    space=bindparam("space"),
+    number=next_payload_number(),
+    hash=bindparam("hash"),
+    size=bindparam("size"),
+    data=bindparam("data"),
+)
+# The same words on SQLite. An old row whose bytes are missing or damaged gets them again, so that a turn that was
+# acknowledged can be read.
+_add = _new.on_conflict_do_update(
+    index_elements=[payload.c.space, payload.c.hash],
+    set_={"data": _new.excluded.data, "size": _new.excluded.size},
+    where=payload.c.data.is_distinct_from(_new.excluded.data),
 )
 ADD_PAYLOAD = Query("add payload", _add.returning(payload.c.number))
 ADD_PAYLOADS = Query("add payloads", _add)
@@ -60,7 +63,7 @@ COUNT_PAYLOADS = Query(
 
 
 def add_payload(connection: Connection, space: int, hash: bytes, data: bytes) -> int:
-    """The number of the payload with this address, stored where it is new. One statement, two where it is old."""
+    """The number of the payload with this address, stored if it is new. One statement if new, two if not."""
     row = connection.row(ADD_PAYLOAD, space=space, hash=hash, size=len(data), data=data)
     row = row or connection.row(FIND_PAYLOAD, space=space, hash=hash)
     assert row is not None
@@ -68,7 +71,7 @@ def add_payload(connection: Connection, space: int, hash: bytes, data: bytes) ->
 
 
 def add_payloads(connection: Connection, space: int, payloads: Mapping[bytes, bytes]) -> dict[bytes, int]:
-    """The numbers of many payloads, by address. Always in the order of the addresses: writers cannot deadlock."""
+    """The numbers of many payloads, by address. Stored in the order of the addresses, so writers cannot deadlock."""
     if len(payloads) == 1:
         [(hash, data)] = payloads.items()
         return {hash: add_payload(connection, space, hash, data)}
@@ -84,7 +87,7 @@ def add_payloads(connection: Connection, space: int, payloads: Mapping[bytes, by
 
 
 def in_portions(keys: Iterable[bytes]) -> Iterator[dict[str, bytes]]:
-    """The keys as parameters of a statement that looks up ``LOOKED_UP`` of them; the last one fills it up."""
+    """The keys as parameters of statements that look up ``LOOKED_UP`` each; the last key fills up the last one."""
     listed = list(keys)
     for start in range(0, len(listed), LOOKED_UP):
         portion = listed[start : start + LOOKED_UP]

@@ -14,11 +14,11 @@ ADD_SPACE = Query("add space", text("INSERT INTO space (name, seq) VALUES (:name
 TAKE_SEQ = Query(
     "take commit numbers",
     update(space)
-    .where(space.c.id == bindparam("space"), space.c.seq >= 0)
+    .where(space.c.id == bindparam("space"))
     .values(seq=space.c.seq + bindparam("count"))
     .returning(space.c.seq),
 )
-# A number that was given out once is never given out again: of a removed space a line stays, which no name can find.
+# A space's number is never given out again: the row of a removed space stays, under a name that cannot be looked up.
 LIST_SPACES = Query("list spaces", select(space.c.name).where(space.c.seq >= 0).order_by(space.c.name))
 RENAME_SPACE = Query(
     "rename space",
@@ -30,6 +30,9 @@ REMOVE_SPACE = Query(
     update(space)
     .where(space.c.id == bindparam("space"), space.c.seq == 0, ~or_(*_holds))
     .values(seq=-1, name=bindparam("nameless")),
+)
+LOCK_SPACE = Query(
+    "lock the space", select(space.c.id).where(space.c.id == bindparam("space"), space.c.seq >= 0).with_for_update()
 )
 LAST_SEQ = Query("last commit number", select(space.c.seq).where(space.c.id == bindparam("space")))
 
@@ -48,18 +51,26 @@ def find_space(connection: Connection, name: bytes) -> int | None:
 
 
 def add_space(connection: Connection, name: bytes) -> int:
-    """The number of a space, made where it is missing; two processes may make it at once."""
+    """The number of a space, made if it is missing; two processes may make it at once."""
     connection.run(ADD_SPACE, name=name)
     number = find_space(connection, name)
     assert number is not None
     return number
 
 
-def take_seq(connection: Connection, space: int, count: int) -> int:
-    """The first of ``count`` commit numbers. The row lock is held until the commit, so commits come in order (R1)."""
-    row = connection.row(TAKE_SEQ, space=space, count=count)
-    if row is None:
+def lock_space(connection: Connection, space: int) -> None:
+    """Let one writer at a time into the space, until it commits: every write begins so (R1).
+
+    Raises: RemovedSpace.
+    """
+    if connection.row(LOCK_SPACE, space=space) is None:
         raise RemovedSpace()
+
+
+def take_seq(connection: Connection, space: int, count: int) -> int:
+    """The first of ``count`` commit numbers of a space that is locked, so commits come in their order (R1)."""
+    row = connection.row(TAKE_SEQ, space=space, count=count)
+    assert row is not None
     return int(row[0]) - count + 1
 
 
@@ -79,6 +90,6 @@ def remove_space(connection: Connection, space: int) -> bool:
 
 
 def refresh_after(connection: Connection, first: int, count: int) -> None:
-    """Tell the planner what it deals with, when a space has reached a size that it cannot have guessed."""
+    """Give the planner new statistics when a space has reached a size that it cannot have guessed."""
     if any(first <= size < first + count for size in REFRESHED_AT):
         connection.run(REFRESH)

@@ -1,6 +1,6 @@
 """Rows of ``stream`` and ``stream_chunk``: answers that are arriving, and the journal of their events.
 
-An open stream belongs to its writer until its lease expires; whoever ends it holds its row's lock while doing so.
+An open stream belongs to its writer until its lease expires; the process that ends it holds its row's lock meanwhile.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headish.database.schema import stream, stream_chunk
 from headish.values.ids import TurnId
 
 FINISHED, RECOVERED = "finished", "recovered"
-"""What became of a stream: its writer stored the turn, or somebody else did from the journal."""
+"""How a stream ended: its writer stored the turn, or a recovery did from the journal."""
 
 _space: BindParameter[int] = bindparam("space")
 _id: BindParameter[str] = bindparam("id")
@@ -66,7 +66,7 @@ def open_stream(connection: Connection, space: int, id: TurnId, about: bytes, ex
 
 
 def add_chunk(connection: Connection, space: int, id: TurnId, number: int, data: bytes, expires: int) -> bool:
-    """Journal events and renew the lease. False where somebody else has ended the stream: nothing is journalled."""
+    """Journal events and renew the lease. False if another process has ended the stream: nothing is journalled."""
     if not renew_stream(connection, space, id, expires):
         return False
     connection.run(ADD_CHUNK, space=space, stream=id, number=number, data=data)
@@ -79,7 +79,7 @@ def renew_stream(connection: Connection, space: int, id: TurnId, expires: int) -
 
 
 def lock_stream(connection: Connection, space: int, id: TurnId) -> StoredStream | None:
-    """A stream, which nobody else ends before this transaction does."""
+    """A stream, locked: no other transaction ends it before this one does."""
     row = connection.row(LOCK, space=space, id=id)
     return None if row is None else StoredStream(*row)
 
@@ -95,6 +95,6 @@ def journal_of(connection: Connection, space: int, id: TurnId) -> list[bytes]:
 
 
 def close_stream(connection: Connection, space: int, id: TurnId, outcome: str, turn: TurnId | None) -> None:
-    """End a stream with what became of it; its journal goes."""
+    """End a stream with its outcome; its journal is deleted."""
     connection.run(CLOSE, space=space, id=id, became=outcome, stored=turn)
     connection.run(REMOVE_CHUNKS, space=space, id=id)

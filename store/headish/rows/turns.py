@@ -1,4 +1,4 @@
-"""Rows of ``turn`` and ``link``: one turn, or those of a range; one statement a function."""
+"""Rows of ``turn`` and ``link``: one turn, or those of a range; one statement per function."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class StoredTurn(NamedTuple):
     inherited: bytes | None
     system: bytes | None
     app: bytes | None
-    hash: bytes | None  # None where the payload's row is missing
+    hash: bytes | None  # None if the payload's row is missing
 
     @property
     def place(self) -> Place:
@@ -95,8 +95,8 @@ LONGEST = Query(
     "last position of a chain",
     select(func.max(turn.c.pos)).where(turn.c.space == _space, turn.c.chain == bindparam("chain")),
 )
-# From the digests to places in the index alone, from there to the turns: asked for whole turns, SQLite takes the index
-# for no better than the primary key and reads the whole space.
+# First from digests to places, in the index alone, then to the turns: asked for whole turns, SQLite rates the index no
+# better than the primary key and reads the whole space.
 _wanted = union_all(*(select(bindparam(each, type_=LargeBinary).label("digest")) for each in PORTION)).cte("wanted")
 BY_DIGEST = Query(
     "turns by digests",
@@ -172,7 +172,7 @@ def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]
 
 
 def longest(connection: Connection, space: int, chain: int) -> int:
-    """The last position of a chain; -1 where there is none."""
+    """The last position of a chain; -1 if there is no such chain."""
     row = connection.row(LONGEST, space=space, chain=chain)
     return -1 if row is None or row[0] is None else int(row[0])
 

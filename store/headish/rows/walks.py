@@ -18,7 +18,7 @@ from headish.values.places import Place
 
 
 class Walked(NamedTuple):
-    """A turn met on a walk: what a context window needs of it, no more, for a long thread pays for every column.
+    """A turn met on a walk: only what a context window needs of it, because a long thread pays for every column.
 
     ``payload`` was compared with ``hash`` by walk.py. Fields in column order, places first: sorted rows are in order.
     """
@@ -134,7 +134,7 @@ READ_TREE_LINKS = Query(
 def read_links(connection: Connection, space: int, end: Place) -> dict[int, list[Place]]:
     """For each chain on the way to ``end``: what its first turn continues, in order.
 
-    Cost: a look-up where the thread is linear, else one statement more.
+    Cost: one look-up if the thread is linear, otherwise one more statement.
     """
     if connection.row(HAS_LINKS, space=space, chain=end.chain) is None:
         return {}
@@ -142,7 +142,7 @@ def read_links(connection: Connection, space: int, end: Place) -> dict[int, list
 
 
 def read_thread(connection: Connection, space: int, end: Place, *, linear: bool) -> list[Walked]:
-    """The turns that lead to ``end`` with their payloads, by place; ``linear`` where nothing leads to its chain."""
+    """The turns that lead to ``end`` with their payloads, by place; ``linear`` if nothing leads to its chain."""
     query = READ_CHAIN if linear else READ_THREAD
     rows = connection.rows(query, space=space, chain=end.chain, pos=end.pos)
     return _walked(rows if linear else sorted(row for row in rows if row[0] is not None))

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal
 
+from headish.content.drafts import read_expect
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, UnknownBookmark
-from headish.history.find import find_turn
+from headish.history.decode import complete_turns
+from headish.history.moves import Moved, is_logged, remove_name, set_name, undo_name
 from headish.rows.bookmarks import (
     ALL,
     bookmark_history,
     count_bookmarks,
     find_bookmark,
     list_bookmarks,
-    move_bookmark,
-    remove_bookmark,
 )
 from headish.rows.turns import parent_at
 from headish.store.space import Space
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId
-from headish.values.names import check_name, refusal, stored_name
-from headish.values.turns import Bookmark, Move
+from headish.values.names import Absent, check_name, refusal, stored_name
+from headish.values.turns import Bookmark, Move, Turn
 
 PAGE = 500
 """Iteration reads so many names at a time."""
@@ -83,22 +84,50 @@ class Bookmarks(Mapping[str, TurnId]):
         )
         return [Bookmark(stored_name(name), turn_id) for name, turn_id, _, _ in page]
 
-    def set(self, name: str, headish: str) -> Bookmark:
-        """Set a name, or move it. Raises: InvalidName, UnknownTurn."""
-        space, encoded, parsed = self._space, check_name(name), parse_headish(headish)
+    def set(self, name: str, headish: str, *, expect: str | Absent | None = None) -> Bookmark:
+        """Set a name, or move it anywhere. ``name@{1}`` as ``headish`` undoes the last move.
 
-        def work(connection: Connection) -> Bookmark:
-            stored = find_turn(connection, space._number, parsed)
-            move_bookmark(connection, space._number, encoded, [stored.place])
-            return Bookmark(name, stored.id)
+        ``expect`` is the id that the name must have pointed at, or ``ABSENT`` if there must be no such name yet.
+        Raises: InvalidName, UnknownTurn, BookmarkMoved, InvalidArgument.
+        """
+        encoded, parsed, expected = check_name(name, is_new=True), parse_headish(headish), read_expect(expect)
+        moved = self._move(encoded, partial(set_name, headish=parsed, expect=expected))
+        assert moved.turn is not None
+        return Bookmark(name, moved.turn)
 
-        return space._write(work)
+    def remove(self, name: str, *, expect: str | Absent | None = None) -> None:
+        """Remove a name; its turns and its history stay. ``expect`` is that of ``set``.
 
-    def remove(self, name: str) -> None:
-        """Remove a name; its turns and its history stay. Raises: UnknownBookmark."""
-        space, encoded = self._space, check_name(name)
-        if not space._write(lambda connection: remove_bookmark(connection, space._number, encoded)):
-            raise UnknownBookmark(name)
+        Raises: UnknownBookmark, BookmarkMoved.
+        """
+        self._move(check_name(name), partial(remove_name, expect=read_expect(expect)))
+
+    def undo(self, name: str, n: int = 1, *, expect: str | Absent | None = None) -> builtins.list[Turn]:
+        """Move a name back by ``n`` turns along first parents; the turns that left it, oldest first. They stay stored.
+
+        Past the root the name is removed. ``expect`` is that of ``set``. To undo a *move*, set ``name@{1}``.
+        Raises: UnknownBookmark, BookmarkMoved, InvalidArgument for an ``n`` below 1.
+        """
+        if not isinstance(n, int) or not 0 < n < ALL:
+            raise InvalidArgument(f"a name goes back by 1 turn or more, not by {n!r}")
+        space, encoded, expected = self._space, check_name(name), read_expect(expect)
+
+        def work(connection: Connection) -> tuple[Moved, builtins.list[Turn]]:
+            moved, left = undo_name(connection, space._number, encoded, n, expected)
+            return moved, complete_turns(connection, space._number, left, space._options_at)
+
+        def settle(connection: Connection, done: tuple[Moved, builtins.list[Turn]]) -> bool:
+            return is_logged(connection, space._number, encoded, done[0])
+
+        return space._write(work, settle)[1]
+
+    def _move(self, name: bytes, work: Callable[[Connection, int, bytes], Moved]) -> Moved:
+        """Move a name once, even if the answer to the commit is lost: its number in the log tells."""
+        space = self._space
+        return space._write(
+            lambda connection: work(connection, space._number, name),
+            lambda connection, moved: is_logged(connection, space._number, name, moved),
+        )
 
     def history(self, name: str) -> builtins.list[Move]:
         """Every move of a name, the last first, even of a removed one. Raises: UnknownBookmark if it never was."""

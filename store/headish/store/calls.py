@@ -48,8 +48,8 @@ def run_tools(space: Space, headish: str, run: Run, *, approve: Approve | None =
         return None
     draft = make_draft(_results(calls, run, approve), {"role": "tool"}, space._payload_limit_bytes)
     # Tools take their time, and the bookmark may have moved on meanwhile: the results belong to the calls.
-    appended = space._write(
-        lambda connection: append_reply(connection, space._number, draft, (turn.id,), bookmark, None, space._mint)
+    appended = space._store(
+        lambda connection, mint: append_reply(connection, space._number, draft, (turn.id,), bookmark, None, mint)
     )
     return space._as_turn(appended)
 

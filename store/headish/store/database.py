@@ -80,6 +80,7 @@ class Database:
         name = check_name(space, "space")
         number = self.backend.read(lambda connection: find_space(connection, name))
         if number is None and create:
+            check_name(space, "space", is_new=True)
             number = self.backend.write(lambda connection: add_space(connection, name))
         if number is None:
             raise UnknownSpace(self.target, space)
@@ -122,7 +123,7 @@ class Spaces:
 
     def add(self, space: str) -> None:
         """Make a space. Raises: InvalidName, SpaceTaken."""
-        name = check_name(space, "space")
+        name = check_name(space, "space", is_new=True)
 
         def work(connection: Connection) -> None:
             if find_space(connection, name) is not None:
@@ -133,7 +134,7 @@ class Spaces:
 
     def rename(self, old: str, new: str) -> None:
         """Give a space another name; stores that have it open go on. Raises: InvalidName, UnknownSpace, SpaceTaken."""
-        old_name, new_name = check_name(old, "space"), check_name(new, "space")
+        old_name, new_name = check_name(old, "space"), check_name(new, "space", is_new=True)
 
         def work(connection: Connection) -> None:
             if old_name != new_name and find_space(connection, new_name) is not None:

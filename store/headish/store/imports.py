@@ -62,7 +62,7 @@ def _import_other(
         found = format or detect_file(file)
         if found in READERS:
             return _import_trees(space, file, name, found, bookmark, progress)
-        importing = ThreadImport(space._open_backend(), space._number, space._mint, space._payload_limit_bytes)
+        importing = ThreadImport(space._read, space._store, space._number, space._payload_limit_bytes)
         return importing.run(file, name, found, bookmark, keep_raw, progress, settings)
 
 
@@ -73,5 +73,5 @@ def _import_trees(
         raise InvalidArgument(f"a file of {format} names its trees itself; bookmark is for one thread")
     done, reader = Imported(), READERS[format]
     for trees in in_tree_batches(reader(read_lines(file, name, progress), name)):
-        done = done.plus(space._write(bind(store_trees, space=space._number, trees=trees, mint=space._mint)))
+        done = done.plus(space._store(bind(store_trees, space=space._number, trees=trees)))
     return done

@@ -9,7 +9,7 @@ from typing import Any
 from headish.errors import UnknownPointer
 from headish.history.definitions import find_pointer, read_named_pointer
 from headish.providers.pointers import NamedPointer, Pointer, encode_pointer, make_pointer
-from headish.rows.definitions import POINTER, definition_history, list_definitions, set_definition
+from headish.rows.definitions import POINTER, definition_history, definition_is, list_definitions, set_definition
 from headish.store.space import Space
 from headish.values.names import check_name
 
@@ -56,7 +56,7 @@ class Pointers(Mapping[str, Pointer]):
         provider, ``key_env`` the environment variable that holds the key for it; a key itself is refused.
         Raises: InvalidName, InvalidArgument, InvalidContent.
         """
-        encoded = check_name(name, KIND)
+        encoded = check_name(name, KIND, is_new=True)
         pointer = make_pointer(target, params=params, base_url=base_url, key_env=key_env)
         self._define(encoded, encode_pointer(pointer))
         return pointer
@@ -76,7 +76,12 @@ class Pointers(Mapping[str, Pointer]):
 
     def _define(self, name: bytes, data: bytes | None) -> bool:
         space = self._space
-        return space._write(lambda connection: set_definition(connection, space._number, POINTER, name, data))
+        key = (space._number, POINTER, name)
+        number = space._write(
+            lambda connection: set_definition(connection, *key, data),
+            lambda connection, number: definition_is(connection, *key, number, data),
+        )
+        return number is not None
 
     def __repr__(self) -> str:
         return f"<Pointers of the space {self._space.space!r}>"

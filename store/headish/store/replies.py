@@ -23,7 +23,7 @@ from headish.rows.turns import StoredTurn, turn_by_id
 from headish.store.requests import request
 from headish.store.space import Headishes, Space
 from headish.values.grammar import parse_headish
-from headish.values.ids import TurnId
+from headish.values.ids import Mint, TurnId
 from headish.values.turns import Turn
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def reply(space: Space, headish: Asked, provider: str, response: Response) -> Tu
 
     about = _about(space, headish, provider)
     draft = reply_draft(about, read_response(about, response), space._payload_limit_bytes)
-    return space._as_turn(space._write(lambda connection: _append(connection, space, about, draft)))
+    return space._as_turn(space._store(lambda connection, mint: _append(connection, space, about, draft, mint)))
 
 
 def capture(
@@ -69,7 +69,7 @@ def capture(
     if replaces is not None:
         about = replace(about, replaces=replaces.id, bookmark=about.bookmark or replaces.meta.bookmark)
     encoded = msgspec.json.encode(about)
-    journal = Journal(space._backend, space._number, space._mint(), encoded, lease_seconds)
+    journal = Journal(space._open_backend(), space._number, space._database.mint(), encoded, lease_seconds)
 
     def store(about: About, reply: Reply, stream: TurnId) -> Turn:
         return _finish(space, about, reply, stream)
@@ -99,23 +99,23 @@ def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
 
     draft = fitting_draft(about, reply, space._payload_limit_bytes)
 
-    def work(connection: Connection) -> Appended | StoredTurn:
+    def work(connection: Connection, mint: Mint) -> Appended | StoredTurn:
         found = streams.lock_stream(connection, space._number, stream)
         if found is not None and found.outcome == FINISHED:
             return _stored(connection, space, found)
-        appended = _append(connection, space, about, draft)
+        appended = _append(connection, space, about, draft, mint)
         if found is not None:
             streams.close_stream(connection, space._number, found.id, FINISHED, appended.turn.id)
         return appended
 
-    stored = space._write(work)
+    stored = space._store(work)
     if isinstance(stored, Appended):
         return space._as_turn(stored)
     return space._read(lambda connection: complete_turn(connection, space._number, stored, space._options_at))
 
 
-def _append(connection: Connection, space: Space, about: About, draft: Draft) -> Appended:
-    return append_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, space._mint)
+def _append(connection: Connection, space: Space, about: About, draft: Draft, mint: Mint) -> Appended:
+    return append_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, mint)
 
 
 def _stored(connection: Connection, space: Space, ended: StoredStream) -> StoredTurn:

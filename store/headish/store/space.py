@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from headish.database.backend import Backend
+from headish.database.backend import Backend, Settle
 from headish.database.query import Connection
-from headish.errors import Closed
+from headish.errors import Closed, OutcomeUnknown
 from headish.history.append import Appended
 from headish.history.decode import make_turn
 from headish.history.find import find_place, find_turn
 from headish.history.resolve import fold_options
 from headish.history.walk import walk_inherited
-from headish.rows.turns import StoredTurn
+from headish.rows.spaces import lock_space
+from headish.rows.turns import StoredTurn, turn_by_id
 from headish.values.grammar import parse_headish
-from headish.values.ids import TurnId
+from headish.values.ids import KeptIds, Mint
 from headish.values.places import Place
 from headish.values.turns import Turn
 
@@ -46,12 +47,37 @@ class Space:
         """What a piece of work reads, in one transaction."""
         return self._open_backend().read(work)
 
-    def _write(self, work: Callable[[Connection], T]) -> T:
-        """What a piece of work returns once it is stored, in one transaction."""
-        return self._open_backend().write(work)
+    def _write(self, work: Callable[[Connection], T], settle: Settle[T] | None = None) -> T:
+        """What a piece of work returns once it is stored, in one transaction that has the space to itself.
 
-    def _mint(self) -> TurnId:
-        return self._database.mint()
+        ``settle`` finds out whether it is stored, if the answer to the commit is lost; without it, it is run again.
+        """
+
+        def locked(connection: Connection) -> T:
+            lock_space(connection, self._number)
+            return work(connection)
+
+        return self._open_backend().write(locked, settle)
+
+    def _store(self, work: Callable[[Connection, Mint], T]) -> T:
+        """``_write`` for work that stores turns: however often it is run, it stores the same ids, once.
+
+        Raises: OutcomeUnknown with the ids.
+        """
+        kept = KeptIds(self._database.mint)
+
+        def run(connection: Connection) -> T:
+            kept.rewind()
+            return work(connection, kept)
+
+        def settle(connection: Connection, _: T) -> bool:
+            return bool(kept.ids) and turn_by_id(connection, self._number, kept.ids[0]) is not None
+
+        try:
+            return self._write(run, settle)
+        except OutcomeUnknown as error:
+            error.ids = tuple(kept.ids)
+            raise
 
     def _read_at(self, headish: str, work: Callable[[Connection, StoredTurn], T]) -> T:
         """What a piece of work reads of the turn that a headish names."""

@@ -14,7 +14,7 @@ from headish.history.replies import append_reply
 from headish.rows import streams
 from headish.rows.streams import RECOVERED, StoredStream
 from headish.store.space import Space
-from headish.values.ids import TurnId
+from headish.values.ids import Mint, TurnId
 from headish.values.turns import Turn
 
 log = logging.getLogger("headish")
@@ -72,19 +72,17 @@ class Streams:
         about, events = decode_stream(found, chunks)
         draft = fitting_draft(about, read_stream(about, events), space._payload_limit_bytes)
 
-        def work(connection: Connection) -> Appended | StoredStream | None:
+        def work(connection: Connection, mint: Mint) -> Appended | StoredStream | None:
             now = streams.lock_stream(connection, space._number, found.id)
             if now is None or now.outcome is not None:
                 return None
             if now.expires != found.expires:
                 return now
-            appended = append_reply(
-                connection, space._number, draft, about.turns, about.bookmark, about.replaces, space._mint
-            )
+            appended = append_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, mint)
             streams.close_stream(connection, space._number, found.id, RECOVERED, appended.turn.id)
             return appended
 
-        ended = space._write(work)
+        ended = space._store(work)
         if isinstance(ended, StoredStream):  # its writer has written to it while it was read
             return self._recover(ended, force=True) if force else None
         return None if ended is None else space._as_turn(ended)

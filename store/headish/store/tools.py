@@ -11,7 +11,7 @@ from headish.content.hashes import hash_payload
 from headish.errors import InvalidArgument, InvalidName, TooLarge, UnknownServer
 from headish.history.definitions import ToolList, find_tools, read_tool_list
 from headish.providers.shared.tools import SEPARATOR, read_tools
-from headish.rows.definitions import TOOLS, list_definitions, set_definition
+from headish.rows.definitions import TOOLS, definition_is, list_definitions, set_definition
 from headish.store.space import Space
 from headish.values.names import check_name, stored_name
 
@@ -63,7 +63,12 @@ class Tools(Mapping[str, ToolList]):
 
     def _define(self, server: bytes, data: bytes | None) -> bool:
         space = self._space
-        return space._write(lambda connection: set_definition(connection, space._number, TOOLS, server, data))
+        key = (space._number, TOOLS, server)
+        number = space._write(
+            lambda connection: set_definition(connection, *key, data),
+            lambda connection, number: definition_is(connection, *key, number, data),
+        )
+        return number is not None
 
     def __repr__(self) -> str:
         return f"<Tools of the space {self._space.space!r}>"

@@ -31,14 +31,15 @@ def add_turn(space: Space, content: Content, **turn: Unpack[TurnOptions]) -> Tur
 
     - ``role``: system, developer, user (the default), assistant or tool.
     - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
-    - ``bookmark``: set or move this name. Without it, a turn that continues a bookmark moves the bookmark along.
-    - ``expect``: the id that the moving name must have pointed at.
+    - ``bookmark``: set this name, or move it forward. Without it, a turn that continues a bookmark moves it along.
+      A name that is elsewhere is refused; ``force`` takes it.
+    - ``expect``: the id that the moving name must have pointed at, or ``ABSENT`` if there must be no such name yet.
     - ``inherited``: options for this turn and all that follow it, deep-merged with the shortcuts ``provider_ptr``,
       ``servers``, ``search`` and ``tool_mode``; ``None`` inside switches a value off.
     - ``cache``: ask providers to cache up to here. ``attributes``: the transcript's. ``meta``: the application's own.
 
-    Cost: eight statements, however long the thread and however large the store.
-    Raises: InputError in its kinds, BookmarkMoved; nothing is stored then.
+    Cost: nine statements, however long the thread and however large the store.
+    Raises: InputError in its kinds, BookmarkTaken, BookmarkMoved; nothing is stored then.
     """
     return _add(space, make_draft(content, turn, space._payload_limit_bytes))
 
@@ -105,9 +106,9 @@ def record(
     if not drafts:
         raise InvalidArgument("record needs at least one message")
     base = None if continues is None else parse_headish(continues)
-    name = None if bookmark is None else check_name(bookmark)
-    appended, added = space._write(
-        lambda connection: record_list(connection, space._number, drafts, base, name, space._mint)
+    name = None if bookmark is None else check_name(bookmark, is_new=True)
+    appended, added = space._store(
+        lambda connection, mint: record_list(connection, space._number, drafts, base, name, mint)
     )
     return Recorded(space._as_turn(appended), added)
 
@@ -124,12 +125,12 @@ def _append(
     earlier: Sequence[Earlier] = (),
     carries_names: bool = True,
 ) -> list[Appended]:
-    return space._write(
-        lambda connection: append(
+    return space._store(
+        lambda connection, mint: append(
             connection,
             space._number,
             drafts,
-            space._mint,
+            mint,
             first_index=first_index,
             earlier=earlier,
             carries_names=carries_names,

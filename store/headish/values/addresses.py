@@ -1,7 +1,7 @@
 """Base URLs: which can be called, and which may be sent a key.
 
-The grammar is narrower than RFC 3986 on purpose: what this module takes, no other reader of URLs can take for another
-host, so the host that was judged is the host that is called.
+The grammar is narrower than RFC 3986 on purpose: no other reader of URLs can find another host in what this module
+accepts, so the host that was checked is the host that is called.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _HIDDEN = re.compile(r"(?<=//)[^/]*@|[?#].*", re.DOTALL)
-"""Where a URL may hold a password or a key: before its host, and behind its path."""
+"""Where a URL may hold a password or a key: before its host, and after its path."""
 
 
 class Address(Struct, frozen=True):
@@ -48,7 +48,7 @@ class Address(Struct, frozen=True):
 
     @property
     def is_private(self) -> bool:
-        """Whether nobody on the way can read what is sent."""
+        """Whether what is sent cannot be read on the way."""
         return self.scheme == "https" or self.is_loopback
 
 

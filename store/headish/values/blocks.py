@@ -1,7 +1,7 @@
-"""Content blocks: what a message is made of (R8), one frozen struct a kind.
+"""Content blocks: what a message is made of (R8), one frozen struct per kind.
 
 Invariant (I9, R9): reading a block and writing it gives the same bytes. Keys that a kind does not know are kept in
-``extra``, in order, behind the known ones; a block of an unknown kind is kept whole in ``Other``.
+``extra``, in order, after the known ones; a block of an unknown kind is kept whole in ``Other``.
 
 The struct's fields, in order, are the declared order of the payload encoding: add new ones at the end.
 """
@@ -28,7 +28,7 @@ Opaque = dict[str, Any]
 
 
 class Text(Block, frozen=True, tag="text"):
-    """Text, exactly as given. ``literal``: it stood in a literal block of OpenChatML 2.2."""
+    """Text, exactly as given. ``literal``: it came from a literal block of OpenChatML 2.2."""
 
     text: str
     literal: bool = False
@@ -64,10 +64,10 @@ class Document(Block, frozen=True, tag="document"):
 
 
 class ToolUse(Block, frozen=True, tag="tool_use"):
-    """A call. ``raw`` is the exact text of its arguments where ``input`` would not give it back.
+    """A call. ``raw`` is the exact text of its arguments, if ``input`` would not give it back.
 
-    ``input`` is absent (UNSET) only where ``raw`` is no JSON. ``partial``: the answer was cut off inside the call, so
-    nobody may run it or be sent it.
+    ``input`` is absent (UNSET) only if ``raw`` is not JSON. ``partial``: the answer was cut off inside the call, so it
+    is neither run nor sent.
     """
 
     name: str
@@ -95,7 +95,7 @@ class ToolResult(Block, frozen=True, tag="tool_result"):
 
 
 class ProviderBlock(Block, frozen=True, tag="provider"):
-    """What only ``provider`` understands: kept as it came, sent back to nobody else.
+    """What only ``provider`` understands: kept as it came, and sent back to that provider only.
 
     ``partial``: the answer was cut off inside it, so it is not sent back either.
     """
@@ -114,7 +114,7 @@ class Mark(Block, frozen=True, tag="mark"):
 
 
 class Tools(Block, frozen=True, tag="tools"):
-    """A list of tool definitions that stood in a transcript; ``raw`` is its exact text."""
+    """A list of tool definitions in a transcript; ``raw`` is its exact text."""
 
     raw: str
     closed: bool = False
@@ -122,7 +122,7 @@ class Tools(Block, frozen=True, tag="tools"):
 
 
 class Other(Struct, frozen=True):
-    """A block of a kind that nobody here knows; ``data`` is all of it, ``type`` included."""
+    """A block of an unknown kind; ``data`` is all of it, ``type`` included."""
 
     type: str
     data: Mapping[str, Any]
@@ -134,7 +134,7 @@ ContentBlock = KnownBlock | Other
 if TYPE_CHECKING:
     Inner = ContentBlock
 else:
-    # The fast decoder cannot read ``Other``; the careful one builds it (see content.py).
+    # The fast decoder cannot read ``Other``; the careful one builds it (content/encoding.py).
     Inner = KnownBlock
 
 KINDS: dict[str, type[KnownBlock]] = {
@@ -173,6 +173,6 @@ def _flatten(struct: Struct, extra: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_content(mapping: dict[str, Any], inner: list[dict[str, Any]]) -> dict[str, Any]:
-    """``content`` in its declared place: behind ``tool_use_id`` and ``name``."""
+    """``content`` in its declared place: after ``tool_use_id`` and ``name``."""
     head: dict[str, Any] = {key: mapping.pop(key) for key in ("type", "tool_use_id", "name") if key in mapping}
     return head | {"content": inner} | mapping

@@ -6,12 +6,12 @@
     base     =  "@"                  the newest turn of the space
              |  id                   25 base-36 digits, in either case
              |  name                 a bookmark; else an id prefix of at least 8 digits (R11)
-    suffix   =  "~" [n]              n steps back along the first parent (1 where n is left out)
-             |  "^" [n]              the n-th turn that it continues (1 where left out; ^0 is the turn itself)
-             |  "@{" n "}"           where the bookmark was n moves ago; directly behind its name
-             |  "@{" time "}"        where the bookmark was at that time, RFC 3339 (UTC where no offset is given)
+    suffix   =  "~" [n]              n steps back along the first parent (default 1)
+             |  "^" [n]              the n-th turn that it continues (default 1; ^0 is the turn itself)
+             |  "@{" n "}"           where the bookmark was n moves ago; directly after its name
+             |  "@{" time "}"        where the bookmark was at that time, RFC 3339 (UTC if no offset is given)
 
-Parsing looks nothing up: what the base names is for heads.py to find.
+Parsing looks nothing up: history/find.py finds what the base names.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Parent(Struct, frozen=True):
 class Headish(Struct, frozen=True):
     """A headish, taken apart. Exactly one of ``id`` and ``name`` is set; for the newest turn ``name`` is ``@``.
 
-    ``past`` is how many moves ago, or when; ``steps`` are the suffixes behind it, in order.
+    ``past`` is how many moves ago, or when; ``steps`` are the suffixes after it, in order.
     """
 
     text: str
@@ -59,13 +59,13 @@ class Headish(Struct, frozen=True):
 
     @property
     def bookmark(self) -> str | None:
-        """The name, where the headish is a bare name: only such a bookmark moves with a turn (R2)."""
+        """The name, if the headish is a bare name: only such a bookmark moves because it was named (R2)."""
         bare = self.past is None and not self.steps and self.name != NEWEST
         return self.name if bare else None
 
     @property
     def prefix(self) -> str | None:
-        """The name as an id prefix, where it could be one."""
+        """The name as an id prefix, if it could be one."""
         lowered = (self.name or "").lower()
         return lowered if _PREFIX.fullmatch(lowered) else None
 
@@ -94,10 +94,10 @@ def _parse(text: str) -> Headish:
     while place < len(text):
         found = _SUFFIX.match(text, place)
         if found is None:
-            raise InvalidHeadish(text, f"{text[place:]!r} is no suffix: use ~n, ^n, @{{n}} or @{{time}}")
+            raise InvalidHeadish(text, f"{text[place:]!r} is not a suffix: use ~n, ^n, @{{n}} or @{{time}}")
         if found["past"] is not None:
             if past is not None or steps or base == NEWEST:
-                raise InvalidHeadish(text, "@{…} stands directly behind the name of a bookmark, once")
+                raise InvalidHeadish(text, "@{…} must follow the name of a bookmark directly, and only once")
             past = _read_past(text, found["past"])
         else:
             steps.append(_read_step(found.group()))

@@ -1,14 +1,16 @@
 """Turn ids: SCRU128 in 25 base-36 digits, written in lower case (I2, R11).
 
-An id is minted inside the write transaction and never below the writer's last one, also after the
-clock went back: the generator then goes on counting from its last time instead of starting lower.
+An id is minted inside the write transaction and never below the writer's last one, even if the clock
+went back: the generator then continues from its last time instead of starting lower.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NewType
 
@@ -29,7 +31,7 @@ def is_id_shaped(text: str) -> bool:
 
 
 def as_turn_id(text: str) -> TurnId | None:
-    """The id in its one output case, or None where the text is no SCRU128 id."""
+    """The id in lower case, or None if the text is not a SCRU128 id."""
     lowered = text.lower()
     if _ID.fullmatch(lowered) is None or lowered > _LARGEST:
         return None
@@ -42,18 +44,47 @@ def time_of(turn_id: TurnId) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
+Mint = Callable[[], TurnId]
+"""Makes the next id."""
+
+
 class IdMint:
-    """Mints the ids of one writer, each above the one before; safe to share between threads."""
+    """Mints the ids of one writer, each above the one before; safe to share between threads, and across ``fork()``."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._renew()
+
+    def _renew(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()  # a thread that is not in the child may have held the parent's
         self._generator = Scru128Generator()
 
     def mint(self) -> TurnId:
         """The next id."""
+        if os.getpid() != self._process:
+            self._renew()
         with self._lock:
             milliseconds = time.time_ns() // 1_000_000
             minted = self._generator.generate_or_abort_core(milliseconds, _ANY_ROLLBACK)
-        # With that allowance the generator never aborts, however far the clock went back.
+        # With this allowance the generator never aborts, however far the clock went back.
         assert minted is not None
         return TurnId(str(minted).lower())
+
+
+class KeptIds:
+    """The ids of one write: run again after its outcome was unknown, it stores the same ones, and so nothing twice."""
+
+    def __init__(self, mint: Mint) -> None:
+        self._mint, self._next = mint, 0
+        self.ids: list[TurnId] = []
+        """All that were given out, in order."""
+
+    def rewind(self) -> None:
+        """The write begins again."""
+        self._next = 0
+
+    def __call__(self) -> TurnId:
+        if self._next == len(self.ids):
+            self.ids.append(self._mint())
+        self._next += 1
+        return self.ids[self._next - 1]

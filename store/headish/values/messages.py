@@ -1,4 +1,4 @@
-"""Messages and context windows: what a thread says, as values that are free of any database.
+"""Messages and context windows: what a thread says, as values that know no database.
 
 One message type serves turns, windows, transcripts and providers (rule R7). The window's JSON is a projection of it:
 ``ContextWindow.to_dict``.
@@ -21,8 +21,8 @@ ROLES = ("system", "developer", "user", "assistant", "tool")
 class Attributes(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a transcript says of a message beside its role and text. All of it enters the digest (I4).
 
-    ``extra`` are attributes that the format does not know, in their order. The field order is the order in the
-    digest's encoding: add new ones at the end.
+    ``extra`` holds attributes that the format does not know, in their order. The field order is the order in the
+    digest's encoding: add new fields at the end.
     """
 
     speaker: str | None = None
@@ -78,7 +78,7 @@ class Note(Struct, frozen=True):
 class ContextWindow(Struct, frozen=True):
     """What a resolve yields: the messages in walk order (I7) and the merged options (I8).
 
-    ``notes`` say what of a cut-off answer was left out (R21).
+    ``notes`` say which parts of a cut-off answer were left out (R21).
     """
 
     messages: tuple[Message, ...]

@@ -1,12 +1,14 @@
 """Which names a bookmark or a space may have, and why the others are refused.
 
 A name must never be mistaken for an id, for a suffix of a headish, or for an option on a command line, and must be
-printable on one line.
+printable on one line. A new name must not look like another one either: it is in Unicode's normal form NFC, and holds
+no character that cannot be seen.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from enum import Enum
 
 from headish.errors import InvalidName
 from headish.limits import BOOKMARK_LIMIT_BYTES
@@ -15,14 +17,23 @@ from headish.values.ids import is_id_shaped
 RESERVED = "~^@{}:\\"
 
 
-def check_name(name: object, kind: str = "bookmark") -> bytes:
-    """The name as the bytes that are stored.
+class Absent(Enum):
+    """What ``expect=`` takes for a name that must not exist yet."""
+
+    ABSENT = "absent"
+
+
+ABSENT = Absent.ABSENT
+
+
+def check_name(name: object, kind: str = "bookmark", *, is_new: bool = False) -> bytes:
+    """The name as the bytes that are stored; ``is_new`` for one that is to be given, not looked up.
 
     Raises: InvalidName with the rule that refuses it.
     """
     if not isinstance(name, str):
         raise InvalidName(kind, repr(name), "it must be text")
-    reason = refusal(name)
+    reason = new_refusal(name) if is_new else refusal(name)
     if reason is not None:
         raise InvalidName(kind, name.encode(errors="backslashreplace").decode(), reason)
     return name.encode()
@@ -34,7 +45,7 @@ def stored_name(name: bytes) -> str:
 
 
 def refusal(name: str) -> str | None:
-    """Why the text is no name, or None where it is one."""
+    """Why the text is not a name, or None if it is one."""
     if not name:
         return "it is empty"
     if is_id_shaped(name):
@@ -48,6 +59,18 @@ def refusal(name: str) -> str | None:
     if len(name.encode()) > BOOKMARK_LIMIT_BYTES:
         return f"it is longer than {BOOKMARK_LIMIT_BYTES} bytes"
     return None
+
+
+def new_refusal(name: str) -> str | None:
+    """Why the text cannot be given as a name from now on, or None where it can."""
+    if ".." in name:
+        return "it holds `..`"
+    hidden = next((each for each in name if unicodedata.category(each) == "Cf"), None)
+    if hidden is not None:
+        return f"it holds U+{ord(hidden):04X}, a character that cannot be seen"
+    if not unicodedata.is_normalized("NFC", name):
+        return "it is not in Unicode's normal form NFC, so it would look like another name"
+    return refusal(name)
 
 
 def _character_refusal(character: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Places: where a turn lies among the chains of its space, and ranges of them."""
+"""Places: where a turn is stored among the chains of its space, and ranges of places."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """Where a turn lies: the chain, and its position in it, from 0."""
+    """Where a turn is stored: its chain, and its position in the chain, from 0."""
 
     chain: int
     pos: int

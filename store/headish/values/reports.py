@@ -1,4 +1,4 @@
-"""What is said of a whole space: its counts, and what ``verify`` found."""
+"""Reports on a whole space: its counts, and what ``verify`` found."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Problem(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """What ``verify`` looked at and found; ``problems`` is empty for a store in order."""
+    """What ``verify`` checked and found; ``problems`` is empty if the space is in order."""
 
     turns: int
     payloads: int

@@ -1,4 +1,4 @@
-"""Turns and the names that point at them, as callers get them: frozen, and free of any database."""
+"""Turns and the names that point at them, as callers get them: frozen values that know no database."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Meta(Struct, frozen=True, omit_defaults=True):
 
     @property
     def reply(self) -> Mapping[str, Any]:
-        """What is kept of a provider's answer beside its content: ``provider``, ``model``, ``stop_reason``, ``usage``,
-        ``incomplete`` … (``headish.providers.Reply.to_meta``). Empty for a turn that is none."""
+        """What is kept of a provider's reply beside its content: ``provider``, ``model``, ``stop_reason``, ``usage``,
+        ``incomplete`` … (``headish.providers.Reply.to_meta``). Empty if the turn is not a reply."""
         found = self.system.get("reply")
         return found if isinstance(found, Mapping) else {}
 
     def to_dict(self) -> dict[str, Any]:
-        """As the schema reference writes it: what is absent is left out, the system's keys stand beside the rest."""
+        """As the schema reference writes it: absent values are left out, the system's keys are beside the rest."""
         record: dict[str, Any] = {"role": self.role, "content_type": self.content_type}
         optional = {"type": self.type, "bookmark": self.bookmark, "cache": self.cache or None}
         record |= {key: value for key, value in optional.items() if value is not None}
@@ -131,7 +131,7 @@ class Move(Struct, frozen=True):
 
 
 class Recorded(Struct, frozen=True):
-    """What ``record`` did: the turn that stands for the last message, and how many turns were new."""
+    """What ``record`` did: the turn of the last message, and how many turns were new."""
 
     tip: Turn
     added: int

@@ -1,6 +1,6 @@
-"""The part of verify that looks at names: each points at a turn, and its log leads there.
+"""The part of verify that checks names: each points at a turn, and its log leads there.
 
-Names move while verify runs, so they and their logs are read by one statement: one moment is checked.
+Names move while verify runs, so one statement reads them and their logs, as they are at one moment.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NOW, _LOGGED = 0, 1
 
 
 class _Position(NamedTuple):
-    """Where a name points now, or pointed from a move on; ``turn`` is None where no such turn is stored."""
+    """Where a name points now, or pointed after a move; ``turn`` is None if no such turn is stored."""
 
     name: bytes
     kind: int
@@ -67,7 +67,7 @@ def _check_name(now: Sequence[_Position], log: Sequence[_Position]) -> Iterator[
         yield "a turn that its log names is missing"
     if [position.move for position in log] != list(range(1, len(log) + 1)):
         yield "moves are missing from its log"
-    # A removed name has no position, and its log ends with nowhere.
+    # A removed name has no position, and its log ends without a place.
     ends = [position[2:] for position in log[-1:]]
     removed = not now and bool(log) and log[-1].chain is None
     if not removed and ends != [position[2:] for position in now]:

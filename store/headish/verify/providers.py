@@ -34,7 +34,7 @@ STREAMS = Query(
     .where(stream.c.space == bindparam("space"))
     .order_by(stream.c.id),
 )
-# With the stream of each, so that no writer ends it in between.
+# Reads the stream with its chunks, so that no writer ends it in between.
 CHUNKS = Query(
     "all journals",
     select(stream_chunk.c.stream, stream_chunk.c.number, stream_chunk.c.data, stream.c.id, stream.c.outcome)
@@ -61,7 +61,7 @@ def _check_definitions(connection: Connection, space: int) -> Iterator[Problem]:
         if [row[2] for row in history] != list(range(1, len(history) + 1)):
             yield Problem(subject, "its history has a gap")
         if kind not in DECODERS:
-            yield Problem(subject, "nobody knows such a kind")
+            yield Problem(subject, "its kind is unknown")
             continue
         for row in history:
             if row[3] is not None and not _decodes(DECODERS[kind], row[4]):

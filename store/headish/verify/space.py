@@ -1,7 +1,7 @@
 """Verify a whole space: derive every hash, digest and seal again, and say what disagrees.
 
-The store is read in pages, each in a transaction of its own, so that writers are never held up: turns never change, so
-what was checked stays checked. Memory is bounded by a page and the links that begin in it.
+The space is read in pages, each in a transaction of its own, so that writers never wait. Turns never change, so what
+was checked stays checked. Memory is bounded by a page and the links that begin in it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Verify: derive every hash, digest and seal again, and say what disagrees.
 
-The store is read in pages, each in a transaction of its own, so that writers are never held up: turns never change, so
-what was checked stays checked. Memory is bounded by a page and the links that begin in it.
+The space is read in pages, each in a transaction of its own, so that writers never wait. Turns never change, so what
+was checked stays checked. Memory is bounded by a page and the links that begin in it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Parent(NamedTuple):
 def check_turns(database: Backend, space: int) -> Iterator[tuple[int, list[Problem]]]:
     before: StoredTurn | None = None
     after = Place(-1, -1)
-    # A page that is not full was the last when it was read: who waits for an empty one never ends beside a writer.
+    # A page that is not full was the last when it was read. Waiting for an empty one might never end beside a writer.
     full = True
     while full:
         page, links, last_seq = database.read(partial(_read_page, space=space, after=after))
@@ -70,7 +70,7 @@ def _read_page(
         ):
             place = Place(parent_chain, parent_pos)
             links.setdefault(chain, []).append(_Parent(place, turn_id, digest and bytes(digest), seq))
-    # Read behind the page: a turn that a writer adds in between is then below it.
+    # Read after the page, so that a turn which a writer adds in between does not exceed it.
     return page, links, _last_seq(connection, space)
 
 
@@ -91,14 +91,14 @@ def _check_turn(stored: StoredTurn, parents: Sequence[_Parent], last_seq: int) -
 
 def _check_record(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -> Iterator[str]:
     if as_turn_id(stored.id) != stored.id:
-        yield "its id is no SCRU128 id"
+        yield "its id is not a SCRU128 id"
     if stored.role not in (*ROLES, ""):  # a bare sequence of a transcript has none
         yield f"its role is {stored.role!r}"
     for column in ("attributes", "inherited", "system", "app"):
         encoded = getattr(stored, column)
         try:
             if encoded is not None and not isinstance(strictjson.decode(bytes(encoded), column), dict):
-                yield f"its {column} is no JSON object"
+                yield f"its {column} is not a JSON object"
         except InvalidContent as error:
             yield f"its {column} does not decode ({error.reason})"
 
@@ -117,11 +117,11 @@ def _check_position(stored: StoredTurn, parents: Sequence[_Parent], last_seq: in
 
 def _check_hashes(stored: StoredTurn, parents: Sequence[_Parent], _last: int) -> Iterator[str]:
     if stored.hash is None or any(parent.digest is None for parent in parents):
-        return  # told by _check_completeness and _check_position
+        return  # reported by check_completeness and _check_position
     try:
         document_name = strictjson.decode(stored.system, "system").get("document_name") if stored.system else None
     except (HeadishError, AttributeError):
-        return  # told by _check_record
+        return  # reported by _check_record
     said = Said(
         stored.role, stored.hash, stored.type, stored.content_type or BLOCKS_TYPE, document_name, stored.attributes
     )
@@ -136,7 +136,7 @@ def _check_hashes(stored: StoredTurn, parents: Sequence[_Parent], _last: int) ->
 
 
 def check_completeness(connection: Connection, space: int) -> list[Problem]:
-    """Commit numbers are given out without gaps, so a turn that was taken away leaves one."""
+    """Commit numbers are given out without gaps, so a turn that was removed leaves a gap."""
     problems = [
         Problem(f"turn {turn_id}", "its payload row is missing") for (turn_id,) in connection.rows(ORPHANS, space=space)
     ]

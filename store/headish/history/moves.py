@@ -1,0 +1,73 @@
+"""Moving names: set, removed, undone. The space is locked, so a name that was looked at stays where it is."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import NamedTuple
+
+from headish.database.query import Connection
+from headish.errors import UnknownBookmark
+from headish.history.find import find_turn
+from headish.history.planning import check_expected
+from headish.history.walk import walk_first_parents
+from headish.rows.bookmarks import find_bookmark, logged_place, move_bookmark, remove_bookmark
+from headish.rows.turns import StoredTurn, parent_at
+from headish.values.grammar import Headish
+from headish.values.ids import TurnId
+from headish.values.names import Absent, stored_name
+from headish.values.places import Place
+
+
+class Moved(NamedTuple):
+    """A move of a name: its number in the log, and where the name is since (None: removed)."""
+
+    number: int
+    place: Place | None
+    turn: TurnId | None = None
+
+
+def set_name(
+    connection: Connection, space: int, name: bytes, headish: Headish, expect: TurnId | Absent | None
+) -> Moved:
+    """Set a name, or move it. Raises: UnknownTurn, BookmarkMoved."""
+    check_expected(name, expect, _id_of(connection, space, name) if expect is not None else None)
+    stored = find_turn(connection, space, headish)
+    return Moved(move_bookmark(connection, space, name, [stored.place]), stored.place, stored.id)
+
+
+def remove_name(connection: Connection, space: int, name: bytes, expect: TurnId | Absent | None) -> Moved:
+    """Remove a name; its log stays. Raises: UnknownBookmark, BookmarkMoved."""
+    check_expected(name, expect, _id_of(connection, space, name) if expect is not None else None)
+    number = remove_bookmark(connection, space, name)
+    if number is None:
+        raise UnknownBookmark(stored_name(name))
+    return Moved(number, None)
+
+
+def undo_name(
+    connection: Connection, space: int, name: bytes, turns: int, expect: TurnId | Absent | None
+) -> tuple[Moved, list[StoredTurn]]:
+    """Move a name back by so many turns along first parents; the turns that left it, oldest first.
+
+    Past the root the name is removed. Raises: UnknownBookmark, BookmarkMoved.
+    """
+    place = find_bookmark(connection, space, name)
+    if place is None:
+        raise UnknownBookmark(stored_name(name))
+    check_expected(name, expect, _id_of(connection, space, name) if expect is not None else None)
+    walked = list(islice(walk_first_parents(connection, space, place), turns + 1))
+    if len(walked) <= turns:
+        return remove_name(connection, space, name, None), walked[::-1]
+    back = walked.pop()
+    return Moved(move_bookmark(connection, space, name, [back.place]), back.place, back.id), walked[::-1]
+
+
+def is_logged(connection: Connection, space: int, name: bytes, moved: Moved) -> bool:
+    """Whether the log has this very move: what is asked if the answer to its commit was lost."""
+    return logged_place(connection, space, name, moved.number) == (True, moved.place)
+
+
+def _id_of(connection: Connection, space: int, name: bytes) -> TurnId | None:
+    place = find_bookmark(connection, space, name)
+    found = None if place is None else parent_at(connection, space, place)
+    return None if found is None else found[0]

@@ -1,0 +1,187 @@
+"""An exception at any moment of a call leaves a store that works, and a database that nobody is locked out of."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from headish import Store
+from headish.errors import HeadishError
+from support.places import FilePlace, Place
+
+if not hasattr(signal, "setitimer"):
+    pytest.skip("interrupts are sent by setitimer, which this platform lacks", allow_module_level=True)
+
+INTERRUPTS = int(os.environ.get("HEADISH_INTERRUPTS", "100"))
+"""``make soak`` sends 10,000."""
+
+
+class Interrupted(BaseException):
+    """What the signal's handler raises: no error that anybody catches."""
+
+
+@contextmanager
+def interrupting() -> Iterator[None]:
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def is_free(store: Store) -> None:
+    """Another connection can write at once: no transaction was left open."""
+    path = store._backend.target
+    with sqlite3.connect(path, timeout=0, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("ROLLBACK")
+
+
+def interrupted_calls(store: Store, count: int, seed: int) -> tuple[int, set[str]]:
+    """Calls that are interrupted at random moments; how many were, and the ids that were acknowledged."""
+    chance, acknowledged, interrupts = random.Random(seed), set[str](), 0
+    while interrupts < count:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.00005, 0.003))
+            for number in range(100):
+                acknowledged.add(store.add_turn(f"{seed} {interrupts} {number}", continues="main").id)
+                store.get("main")
+        except Interrupted:
+            interrupts += 1
+        finally:
+            with suppress(Interrupted):
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        if interrupts % 10 == 0:
+            with suppress(Interrupted):
+                is_free(store) if isinstance(store._backend.target, str) and os.path.exists(
+                    store._backend.target
+                ) else None
+    return interrupts, acknowledged
+
+
+class TestInterrupts:
+    def test_a_store_works_after_them_and_has_what_was_acknowledged(self, durable_place: Place) -> None:
+        store = durable_place.open()
+        store.add_turn("root", bookmark="main")
+        with interrupting():
+            _, acknowledged = interrupted_calls(store, INTERRUPTS, seed=1)
+        turn = store.add_turn("after", continues="main")
+        stored = {each.id for each in store.turns()}
+        assert acknowledged | {turn.id} <= stored
+        assert [each.id for each in store.heads()] == [turn.id]
+        assert durable_place.open().add_turn("another writer", continues="main").meta.continues == (turn.id,)
+        assert store.verify().problems == ()
+
+    def test_one_at_begin_leaves_no_transaction_open(self, file_place: FilePlace) -> None:
+        """Ctrl-C at a prompt keeps the traceback, and with it every local of the call."""
+        store = file_place.open()
+        store.add_turn("root", bookmark="main")
+        kept: list[BaseException] = []
+        chance = random.Random(7)
+        with interrupting():
+            while len(kept) < 60:
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.00002, 0.0008))
+                    while True:
+                        store.add_turn("x", continues="main")
+                except Interrupted as interrupt:
+                    kept.append(interrupt)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                is_free(store)
+        assert store.verify().problems == ()
+
+    def test_an_exception_of_the_work_leaves_none_either(self, file_place: FilePlace) -> None:
+        store = file_place.open()
+        for kind in (KeyboardInterrupt, GeneratorExit, MemoryError, SystemExit):
+
+            def work(_: object, kind: type[BaseException] = kind) -> None:
+                raise kind
+
+            with pytest.raises(kind):
+                store._write(work)
+            is_free(store)
+
+    def test_a_thread_that_is_cancelled_leaves_none(self, file_place: FilePlace) -> None:
+        import ctypes
+
+        store = file_place.open()
+        store.add_turn("root", bookmark="main")
+        for _ in range(20):
+            started = threading.Event()
+
+            def work(started: threading.Event = started) -> None:
+                with suppress(Interrupted):
+                    while True:
+                        store.add_turn("x", continues="main")
+                        started.set()
+
+            thread = threading.Thread(target=work)
+            thread.start()
+            started.wait()
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Interrupted))
+            thread.join(30)
+            assert not thread.is_alive()
+            is_free(store)
+        assert store.verify().problems == ()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork()")
+class TestForks:
+    def test_a_forked_child_opens_connections_of_its_own(self, durable_place: Place) -> None:
+        """In a process of its own: a fork of the test's, which has threads, could wait for a lock of theirs."""
+        store = durable_place.open()
+        store.add_turn("root", bookmark="main")
+        code = """
+import os, sys
+from headish import Store
+store = Store.open(sys.argv[1], space=sys.argv[2])
+store.add_turn("before", continues="main")
+children = []
+for number in range(4):
+    child = os.fork()
+    if not child:
+        try:
+            for index in range(10):
+                turn = store.add_turn(f"child {number} {index}", continues="main")
+                assert store.get(turn.id).id == turn.id
+            store.close()
+            os._exit(0)
+        except BaseException as error:
+            print(error, file=sys.stderr)
+            os._exit(1)
+    children.append(child)
+for index in range(10):
+    store.add_turn(f"parent {index}", continues="main")
+codes = [os.waitpid(child, 0)[1] for child in children]
+assert codes == [0] * 4, codes
+store.add_turn("after", continues="main")
+assert len(store.log("main")) == 53, len(store.log("main"))
+assert len({turn.id for turn in store.turns()}) == 53
+assert store.verify().problems == ()
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", code, durable_place.target, store.space],
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        assert len(store.log("main")) == 53
+
+
+def test_a_closed_store_stays_closed_after_an_interrupt(file_place: FilePlace) -> None:
+    store = file_place.open()
+    store.close()
+    with pytest.raises(HeadishError, match="is closed"):
+        store.add_turn("x")

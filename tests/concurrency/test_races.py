@@ -1,0 +1,216 @@
+"""Every writing verb against itself and against every other, at once: what comes out is what a sequence would leave."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import combinations_with_replacement
+from threading import Barrier, Event
+from typing import Any
+
+import pytest
+
+from headish import ABSENT, Store
+from headish.errors import BookmarkMoved, BookmarkTaken, UnknownBookmark
+from support.growing import texts
+from support.places import Place
+
+WRITERS = 8
+LIST = [{"role": role, "content": text} for role, text in zip(["user", "assistant"] * 3, "abcdef", strict=True)]
+TRANSCRIPT = "".join(f"<|start|>user<|message|>{text}<|end|>\n" for text in "abcde")
+
+
+def together(place: Place, work: Callable[[Store, int], Any], count: int = WRITERS) -> list[Any]:
+    """What ``work`` returns on a store of its own in each of so many threads that begin at one moment."""
+    stores = [place.open() for _ in range(count)]
+    barrier = Barrier(count)
+
+    def run(number: int) -> Any:
+        barrier.wait()
+        return work(stores[number], number)
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(run, range(count)))
+
+
+class TestTheSameListRecorded:
+    @pytest.mark.parametrize("name", [None, "new", "old"])
+    def test_it_is_stored_once(self, durable_place: Place, name: str | None) -> None:
+        store = durable_place.open()
+        if name == "old":
+            store.record(LIST[:2], bookmark="old")
+        tips = {done.tip.id for done in together(durable_place, lambda each, _: each.record(LIST, bookmark=name))}
+        assert (len(tips), store.stats().turns, len(store.heads())) == (1, 6, 1)
+        assert store.verify().problems == ()
+
+    def test_a_tail_is_stored_once(self, durable_place: Place) -> None:
+        store = durable_place.open()
+        known = store.record(LIST).tip.id
+        tail = [{"role": "user", "content": "the tail"}]
+        tips = {done.tip.id for done in together(durable_place, lambda each, _: each.record(tail, continues=known))}
+        assert (len(tips), store.stats().turns) == (1, 7)
+
+
+class TestOneLine:
+    @pytest.mark.parametrize("how", [{"respond": True}, {"continues": "@"}], ids=["respond", "@"])
+    def test_whoever_answers_the_newest_turn_makes_one(self, durable_place: Place, how: dict[str, Any]) -> None:
+        store = durable_place.open()
+        store.add_turn("root")
+        together(durable_place, lambda each, number: [each.add_turn(f"{number}/{index}", **how) for index in range(5)])
+        assert (len(store.heads()), len(store.log("@"))) == (1, WRITERS * 5 + 1)
+
+    def test_one_of_many_makes_a_name(self, durable_place: Place) -> None:
+        def get_or_create(store: Store, number: int) -> str:
+            try:
+                return store.add_turn(f"first of {number}", bookmark="chat", expect=ABSENT).id
+            except BookmarkMoved:
+                return store.add_turn(f"then {number}", continues="chat").id
+
+        together(durable_place, get_or_create)
+        store = durable_place.open()
+        assert (len(store.heads()), len(store.log("chat"))) == (1, WRITERS)
+
+    def test_a_name_that_is_not_where_it_was_read_takes_nothing_from_anybody(self, durable_place: Place) -> None:
+        store = durable_place.open()
+        store.add_turns({"content": str(index), "respond": index > 0} for index in range(20))
+        store.bookmarks.set("main", "@")
+
+        def work(each: Store, number: int) -> int:
+            if number % 2:
+                return each.add_turn(f"by {number}", continues="main") is not None
+            before = each.bookmarks["main"]
+            try:
+                each.bookmarks.set("main", f"{before}~1", expect=before)
+            except BookmarkMoved:
+                return 0
+            return -1
+
+        moved = together(durable_place, work)
+        thread = texts(store, "main")
+        for text in (f"by {number}" for number in range(1, WRITERS, 2)):
+            # An appended turn is on the branch, unless a later undo, which had seen it, took it off.
+            assert text in thread or -1 in moved
+        assert store.verify().problems == ()
+
+
+class TestImports:
+    def test_one_file_at_once_is_stored_once(self, durable_place: Place) -> None:
+        done = together(durable_place, lambda each, _: each.import_file(io.BytesIO(TRANSCRIPT.encode()), "2.2"), 4)
+        store = durable_place.open()
+        assert (store.stats().turns, len(store.heads()), sum(each.added for each in done)) == (5, 1, 5)
+
+    def test_a_file_of_several_portions_is_stored_once(
+        self, durable_place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("headish.history.batches.BATCH_TURNS", 2)
+        together(durable_place, lambda each, _: each.import_file(io.BytesIO(TRANSCRIPT.encode()), "2.2"), 4)
+        assert durable_place.open().stats().turns == 5
+
+
+class TestReading:
+    @pytest.mark.parametrize("verb", ["tree", "render"])
+    def test_a_tree_has_one_root_beside_writers_that_fork_it(self, durable_place: Place, verb: str) -> None:
+        store, reader = durable_place.open(), durable_place.open()
+        root = store.add_turn("root").id
+        done = Event()
+
+        def read() -> list[int]:
+            roots = []
+            while not done.is_set():
+                if verb == "tree":
+                    roots.append(sum(not turn.continues for turn in reader.tree(root)))
+                else:
+                    roots.append(1 if "root" in reader.render(root, "text") else 0)
+            return roots
+
+        with ThreadPoolExecutor(2) as pool:
+            reading = pool.submit(read)
+            for index in range(60):
+                store.add_turn(f"fork {index}", continues=root)
+            done.set()
+            assert set(reading.result()) <= {1}
+
+
+def add(store: Store, tag: str) -> None:
+    store.add_turn(tag, continues="main")
+
+
+def add_batch(store: Store, tag: str) -> None:
+    store.add_turns([{"content": tag, "continues": "main"}, {"content": f"{tag}!", "continues": 0}])
+
+
+def answer(store: Store, tag: str) -> None:
+    store.add_turn(tag, respond=True)
+
+
+def record(store: Store, tag: str) -> None:
+    store.record([{"role": "user", "content": tag}], continues="main")
+
+
+def take(store: Store, tag: str) -> None:
+    store.add_turn(tag, bookmark="taken", force=True)
+
+
+def claim(store: Store, tag: str) -> None:
+    try:
+        store.add_turn(tag, bookmark="claimed")
+    except BookmarkTaken:
+        store.add_turn(tag, continues="claimed")
+
+
+def move(store: Store, tag: str) -> None:
+    store.bookmarks.set("moving", "main")
+    with suppress(UnknownBookmark):
+        store.bookmarks.undo("moving")
+    with suppress(UnknownBookmark):
+        store.bookmarks.remove("moving")
+
+
+def point(store: Store, tag: str) -> None:
+    store.pointers.set("pointer", f"openai/{tag.replace(' ', '-')}")
+
+
+def document(store: Store, tag: str) -> None:
+    store.add_document(tag.encode(), name="d.txt", continues="main")
+
+
+def reply(store: Store, tag: str) -> None:
+    store.reply("main", "openai", {"object": "chat.completion", "id": tag, "choices": [
+        {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": tag}}]})  # fmt: skip
+
+
+VERBS = (add, add_batch, answer, record, take, claim, move, point, document, reply)
+LINEAR = {add, add_batch, answer, document, point}
+"""Verbs that continue what ``main`` names when they store, or store no turn: they leave one line."""
+
+
+def run(stores: Sequence[Store], number: int, verbs: tuple[Callable[..., None], ...]) -> None:
+    verb = verbs[number % 2]
+    for index in range(3):
+        verb(stores[number], f"{verb.__name__} {number} {index}")
+
+
+def said(store: Store) -> list[tuple[str | None, bytes]]:
+    """What all turns of a space say, in no order."""
+    return sorted((turn.meta.role or "", store.payload(turn.id)) for turn in store.turns())
+
+
+@pytest.mark.parametrize("verbs", list(combinations_with_replacement(VERBS, 2)),
+                         ids=lambda verbs: " ".join(verb.__name__ for verb in verbs))  # fmt: skip
+def test_two_verbs_at_once_leave_what_a_sequence_leaves(
+    durable_place: Place, verbs: tuple[Callable[..., None], ...]
+) -> None:
+    store, sequence = durable_place.open(), durable_place.open("sequence")
+    for each in (store, sequence):
+        each.add_turn("root", bookmark="main")
+    for number in range(4):
+        run([sequence] * 4, number, verbs)
+    together(durable_place, lambda each, number: run([each] * 4, number, verbs), 4)
+    assert said(store) == said(sequence)
+    assert dict(store.bookmarks).keys() == dict(sequence.bookmarks).keys()
+    assert len(store.pointers) == len(sequence.pointers)
+    if set(verbs) <= LINEAR:
+        assert (len(store.heads()), len(store.log("main"))) == (1, len(sequence.log("main")))
+    assert store.verify().problems == ()
