@@ -34,7 +34,10 @@ _numbers = count(1)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark which database a test runs on: its fixtures or its parameters tell."""
+    """Mark which database a test runs on: its fixtures or its parameters tell.
+
+    The tests of a provider are a group: an SDK takes seconds to import, so one worker does it.
+    """
     for item in items:
         assert isinstance(item, pytest.Function)
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
@@ -42,6 +45,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("postgresql")
         elif "memory" in parameters:
             item.add_marker("memory")
+        if item.path.parent.name == "providers":
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,7 @@ from support.command import HEADISH, Command, start
 
 
 class TestWhereTheDatabaseIs:
+    @pytest.mark.slow
     def test_the_option_wins_over_the_environment_and_that_over_the_users_folder(self, tmp_path: Path) -> None:
         home = {"XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)}
         assert start("db", "path", env=home).stdout.decode().strip().endswith(os.path.join("headish", "headish.db"))
@@ -39,10 +40,12 @@ class TestWhereTheDatabaseIs:
         assert "there is no database" in headish.fails("log")
         assert not Path(headish.target).exists()
 
+    @pytest.mark.slow
     def test_a_password_is_not_printed(self) -> None:
         done = start("--db", "postgresql+psycopg://ada:secret@nowhere/x", "db", "path")
         assert done.stdout == b"postgresql+psycopg://ada:***@nowhere/x\n"
 
+    @pytest.mark.slow
     def test_a_server_that_is_not_there_is_one_line_without_the_password(self) -> None:
         done = start("--db", "postgresql+psycopg://ada:secret@127.0.0.1:1/x", "log")
         assert done.returncode == 1
@@ -72,6 +75,7 @@ class TestExitCodes:
         headish("add", "q")
         assert "\x1b" not in headish.fails("get", "a\x1b[31mb")
 
+    @pytest.mark.slow
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device is always full here; run this on Linux")
     def test_a_full_disk_is_told_in_one_line(self, headish: Command) -> None:
         headish("add", "q")
@@ -81,6 +85,7 @@ class TestExitCodes:
         assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
         assert b"No space left" in done.stderr
 
+    @pytest.mark.slow
     def test_what_is_printed_is_utf8_whatever_the_locale_says(self, headish: Command) -> None:
         headish("add", "Grüße → 日本")
         done = start("--db", headish.target, "log", env={"PYTHONIOENCODING": "latin-1"})
@@ -164,6 +169,7 @@ class TestStandardInput:
 
 
 class TestStart:
+    @pytest.mark.slow
     def test_the_version_is_the_packages(self) -> None:
         assert start("--version").stdout.decode() == f"headish {__version__}\n"
 

@@ -11,6 +11,7 @@ import pytest
 
 from support.command import HEADISH, Command
 
+pytestmark = pytest.mark.slow
 COMMAND = {"headish", "headish_cli", "click"}
 STORE = {"headish", "blake3", "msgspec", "scru128", "sqlalchemy", "typing_extensions"}
 """What may be loaded beside the standard library: each costs everybody who starts, whether or not it is used."""
@@ -89,7 +90,6 @@ print(len(before))
 """
 
 
-@pytest.mark.slow
 def test_no_module_needs_posix_to_be_imported() -> None:
     """All of ours are imported anew where the modules, functions and constants that Windows lacks are gone."""
     done = subprocess.run([sys.executable, "-c", ELSEWHERE], capture_output=True, text=True, timeout=60)

@@ -18,6 +18,8 @@ from headish import Store
 from headish.errors import HeadishError
 from support.places import FilePlace, Place
 
+pytestmark = pytest.mark.slow
+
 if not hasattr(signal, "setitimer"):
     pytest.skip("interrupts are sent by setitimer, which this platform lacks", allow_module_level=True)
 

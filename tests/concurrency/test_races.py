@@ -17,6 +17,8 @@ from headish.errors import BookmarkMoved, BookmarkTaken, UnknownBookmark
 from support.growing import texts
 from support.places import Place
 
+pytestmark = pytest.mark.slow
+
 WRITERS = 8
 LIST = [{"role": role, "content": text} for role, text in zip(["user", "assistant"] * 3, "abcdef", strict=True)]
 TRANSCRIPT = "".join(f"<|start|>user<|message|>{text}<|end|>\n" for text in "abcde")

@@ -83,6 +83,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("spoiled", [False, True], ids=["good", "bad"])
 def test_memory_is_a_fixed_multiple_of_the_values(shape: str, spoiled: bool) -> None:
