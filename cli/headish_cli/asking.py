@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from headish_cli.options import INTERRUPTED, Settings, json_option, pass_settings, read_text
+from headish_cli.options import INTERRUPTED, Settings, force_option, json_option, pass_settings, read_text
 from headish_cli.output import Stopped, Told, print_json, say
 from headish_cli.showing import AnswerPrinter, announce_call, approve_call, describe_call
 from headish_cli.telling import tell_branch, tell_reply, turn_record
@@ -43,7 +43,8 @@ def call_options(command: F) -> F:
 @click.command("ask")
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @click.option("-c", "--continues", multiple=True, metavar="HEADISH", help="What to continue; several times to merge.")
-@click.option("-b", "--bookmark", metavar="NAME", help="Set this name; it goes on to the answer.")
+@click.option("-b", "--bookmark", metavar="NAME", help="Set this name; it moves on to the reply.")
+@force_option
 @click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider pointer points at, from now on.")
 @click.option("--to", metavar="PROVIDER", help="Ask this provider, without a pointer.")
 @click.option("--server", "servers", multiple=True, metavar="NAME", help="Inherited: MCP servers; several times.")
@@ -57,9 +58,9 @@ def call_options(command: F) -> F:
 @json_option
 @pass_settings
 def ask_command(
-    settings: Settings, text: str | None, continues: tuple[str, ...], bookmark: str | None, ptr: str | None,
-    to: str | None, servers: tuple[str, ...], tool_loop: bool, mcp_config: str | None, yes: bool, rounds: int,
-    as_json: bool, timeout: float | None, **call: Any,
+    settings: Settings, text: str | None, continues: tuple[str, ...], bookmark: str | None, force: bool,
+    ptr: str | None, to: str | None, servers: tuple[str, ...], tool_loop: bool, mcp_config: str | None, yes: bool,
+    rounds: int, as_json: bool, timeout: float | None, **call: Any,
 ) -> None:  # fmt: skip
     """Say something to a model, and keep what it answers.
 
@@ -78,7 +79,7 @@ def ask_command(
         named = [*servers, *(running.tools() if running and said is not None else ())] or None
         given = {**call, **_timeouts(timeout), "ptr": ptr, "to": to, "told": _tell_wait}
         heads = continues[0] if len(continues) == 1 else list(continues) or None
-        asked = store.say(said, continues=heads, bookmark=bookmark, ptr=ptr, to=to, servers=named)
+        asked = store.say(said, continues=heads, bookmark=bookmark, force=force, ptr=ptr, to=to, servers=named)
         loop = Loop(store, running, announce_call if yes else approve_call, rounds)
         with _kept(said, asked, {"to": to, **call}):
             turn, stopped = _take_rounds(loop, partial(store.open_answer, **given), *asked, as_json)

@@ -1,10 +1,10 @@
-"""``bookmark``: list, set, remove, and the history of a name."""
+"""``bookmark`` and ``undo``: list, set, remove, go back, and the history of a name."""
 
 from __future__ import annotations
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.options import Settings, expect_options, json_option, pass_settings, read_expect
 from headish_cli.output import cells, one_line, pad, preview, print_json, print_json_lines, room_beside, say
 
 
@@ -34,12 +34,13 @@ def list_command(settings: Settings, as_json: bool) -> None:
 @bookmark_command.command("set")
 @click.argument("name")
 @click.argument("headish", default="@")
+@expect_options
 @json_option
 @pass_settings
-def set_command(settings: Settings, name: str, headish: str, as_json: bool) -> None:
-    """Set NAME to a HEADISH, or move it there."""
+def set_command(settings: Settings, name: str, headish: str, expect: str | None, absent: bool, as_json: bool) -> None:
+    """Set NAME to a HEADISH, or move it there. 'NAME@{1}' as the HEADISH undoes its last move."""
     with settings.open() as store:
-        bookmark = store.bookmarks.set(name, headish)
+        bookmark = store.bookmarks.set(name, headish, expect=read_expect(expect, absent))
     if as_json:
         print_json({"name": bookmark.name, "turn": bookmark.turn})
     else:
@@ -48,11 +49,12 @@ def set_command(settings: Settings, name: str, headish: str, as_json: bool) -> N
 
 @bookmark_command.command("rm")
 @click.argument("name")
+@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
 @pass_settings
-def remove_command(settings: Settings, name: str) -> None:
+def remove_command(settings: Settings, name: str, expect: str | None) -> None:
     """Remove NAME; its turns and its history stay."""
     with settings.open() as store:
-        store.bookmarks.remove(name)
+        store.bookmarks.remove(name, expect=read_expect(expect, absent=False))
     say(f"Removed {name}. Its history stays: headish bookmark history {name}")
 
 
@@ -72,3 +74,26 @@ def history_command(settings: Settings, name: str, as_json: bool) -> None:
     for ago, move in enumerate(moves):
         when = local_time(move.time, "seconds")
         click.echo(f"{one_line(name, None)}@{{{ago}}}  {when}  {move.turn or '(removed)'}")
+
+
+@click.command("undo")
+@click.argument("name")
+@click.argument("n", type=click.IntRange(min=1), default=1, metavar="[N]")
+@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+@json_option
+@pass_settings
+def undo_command(settings: Settings, name: str, n: int, expect: str | None, as_json: bool) -> None:
+    """Move the bookmark NAME back by N turns, and print the ids of those that left it, oldest first.
+
+    The turns stay stored: 'headish bookmark set NAME NAME@{1}' takes this back. Past the first turn of the thread the
+    name is removed.
+    """
+    with settings.open() as store:
+        left = store.bookmarks.undo(name, n, expect=read_expect(expect, absent=False))
+        where = store.bookmarks.get(name)
+    if as_json:
+        print_json({"name": name, "turn": where, "left": [turn.id for turn in left]})
+        return
+    for turn in left:
+        click.echo(turn.id)
+    say(f"{one_line(name, None)} names {where} now." if where else f"{one_line(name, None)} is removed.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import Settings, input_path, json_option, pass_settings
+from headish_cli.options import Settings, force_option, input_path, json_option, pass_settings
 from headish_cli.output import counted, one_line, print_json, say
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--start-role", metavar="ROLE", help="The text begins inside this role's header, as a completion does.")
 @click.option("--bos", default="[BOS]", help="v0.1: the base model's token for the beginning.")
 @click.option("--eos", default="[EOS]", help="v0.1: the base model's token for the end.")
+@force_option
 @click.option("--partial", is_flag=True, help="Take a transcript that ends early.")
 @click.option("--relaxed", is_flag=True, help="Take bodies that break their constraint, and missing channels.")
 @click.option("--keep-raw", is_flag=True, help="Keep a file that does not parse as a document.")
@@ -39,6 +40,7 @@ def import_command(
     files: tuple[str, ...],
     format: str | None,
     bookmark: str | None,
+    force: bool,
     partial: bool,
     relaxed: bool,
     keep_raw: bool,
@@ -66,6 +68,7 @@ def import_command(
                         input_path(file),
                         format,
                         bookmark=bookmark,
+                        force=force,
                         partial=partial,
                         strict=not relaxed,
                         keep_raw=keep_raw,

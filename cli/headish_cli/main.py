@@ -45,6 +45,7 @@ COMMANDS = {
     "stats": "maintenance",
     "tools": "toolsets",
     "tree": "drawing",
+    "undo": "bookmarks",
     "usage": "replying",
     "verify": "maintenance",
 }

@@ -5,30 +5,46 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings
 from headish_cli.output import counted, one_line, print_json, say, write
 
+if TYPE_CHECKING:
+    from headish.values.reports import Report
+
 
 @click.command("verify")
+@click.option("--all", "whole", is_flag=True, help="Check every space, and the database's own indexes.")
 @json_option
 @pass_settings
-def verify_command(settings: Settings, as_json: bool) -> None:
-    """Check every hash, digest, seal, link and bookmark. Exit code 1 where something disagrees."""
-    with settings.open() as store, _progress(store.stats().turns) as progress:
-        report = store.verify(progress)
-    if as_json:
-        print_json(report)
+def verify_command(settings: Settings, whole: bool, as_json: bool) -> None:
+    """Check every hash, digest, seal, link and bookmark. The exit code is 1 if something disagrees."""
+    if whole:
+        with settings.open_database() as database:
+            reports = database.verify()
     else:
-        for problem in report.problems:
-            click.echo(one_line(f"{problem.subject}: {problem.what}", None))
-        found = counted(len(report.problems), "problem") if report.problems else "all in order"
-        checked = ((report.turns, "turn"), (report.payloads, "payload"), (report.bookmarks, "bookmark"))
-        say(f"{', '.join(counted(*each) for each in checked)}: {found}.")
-    if report.problems:
+        with settings.open() as store, _progress(store.stats().turns) as progress:
+            reports = {settings.space: store.verify(progress)}
+    for space, report in reports.items():
+        if as_json:
+            from msgspec import to_builtins
+
+            print_json({"space": space, **to_builtins(report)} if whole else report)
+        elif space or report.problems:
+            _tell_report(report, f"{one_line(space, None)}: " if whole and space else "")
+    if any(report.problems for report in reports.values()):
         raise click.exceptions.Exit(1)
+
+
+def _tell_report(report: Report, where: str) -> None:
+    for problem in report.problems:
+        click.echo(one_line(f"{where}{problem.subject}: {problem.what}", None))
+    found = counted(len(report.problems), "problem") if report.problems else "all in order"
+    checked = ((report.turns, "turn"), (report.payloads, "payload"), (report.bookmarks, "bookmark"))
+    say(f"{where}{', '.join(counted(*each) for each in checked)}: {found}.")
 
 
 @click.command("stats")

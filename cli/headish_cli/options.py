@@ -57,6 +57,28 @@ json_option = click.option(
 )
 
 
+def expect_options(command: F) -> F:
+    """Where a bookmark must be before it moves."""
+    for option in (
+        click.option("--absent", is_flag=True, help="Refuse if there is such a bookmark already."),
+        click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn."),
+    ):
+        command = option(command)
+    return command
+
+
+force_option = click.option("--force", is_flag=True, help="Take the name of --bookmark from wherever it is.")
+
+
+def read_expect(expect: str | None, absent: bool) -> Any:
+    """The ``expect=`` of the library."""
+    from headish import ABSENT
+
+    if expect is not None and absent:
+        raise click.UsageError("--expect and --absent contradict each other")
+    return ABSENT if absent else expect
+
+
 def read_text(text: str | None, *, may_be_absent: bool = False) -> str | None:
     """TEXT, with what a pipe or a file brings on standard input below it; ``-`` is standard input alone.
 

@@ -58,15 +58,18 @@ def _normalized(turn: Turn, content: tuple[ContentBlock, ...]) -> dict[str, Any]
 
 @click.command("recover")
 @click.option("--force", is_flag=True, help="Also what a living process may still be writing.")
+@click.option("--drop", metavar="STREAM", help="Forget an answer that cannot be recovered, by its stream's id.")
 @json_option
 @pass_settings
-def recover_command(settings: Settings, force: bool, as_json: bool) -> None:
+def recover_command(settings: Settings, force: bool, drop: str | None, as_json: bool) -> None:
     """Make turns of the answers that dead processes left behind, and print their ids.
 
     Every command does so when it opens the store; an answer whose writer was heard of in the last half minute is left
     alone.
     """
     with settings.open() as store:
+        if drop is not None:
+            store.streams.drop(drop)
         turns = [*store.recovered, *store.streams.recover(force=force)]
         left = store.streams.list()
     if as_json:

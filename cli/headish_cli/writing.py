@@ -8,13 +8,23 @@ from typing import Any, TypeVar
 import click
 
 from headish.limits import PAYLOAD_LIMIT_BYTES
-from headish_cli.options import Settings, json_option, parse_settings, pass_settings, read_stdin, read_text
+from headish_cli.options import (
+    Settings,
+    expect_options,
+    force_option,
+    json_option,
+    parse_settings,
+    pass_settings,
+    read_expect,
+    read_stdin,
+    read_text,
+)
 from headish_cli.telling import tell_turn
 
 F = TypeVar("F", bound=Callable[..., Any])
 _continues = click.option("-c", "--continues", multiple=True, metavar="HEADISH",
                           help="What the turn continues; several times to merge.")  # fmt: skip
-_bookmark = click.option("-b", "--bookmark", metavar="NAME", help="Set this name to the new turn.")
+_bookmark = click.option("-b", "--bookmark", metavar="NAME", help="Set this name to the new turn, or move it forward.")
 _cache = click.option("--cache", is_flag=True, help="Ask providers to cache up to here.")
 
 
@@ -45,13 +55,14 @@ def _inherited(command: F) -> F:
 @click.option("--speaker", metavar="NAME", help="Who speaks, beside the role.")
 @click.option("--channel", metavar="CHANNEL", help="analysis, commentary or final.")
 @click.option("--intent", metavar="WORD", help="preamble shows commentary to the user; status, debug.")
-@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+@expect_options
+@force_option
 @json_option
 @pass_settings
 def add_command(
     settings: Settings, text: str | None, continues: tuple[str, ...], servers: tuple[str, ...],
     settings_pairs: tuple[str, ...], json_blocks: bool, speaker: str | None, channel: str | None,
-    intent: str | None, as_json: bool, **options: Any,
+    intent: str | None, expect: str | None, absent: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Store a turn and print its id.
 
@@ -70,6 +81,7 @@ def add_command(
             servers=list(servers) or None,
             inherited=inherited,
             json=json_blocks,
+            expect=read_expect(expect, absent),
             attributes={"speaker": speaker, "channel": channel, "intent": intent},
             **options,
         )

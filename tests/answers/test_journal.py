@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from headish import Store, Turn
 from headish.answers.capture import Capture
 from headish.database.query import Connection
-from headish.errors import CorruptTurn, DatabaseError, DatabaseLocked, DatabaseReadOnly
+from headish.errors import CorruptTurn, DatabaseError, DatabaseLocked, DatabaseReadOnly, UnknownStream
 from headish.rows import streams
 from headish.store.replies import _finish
 from headish.values.blocks import Text
@@ -154,19 +154,56 @@ class TestAWriterThatIsKilled:
         assert (other.streams.list(), other.streams.recover(force=True)) == ([], [])
         assert len(asked.streams.list()) == 1
 
-    def test_a_damaged_journal_is_an_error_that_names_the_stream_and_the_store_opens(
+    def test_one_that_cannot_be_recovered_is_named_and_does_not_stop_the_others(
         self, file_place: FilePlace, caplog: pytest.LogCaptureFixture
     ) -> None:
         store = file_place.open()
         store.add_turn("How was it?", bookmark="main")
-        begin(store, lease_seconds=600)
-        run_sql(store, "UPDATE stream_chunk SET data = CAST('{\"type' AS BLOB)")
-        with unchanged(store), pytest.raises(CorruptTurn, match=f"of the stream {store.streams.list()[0]}"):
+        captures = [begin(store, lease_seconds=600)]
+        wait_until(lambda: b"of times" in journalled(store), "it is journalled")
+        [damaged] = store.streams.list()
+        run_sql(store, "UPDATE stream SET about = CAST('{' AS BLOB)")
+        with unchanged(store), pytest.raises(CorruptTurn, match=f"of the stream {damaged}"):
             store.streams.recover(force=True)
-        run_sql(store, "UPDATE stream SET expires = 1")
+        captures.append(begin(store, lease_seconds=600))
+        wait_until(lambda: journalled(store).count(b"of times") == 2, "both are journalled")
         with caplog.at_level(logging.WARNING, "headish"):
-            assert file_place.open().recovered == ()
-        assert "waits to be recovered" in caplog.text
+            [turn] = store.streams.recover(force=True)
+        assert (turn.meta.reply["stop_reason"], turn.meta.bookmark) == ("incomplete", "main")
+        assert f"the stream {damaged} cannot be recovered" in caplog.text
+        run_sql(store, "UPDATE stream SET expires = 1")
+        assert file_place.open().recovered == (), "a store opens beside it"
+        store.streams.drop(damaged)
+        assert store.streams.list() == []
+        for unknown in (damaged, "x"):
+            with pytest.raises(UnknownStream):
+                store.streams.drop(unknown)
+        assert store.verify().problems == ()
+
+    def test_of_a_damaged_journal_what_came_before_the_damage_is_kept(self, file_place: FilePlace) -> None:
+        store = file_place.open()
+        store.add_turn("How was it?", bookmark="main")
+        begin(store, lease_seconds=600)
+        wait_until(lambda: b"of times" in journalled(store), "the last piece is journalled")
+        run_sql(store, "UPDATE stream_chunk SET data = CAST(data || char(10) || '{\"type' AS BLOB)")
+        [turn] = store.streams.recover(force=True)
+        assert turn.meta.reply["incomplete"] is True
+        assert texts(store, "main") == ["How was it?", SAID]
+
+    def test_the_whole_answer_takes_the_name_over_from_its_own_recovered_half(self, asked: Store) -> None:
+        """The lease of a writer that slept ran out: somebody recovered what there was, then the writer finished."""
+        capture = begin(asked, lease_seconds=600)
+        wait_until(lambda: b"of times" in journalled(asked), "the last piece is journalled")
+        [half] = asked.streams.recover(force=True)
+        assert asked.bookmarks["main"] == half.id
+        for event in EVENTS[len(BEGUN) :]:
+            capture.feed(event)
+        whole = capture.finish()
+        assert (asked.bookmarks["main"], whole.meta.bookmark, whole.meta.continues) == (
+            whole.id, "main", half.meta.continues,
+        )  # fmt: skip
+        assert [count.replies for count in asked.usage(None)] == [1]
+        assert asked.verify().problems == ()
 
 
 class TestAWriterThatLives:
@@ -184,16 +221,18 @@ class TestAWriterThatLives:
         wait_until(lambda: expiry(asked) > first, "the lease is renewed")
         capture.finish()
 
-    def test_recovered_by_force_it_stores_its_own_answer_beside(self, asked: Store, durable_place: Place) -> None:
+    def test_recovered_by_force_it_stores_its_own_answer_in_the_place_of_the_half(
+        self, asked: Store, durable_place: Place
+    ) -> None:
         capture = begin(asked)
         [recovered] = durable_place.open().streams.recover(force=True)
+        check_recovered(asked, recovered)
         for event in EVENTS[len(BEGUN) :]:
             assert capture.feed(event) == []
         turn = capture.finish()
         assert turn == capture.finish()
         assert turn.meta.continues == recovered.meta.continues
-        assert (turn.meta.bookmark, "incomplete" in turn.meta.reply) == (None, False)
-        check_recovered(asked, recovered)
+        assert (turn.meta.bookmark, "incomplete" in turn.meta.reply) == ("main", False)
         assert len(list(asked.turns())) == 3
 
     def test_what_it_writes_after_it_was_recovered_stays_unwritten(self, asked: Store) -> None:

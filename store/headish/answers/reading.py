@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import accumulate
 from typing import Any
 
@@ -45,12 +46,20 @@ def read_stream(about: About, events: Iterable[Any]) -> Reply:
 
 
 def decode_stream(found: StoredStream, chunks: Iterable[bytes]) -> tuple[About, list[Any]]:
-    """What a journal kept of an answer: what it belongs to, and its events. Raises: CorruptTurn."""
+    """What a journal kept of an answer: what it belongs to, and its events, up to the first that is damaged.
+
+    Raises: CorruptTurn if it cannot be told what the answer belongs to.
+    """
     try:
-        events = [msgspec.json.decode(line) for chunk in chunks for line in chunk.splitlines()]
-        return msgspec.json.decode(found.about, type=About), events
+        about = msgspec.json.decode(found.about, type=About)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptTurn(f"of the stream {found.id}", f"its journal does not decode ({error})") from None
+    events: list[Any] = []
+    # What comes after a damaged event is not appended to what came before it: nothing says what is missing between.
+    with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+        for line in (line for chunk in chunks for line in chunk.splitlines()):
+            events.append(msgspec.json.decode(line))
+    return about, events
 
 
 def reply_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:

@@ -51,7 +51,7 @@ def _url(target: str | os.PathLike[str]) -> URL:
     ):
         try:
             return make_url(str(target))
-        except ArgumentError:
+        except (ArgumentError, ValueError):
             raise InvalidArgument("the database URL cannot be read") from None
     path = str(target) if str(target) == ":memory:" else str(Path(target).expanduser())
     return URL.create("sqlite", database=path)

@@ -172,13 +172,16 @@ class PostgreSQLBackend:
                 self._check_lost(pooled, _ConnectionLost(error))
                 raise
             try:
-                pooled.commit()
+                self._commit(pooled)
             except self._psycopg.Error as error:
                 self._check_lost(pooled, _CommitLost(error, result) if not reads else _ConnectionLost(error))
                 raise
             return result
         finally:
             pooled.close()  # the pool rolls back what was not committed
+
+    def _commit(self, pooled: PoolProxiedConnection) -> None:
+        pooled.commit()
 
     def _begin(self, pooled: PoolProxiedConnection, reads: bool) -> None:
         driver: Any = pooled.driver_connection

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -71,17 +71,31 @@ def read_page(connection: Connection, space: int, seq: int) -> tuple[list[Counte
     return answers, rows[-1][0] if len(rows) == PAGE_TURNS else None
 
 
-def count_usage(answers: Iterable[CountedReply], by: str | None) -> list[Count]:
-    """The tokens of answers, those of one key together, in the order of the keys.
+def count_usage(replies: Iterable[CountedReply], by: str | None) -> list[Count]:
+    """The tokens of replies, those of one key together, in the order of the keys.
 
+    A reply that was recovered half, and then stored whole, counts once.
     Raises: InvalidArgument if ``by`` is neither a key of ``KEYS`` nor None, which counts all together.
     """
     if by is not None and by not in KEYS:
         raise InvalidArgument(f"usage is counted by {', '.join(KEYS)}, not by {by!r}")
     tallies: dict[str | None, _Tally] = {} if by else {None: _Tally()}
-    for answer in answers:
-        tallies.setdefault(KEYS[by](answer) if by else None, _Tally()).add(answer.reply)
+    for reply in _each_once(replies):
+        tallies.setdefault(KEYS[by](reply) if by else None, _Tally()).add(reply.reply)
     return [tallies[key].count(key) for key in sorted(tallies, key=lambda key: (key is None, key or ""))]
+
+
+def _each_once(replies: Iterable[CountedReply]) -> Iterator[CountedReply]:
+    """The replies without the halves of others; memory holds the incomplete ones alone, which are few."""
+    halves: dict[tuple[str, str], CountedReply] = {}
+    for each in replies:
+        key = (str(each.reply.get("provider")), str(each.reply.get("response_id")))
+        if each.reply.get("incomplete") and each.reply.get("response_id"):
+            halves[key] = each
+            continue
+        halves.pop(key, None)
+        yield each
+    yield from halves.values()
 
 
 class _Tally:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from msgspec import Struct
 
 from headish.content.drafts import Draft
+from headish.values.grammar import Headish
 from headish.values.ids import TurnId
 
 
@@ -17,6 +20,17 @@ class ImportedTree(Struct, frozen=True):
     drafts: tuple[Draft, ...]
     parents: tuple[int | None, ...]
     bookmark: str | None = None
+
+
+class Names(NamedTuple):
+    """What the caller of an import says of names: the one that the tip gets, and what the thread continues.
+
+    Without ``force`` a name that exists only moves forward.
+    """
+
+    bookmark: str | None = None
+    force: bool = False
+    continues: Headish | None = None
 
 
 class Imported(Struct, frozen=True):

@@ -24,7 +24,7 @@ from headish.history.find import find_turn
 from headish.history.record import match_stored
 from headish.history.walk import leads_to
 from headish.imports.files import Progress
-from headish.imports.imported import Imported
+from headish.imports.imported import Imported, Names
 from headish.imports.readers.transcripts import API_READERS as API_READERS
 from headish.imports.readers.transcripts import Outline, drafts_from, outline
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark, move_bookmark
@@ -33,7 +33,6 @@ from headish.transcripts import detect
 from headish.transcripts.detection import NAME_IT
 from headish.transcripts.formats import FORMATS as FORMATS
 from headish.transcripts.formats import is_format as is_format
-from headish.values.grammar import Headish
 from headish.values.ids import Mint
 from headish.values.messages import Message
 from headish.values.names import check_name, new_refusal, stored_name
@@ -60,16 +59,16 @@ class ThreadImport:
         file: BinaryIO,
         name: str,
         format: str,
-        bookmark: str | None,
+        names: Names,
         keep_raw: bool,
         progress: Progress | None,
         settings: dict[str, Any],
-        continues: Headish | None = None,
     ) -> Imported:
         """Import one file, which can be rewound, below the turn that it ``continues``.
 
         Raises: InvalidTranscript, InvalidImport, InvalidName, BookmarkTaken; UnknownTurn.
         """
+        bookmark, force, continues = names
         encoded = None if continues else _name_of(name)
         encoded = check_name(bookmark, is_new=True) if bookmark is not None else encoded
         base = None
@@ -98,18 +97,27 @@ class ThreadImport:
         if bookmark is None and continues is not None and continues.bookmark is not None:
             carried = continues.bookmark.encode()
             self._store(lambda connection, _: _carry(connection, self._space, carried, base, tip))
-        name_tip = bind(self._name_tip, tip=tip, name=encoded, explicit=bookmark is not None, done=(total, added))
+        name_tip = bind(
+            self._name_tip, tip=tip, name=encoded, explicit=bookmark is not None, force=force, done=(total, added)
+        )
         done: Imported = self._store(name_tip)
         return done
 
     def _name_tip(
-        self, connection: Connection, _mint: Mint, tip: Place, name: bytes | None, explicit: bool, done: tuple[int, int]
+        self,
+        connection: Connection,
+        _mint: Mint,
+        tip: Place,
+        name: bytes | None,
+        explicit: bool,
+        force: bool,
+        done: tuple[int, int],
     ) -> Imported:
         """A name that was asked for is set or moved; that of the file only where it is free (R2)."""
         if name is not None and explicit:
             before = find_bookmark(connection, self._space, name)
             named = before != tip
-            if before is not None and not leads_to(connection, self._space, before, tip):
+            if before is not None and not force and not leads_to(connection, self._space, before, tip):
                 held = turn_at(connection, self._space, before)
                 raise BookmarkTaken(stored_name(name), "" if held is None else held.id)
             if named:

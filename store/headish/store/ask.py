@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from msgspec.structs import replace
 
-from headish.content.drafts import Continues
+from headish.content.drafts import Continues, TurnOptions
 from headish.content.encoding import Content
 from headish.errors import InvalidArgument, UnknownPointer
 from headish.history.definitions import find_pointer, find_tools
@@ -49,6 +49,7 @@ def ask(
     *,
     continues: Continues = None,
     bookmark: str | None = None,
+    force: bool = False,
     ptr: str | None = None,
     to: str | None = None,
     model: str | None = None,
@@ -65,7 +66,7 @@ def ask(
     An answer that is cut off is stored as far as it came: see ``turn.meta.reply["incomplete"]``.
     Raises: as ``add_turn`` and ``request``; CallError where nothing of an answer came; the user's turn stays.
     """
-    said = say(space, content, continues=continues, bookmark=bookmark, ptr=ptr, to=to, servers=servers)
+    said = say(space, content, continues=continues, bookmark=bookmark, force=force, ptr=ptr, to=to, servers=servers)
     return _listen(open_answer(space, *said, ptr=ptr, to=to, model=model, tools=tools, **options), on_delta)
 
 
@@ -75,6 +76,7 @@ def say(
     *,
     continues: Continues = None,
     bookmark: str | None = None,
+    force: bool = False,
     ptr: str | None = None,
     to: str | None = None,
     servers: Sequence[str] | None = None,
@@ -89,7 +91,8 @@ def say(
             raise InvalidArgument("bookmark and servers belong to something that is said: give content")
         return _as_headishes(continues), None
     _check_asked(space, None if continues is None else _as_headishes(continues), ptr, to, servers)
-    turn = add_turn(space, content, continues=continues, bookmark=bookmark, provider_ptr=ptr, servers=servers)
+    names: TurnOptions = {"continues": continues, "bookmark": bookmark, "force": force}
+    turn = add_turn(space, content, **(names | {"provider_ptr": ptr, "servers": servers}))
     # The turn, not its name: somebody else may have moved that by the time the request is made.
     return turn.id, turn.meta.bookmark
 

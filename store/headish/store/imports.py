@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from headish.errors import InvalidArgument, UnknownFormat
 from headish.imports.files import Opened, Progress, read_lines
-from headish.imports.imported import Imported
+from headish.imports.imported import Imported, Names
 from headish.imports.readers import READERS
 from headish.imports.trees import in_tree_batches, store_trees
 from headish.store.space import Space
@@ -21,6 +21,7 @@ def import_file(
     format: str | None = None,
     *,
     bookmark: str | None = None,
+    force: bool = False,
     continues: str | None = None,
     partial: bool = False,
     strict: bool = True,
@@ -40,13 +41,14 @@ def import_file(
 
     ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
     ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
-    nothing; a ``bookmark`` is set or moved all the same.
-    Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName; InvalidArgument for a ``bookmark`` of trees,
-    which are named by their own ids.
+    nothing; a ``bookmark`` is set or moved forward all the same, and ``force`` takes it from wherever it is.
+    Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName, BookmarkTaken; InvalidArgument for a
+    ``bookmark`` of trees, which are named by their own ids.
     """
     if format not in READERS:
         settings = {"partial": partial, "strict": strict, "start_role": start_role, "bos": bos, "eos": eos}
-        return _import_other(space, source, format, bookmark, continues, keep_raw, progress, settings)
+        names = Names(bookmark, force, None if continues is None else parse_headish(continues))
+        return _import_other(space, source, format, names, keep_raw, progress, settings)
     if continues is not None:
         raise InvalidArgument(f"a file of {format} holds whole trees; continues is for one thread")
     with Opened(source, rewindable=False) as (file, name):
@@ -57,8 +59,7 @@ def _import_other(
     space: Space,
     source: str | os.PathLike[str] | BinaryIO,
     format: str | None,
-    bookmark: str | None,
-    continues: str | None,
+    names: Names,
     keep_raw: bool,
     progress: Progress | None,
     settings: dict[str, Any],
@@ -69,16 +70,15 @@ def _import_other(
 
     if format is not None and not is_format(format) and format not in API_READERS:
         raise UnknownFormat(format, (*READERS, *FORMATS, *API_READERS))
-    base = None if continues is None else parse_headish(continues)
     with Opened(source, rewindable=True) as (file, name):
         # A completion begins inside a header, where nothing tells its format (2.2 unless it is named).
         found = format or ("2.2" if settings["start_role"] else detect_file(file))
         if found in READERS:
-            if base is not None:
+            if names.continues is not None:
                 raise InvalidArgument(f"a file of {found} holds whole trees; continues is for one thread")
-            return _import_trees(space, file, name, found, bookmark, progress)
+            return _import_trees(space, file, name, found, names.bookmark, progress)
         importing = ThreadImport(space._read, space._store, space._number, space._payload_limit_bytes)
-        return importing.run(file, name, found, bookmark, keep_raw, progress, settings, base)
+        return importing.run(file, name, found, names, keep_raw, progress, settings)
 
 
 def _import_trees(

@@ -24,6 +24,7 @@ from headish.store.requests import request
 from headish.store.space import Headishes, Space
 from headish.values.grammar import parse_headish
 from headish.values.ids import Mint, TurnId
+from headish.values.names import stored_name
 from headish.values.turns import Turn
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
             return _stored(connection, space, found)
         # The journal goes first: on SQLite the turn then takes its pages, and the file holds the answer only once.
         streams.remove_journal(connection, space._number, stream)
-        appended = _append(connection, space, about, draft, mint)
+        appended = _append(connection, space, _behind(connection, space, about, found), draft, mint)
         if found is not None:
             streams.close_stream(connection, space._number, found.id, FINISHED, appended.turn.id)
         return appended
@@ -114,6 +115,15 @@ def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
     if isinstance(stored, Appended):
         return space._as_turn(stored)
     return space._read(lambda connection: complete_turn(connection, space._number, stored, space._options_at))
+
+
+def _behind(connection: Connection, space: Space, about: About, found: StoredStream | None) -> About:
+    """What an answer belongs to whose lease ran out while it arrived: it takes the place of its own recovered half."""
+    recovered = None if found is None or found.outcome is None or found.turn is None else found.turn
+    half = None if recovered is None else turn_by_id(connection, space._number, recovered)
+    if half is None:
+        return about
+    return replace(about, replaces=half.id, bookmark=stored_name(half.head) if half.head else about.bookmark)
 
 
 def _append(connection: Connection, space: Space, about: About, draft: Draft, mint: Mint) -> Appended:

@@ -1,0 +1,125 @@
+"""A PostgreSQL server that drops its connections: at most the calls in flight fail, and nothing is stored twice."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import sqlalchemy
+
+from headish import Store
+from headish.database import postgresql
+from headish.errors import OutcomeUnknown
+from support.insides import database_of
+
+pytest.importorskip("psycopg")
+
+
+@pytest.fixture
+def store(new_postgresql: str) -> Iterator[Store]:
+    with Store.open(new_postgresql) as store:
+        store.add_turn("first", bookmark="main")
+        yield store
+
+
+def drop_all(url: str) -> None:
+    """Have the server end every other connection to the database."""
+    engine = sqlalchemy.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sqlalchemy.NullPool)
+    with engine.connect() as connection:
+        connection.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+def test_the_calls_after_it_open_new_connections(
+    store: Store, new_postgresql: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with ThreadPoolExecutor(6) as pool:  # as many connections as threads
+        list(pool.map(lambda number: store.add_turn(str(number), continues="main"), range(24)))
+    drop_all(new_postgresql)
+    with caplog.at_level(logging.ERROR):
+        for number in range(10):
+            store.add_turn(f"after {number}", continues="main")
+    assert len(store.log("main")) == 35
+    assert (caplog.text, capfd.readouterr().err) == ("", "")
+    assert store.verify().problems == ()
+
+
+class LosesTheAnswer:
+    """The next commit is carried out or not, and its answer is lost with the connection."""
+
+    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch, *, commits: bool) -> None:
+        self._commits, self._left = commits, 1
+        backend: Any = database_of(store)
+        commit = backend._commit
+
+        def lose(pooled: Any) -> None:
+            if not self._left or pooled.driver_connection.read_only:
+                return commit(pooled)
+            self._left -= 1
+            if self._commits:
+                commit(pooled)
+            pooled.driver_connection.close()
+            raise backend._psycopg.OperationalError("the connection was lost")
+
+        monkeypatch.setattr(backend, "_commit", lose)
+
+
+class TestACommitWhoseAnswerIsLost:
+    @pytest.mark.parametrize("commits", [True, False], ids=["it was carried out", "it was not"])
+    @pytest.mark.parametrize("verb", ["add_turn", "add_turns", "record", "set", "remove", "undo", "pointer", "forget"])
+    def test_it_is_done_once(self, store: Store, monkeypatch: pytest.MonkeyPatch, verb: str, commits: bool) -> None:
+        store.add_turn("second", continues="main")
+        store.pointers.set("old", "openai/m")
+        LosesTheAnswer(store, monkeypatch, commits=commits)
+        turns, moves = store.stats().turns, len(store.bookmarks.history("main"))
+        if verb == "add_turn":
+            turn = store.add_turn("once", continues="main")
+            assert (store.stats().turns, store.bookmarks["main"]) == (turns + 1, turn.id)
+            assert store.get(turn.id) == turn
+        elif verb == "add_turns":
+            assert len(store.add_turns(["a", {"content": "b", "continues": 0}])) == 2
+            assert store.stats().turns == turns + 2
+        elif verb == "record":
+            assert store.record([{"role": "user", "content": "r"}]).added == 1
+            assert store.stats().turns == turns + 1
+        elif verb == "set":
+            store.bookmarks.set("main", "main~1")
+            assert len(store.bookmarks.history("main")) == moves + 1
+        elif verb == "remove":
+            store.bookmarks.remove("main")
+            assert ("main" in store.bookmarks, len(store.bookmarks.history("main"))) == (False, moves + 1)
+        elif verb == "undo":
+            assert len(store.bookmarks.undo("main")) == 1
+            assert len(store.bookmarks.history("main")) == moves + 1
+        elif verb == "pointer":
+            store.pointers.set("new", "openai/m")
+            assert len(store.pointers.history("new")) == 1
+        else:
+            store.pointers.remove("old")
+            assert len(store.pointers.history("old")) == 2
+        assert store.verify().problems == ()
+
+    def test_one_that_cannot_be_settled_carries_the_ids(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(postgresql, "RECONNECT_SECONDS", 0.2)
+        LosesTheAnswer(store, monkeypatch, commits=True)
+        backend: Any = database_of(store)
+        begin = backend._begin
+
+        def refuse(pooled: Any, reads: bool) -> None:
+            if len(calls) > 0:
+                pooled.driver_connection.close()
+            calls.append(reads)
+            begin(pooled, reads)
+
+        calls: list[bool] = []
+        with monkeypatch.context() as patched:
+            patched.setattr(backend, "_begin", refuse)
+            with pytest.raises(OutcomeUnknown, match="may be stored or not") as unknown:
+                store.add_turns(["a", "b"])
+        stored = [turn.id for turn in store.turns()][-2:]
+        assert list(unknown.value.ids) == stored
