@@ -50,7 +50,7 @@ class TestProcesses:
         children = store.children(root)
         assert {turn.id for turn in children} == {turn for each in ids for turn in each}
         assert len(children) == PROCESSES * TURNS_EACH
-        # The first to come carried the name along (R2); the others continue an older turn.
+        # The first to come carried the name along (rule R2, one name moves); the others continue an older turn.
         assert [turn.meta.bookmark for turn in children] == ["main"] + [None] * (len(children) - 1)
         assert store.get("main").id == children[0].id
         assert store.verify().problems == ()
@@ -119,7 +119,7 @@ class TestThreads:
         assert store.verify().problems == ()
 
     def test_a_reader_that_follows_the_commits_misses_nothing(self, durable_place: Place) -> None:
-        """R1: a turn is never committed behind one that a reader has seen already."""
+        """Rule R1, commit order: a turn is never committed behind one that a reader has seen already."""
         writer, reader = durable_place.open(), durable_place.open()
         first = writer.add_turn("root", bookmark="main").id
         done = Event()

@@ -1,4 +1,5 @@
-"""Digests and seals (I3, I4): what enters them, that they are the same everywhere, and their fixed vectors."""
+"""Digests and seals (rule I3, one address; rule I4, digest and seal): what enters them, that they are the same
+everywhere, and their fixed vectors."""
 
 from __future__ import annotations
 
@@ -107,7 +108,7 @@ class TestEncoding:
 
 
 class TestWhatEnters:
-    """I4."""
+    """Rule I4, digest and seal."""
 
     @pytest.mark.parametrize(
         "change",

@@ -24,7 +24,7 @@ OFFICE = "application/vnd.openxmlformats-officedocument."
 
 
 def test_the_payload_is_the_files_bytes(store: Store, tmp_path: Path) -> None:
-    """I3: ``b3sum`` of the file gives the same hash."""
+    """Rule I3, one address: ``b3sum`` of the file gives the same hash."""
     path = tmp_path / "notes.bin"
     path.write_bytes(bytes(range(256)))
     turn = store.add_document(path)

@@ -42,7 +42,8 @@ def test_any_window_is_a_valid_request_or_is_refused(window: ContextWindow) -> N
 @given(window=windows(odd_too=False), model=st.none() | st.just("m"))
 @example(window=ContextWindow((Message(role="user", content=(Text("Hi"),)),), {}), model=None)
 def test_a_usual_window_is_never_refused_for_its_tools(window: ContextWindow, model: str | None) -> None:
-    """Calls without results, results without calls, ids of all kinds: they are repaired (R19)."""
+    """Calls without results, results without calls, ids of all kinds: they are repaired (rule R19, every call has a
+    result)."""
     try:
         body = prepare_request("anthropic", window, tools=[TOOL], model=model).body
     except Unrepresentable as error:

@@ -1,4 +1,4 @@
-"""add_turns: a stream of any length in bounded batches, each all or nothing (R3)."""
+"""add_turns: a stream of any length in bounded batches, each all or nothing (rule R3, whole batches)."""
 
 from __future__ import annotations
 
@@ -257,7 +257,8 @@ def history(store: Store, name: str) -> list[Any]:
 
 @given(items=streams(), twins=st.integers(0, 2))
 def test_a_stream_gives_what_its_items_give_one_by_one(place: Place, items: list[dict[str, Any]], twins: int) -> None:
-    """R2 and R3: names carried within a batch exactly as if the turns had been added alone."""
+    """Rules R2 (one name moves) and R3 (whole batches): names carried within a batch exactly as if the turns had been
+    added alone."""
     with place.fresh() as whole, place.fresh() as single:
         for store in (whole, single):
             store.add_turn("start", bookmark="start")
@@ -275,7 +276,7 @@ def test_a_stream_gives_what_its_items_give_one_by_one(place: Place, items: list
 
 
 def test_a_name_that_is_left_alone_within_a_batch_moves_as_it_would_one_by_one(place: Place) -> None:
-    """R2: of four names at one turn two move away, then two are left; after the third, one."""
+    """Rule R2, one name moves: of four names at one turn two move away, then two are left; after the third, one."""
     items = [{"content": str(index), "continues": name} for index, name in enumerate(("a", "b", "ID", "c", "ID"))]
     found = []
     for batch in (True, False):

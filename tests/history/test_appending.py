@@ -64,7 +64,7 @@ class TestContent:
 
 
 class TestAddresses:
-    """I3: a payload is found by the BLAKE3 of its bytes, and stored once."""
+    """Rule I3, one address: a payload is found by the BLAKE3 of its bytes, and stored once."""
 
     def test_hash_is_the_blake3_of_the_stored_bytes(self, store: Store) -> None:
         turn = store.add_turn("hello")
@@ -194,7 +194,7 @@ class TestContinues:
             store.add_turn("a", respond=True)
 
     def test_ids_are_taken_in_either_case_and_given_in_lower_case(self, store: Store) -> None:
-        """I2, R11."""
+        """Rule I2, minted ids; rule R11, names for turns."""
         a = store.add_turn("a")
         assert a.id == a.id.lower()
         assert store.get(a.id.upper()).id == a.id
@@ -240,14 +240,14 @@ class TestOptions:
         assert turn.options == {"search": False, "params": {"t": 1}}
 
     def test_null_switches_an_inherited_value_off(self, store: Store) -> None:
-        """I8."""
+        """Rule I8, options merge."""
         a = store.add_turn("a", inherited={"params": {"t": 1, "n": 2}, "x": 1})
         b = store.add_turn("b", continues=a.id, inherited={"params": {"t": None}, "x": None})
         assert b.options == {"params": {"n": 2}}
         assert b.meta.inherited == {"params": {"t": None}, "x": None}
 
     def test_options_are_resolved_when_asked_and_the_append_walks_nothing(self, store: Store) -> None:
-        """R12."""
+        """Rule R12, options on demand."""
         turn = store.add_turn("a", inherited={"x": 1})
         with counted_statements() as counted:
             turn = store.add_turn("b", continues=turn.id)
@@ -263,7 +263,7 @@ class TestIds:
         assert ids == sorted(set(ids))
 
     def test_ids_rise_also_after_the_clock_went_back(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        """R11."""
+        """Rule R11, names for turns."""
         before = store.add_turn("before")
         an_hour_ago = time.time_ns() - 3_600 * 10**9
         monkeypatch.setattr(time, "time_ns", lambda: an_hour_ago)
@@ -276,7 +276,7 @@ class TestIds:
         assert before <= turn.time.timestamp() * 1000 <= time.time_ns() // 1_000_000 + 1
 
     def test_commit_order_is_not_the_order_of_ids(self, durable_place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-        """R1: two writers' clocks differ; the order of the turns is the order of their commits."""
+        """Rule R1, commit order: two writers' clocks differ; the order of the turns is the order of their commits."""
         ahead, behind = durable_place.open(), durable_place.open()
         first = ahead.add_turn("first")
         earlier = time.time_ns() - 3_600 * 10**9

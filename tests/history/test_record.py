@@ -1,4 +1,5 @@
-"""Record: of a message list that is sent again and again, exactly the new tail is stored (I4, R4)."""
+"""Record: of a message list that is sent again and again, exactly the new tail is stored (rule I4, digest and seal;
+rule R4, only the new tail)."""
 
 from __future__ import annotations
 
@@ -98,7 +99,7 @@ class TestTheTail:
 
 
 class TestWhere:
-    """R4."""
+    """Rule R4, only the new tail."""
 
     def test_below_what_it_continues(self, store: Store) -> None:
         grown = grow(store, "q? <- a, a <- x?, other? <- x?2")
@@ -172,7 +173,7 @@ class TestWhere:
         assert store.record(said("a?", "c")).added == 1
 
     def test_what_lies_in_another_space_is_not_recognised(self, durable_place: Place) -> None:
-        """R6."""
+        """Rule R6, another space is unknown."""
         one, other = durable_place.open("one"), durable_place.open("other")
         one.record(said("a", "b"))
         assert other.record(said("a", "b")).added == 2

@@ -1,4 +1,4 @@
-"""The walk and the resolve, over histories of any shape (I7, I8)."""
+"""The walk and the resolve, over histories of any shape (rule I7, parents first; rule I8, options merge)."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class TestWalk:
         assert texts(store, grown["Rome"].id) == ["capital?", "Rome"]
 
     def test_the_order_does_not_follow_the_ids(self, store: Store) -> None:
-        """I7: the older branch was begun later."""
+        """Rule I7, parents first: the older branch was begun later."""
         grown = grow(store, "a? <- late, b? <- early, early + late <- end")
         assert texts(store, grown["end"].id) == ["b?", "early", "a?", "late", "end"]
 
@@ -222,7 +222,7 @@ class TestOptions:
     def test_options_are_the_fold_over_the_walk(
         self, place: Place, parents: list[list[int]], data: st.DataObject
     ) -> None:
-        """I8."""
+        """Rule I8, options merge."""
         given_options = data.draw(st.lists(st.none() | records, min_size=len(parents), max_size=len(parents)))
         with history(place, parents, inherited=given_options) as (store, ids):
             for head in {len(parents) - 1, len(parents) // 2}:

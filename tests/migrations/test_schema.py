@@ -108,7 +108,8 @@ class TestMigrations:
         assert script.get_heads() == [REVISION]
 
     def test_every_key_and_unique_constraint_begins_with_space(self) -> None:
-        """So that the tables can be distributed by it (R10 names the exemption: ``space`` itself)."""
+        """So that the tables can be distributed by it (rule R10, record layout, names the exemption: ``space``
+        itself)."""
         for table in metadata.sorted_tables:
             keys = [each for each in table.constraints if isinstance(each, sqlalchemy.UniqueConstraint)]
             for key in [table.primary_key, *keys] if table.name != "space" else []:

@@ -94,7 +94,8 @@ def test_reasoning_never_reaches_another_provider(provider: str) -> None:
 
 
 def content_blocks(provider: str, body: dict[str, Any]) -> list[str]:
-    """What a body says, block by block in order, without cache marks: what a prompt cache compares (R19)."""
+    """What a body says, block by block in order, without cache marks: what a prompt cache compares (rule R19, every
+    call has a result)."""
     found: list[str] = []
     for message in body[find_provider(provider).writer.list_name]:
         listed = message.get("content", message.get("parts"))
@@ -116,7 +117,8 @@ steps = st.lists(
 
 
 def grow(drawn: list[Any]) -> list[list[Message]]:
-    """Messages by steps of an append-only thread; a call and its results are one step (R19)."""
+    """Messages by steps of an append-only thread; a call and its results are one step (rule R19, every call has a
+    result)."""
     grown: list[list[Message]] = []
     for index, step in enumerate(drawn):
         if isinstance(step, list):

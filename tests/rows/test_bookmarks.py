@@ -1,4 +1,4 @@
-"""Bookmarks: names that move. Turns never do (I1)."""
+"""Bookmarks: names that move. Turns never do (rule I1, turns never change)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def where(store: Store) -> dict[str, str]:
 
 
 class TestTheBookmarkRule:
-    """R2: only one name moves with a turn."""
+    """Rule R2, one name moves: only one name moves with a turn."""
 
     @pytest.mark.parametrize("role", ["system", "developer", "user", "assistant", "tool"])
     def test_continuing_a_name_moves_it_whatever_the_role(self, store: Store, role: str) -> None:
@@ -151,7 +151,7 @@ class TestTheBookmarkRule:
         assert where(store) == {"main": b.id, "old": fork.id}
 
     def test_names_of_another_space_neither_move_nor_count(self, durable_place: Place) -> None:
-        """R6."""
+        """Rule R6, another space is unknown."""
         one, other = durable_place.open("one"), durable_place.open("other")
         a = one.add_turn("a", bookmark="main")
         x = other.add_turn("x", bookmark="main")
@@ -197,7 +197,7 @@ class TestExpect:
 
 
 class TestHistory:
-    """I6: every move is logged, so a move can be undone."""
+    """Rule I6, every move is logged, so a move can be undone."""
 
     def test_every_move_is_told_the_last_first(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="main")
@@ -306,7 +306,7 @@ class TestNaming:
             store.bookmarks.history("main")
 
     def test_moving_a_name_alters_no_turn(self, store: Store) -> None:
-        """I1."""
+        """Rule I1, turns never change."""
         grown = grow(store, "a? <- b")
         before = dump(store)
         store.bookmarks.set("main", grown["b"].id)

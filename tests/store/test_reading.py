@@ -67,7 +67,7 @@ class TestChildrenAndHeads:
 
 
 class TestTurns:
-    """R1: commit order."""
+    """Rule R1, commit order."""
 
     def test_all_turns_come_in_commit_order(self, store: Store) -> None:
         grown = grow(store, DRAWING)
@@ -158,7 +158,7 @@ class TestThread:
         ]
 
     def test_a_message_knows_its_turn_and_its_attributes(self, store: Store) -> None:
-        """R7."""
+        """Rule R7, one message type."""
         turn = store.add_turn("a", attributes={"speaker": "Ada", "extra": {"mood": "calm"}})
         [message] = store.resolve().messages
         assert message.turn == turn.id

@@ -30,7 +30,8 @@ def dags(draw: st.DrawFn, largest: int = 24) -> list[list[int]]:
 
 
 def reference_walk(parents: Parents, heads: Sequence[int]) -> list[int]:
-    """I7 as it is defined: what a turn continues, in the listed order, each walked the same way, then the turn itself.
+    """Rule I7 (parents first) as it is defined: what a turn continues, in the listed order, each walked the same way,
+    then the turn itself.
 
     Iterative, because a thread may be longer than Python's stack.
     """

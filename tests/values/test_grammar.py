@@ -31,7 +31,7 @@ class TestNewest:
                 store.get(headish)
 
     def test_it_is_what_an_omitted_headish_means(self, store: Store) -> None:
-        """R11."""
+        """Rule R11, names for turns."""
         grow(store, "a? <- b")
         assert store.resolve().to_dict() == store.resolve("@").to_dict()
         assert store.log() == store.log("@")
@@ -109,7 +109,7 @@ class TestPrefixes:
         assert refused.value.candidates == tuple(ids[:CANDIDATES_SHOWN])
 
     def test_a_bookmark_wins_over_a_prefix(self, store: Store) -> None:
-        """R11."""
+        """Rule R11, names for turns."""
         a, b = store.add_turn("a"), store.add_turn("b")
         name = a.id[:20]
         assert store.get(name).id == a.id
@@ -130,7 +130,7 @@ class TestPrefixes:
             store.get(f"{a.id}@{{0}}")
 
     def test_lists_show_the_shortest_unique_prefix(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        """R11."""
+        """Rule R11, names for turns."""
         now = time.time_ns()
         monkeypatch.setattr(time, "time_ns", lambda: now)
         ids = [store.add_turn("a").id for _ in range(10)]
@@ -144,7 +144,7 @@ class TestPrefixes:
 
 class TestSpaces:
     def test_what_lies_in_another_space_is_simply_unknown(self, durable_place: Place) -> None:
-        """R6: with no hint that it exists."""
+        """Rule R6, another space is unknown: with no hint that it exists."""
         one, other = durable_place.open("one"), durable_place.open("other")
         turn = one.add_turn("secret", bookmark="main")
         other.add_turn("x")

@@ -1,8 +1,8 @@
 """Content to blocks, blocks to payload bytes, and back.
 
-The payload encoding (R9): a JSON array of blocks, ``type`` first, then the known keys in declared order, defaults
-left out, then unknown keys as they came. So a string and one text block are the same payload, and equal content has
-one hash. ``decode_payload(encode_payload(blocks)) == blocks``, always.
+The payload encoding (rule R9, one encoding): a JSON array of blocks, ``type`` first, then the known keys in declared
+order, defaults left out, then unknown keys as they came. So a string and one text block are the same payload, and equal
+content has one hash. ``decode_payload(encode_payload(blocks)) == blocks``, always.
 
 Two readers give one result: a typed decoder for known blocks, and a careful one for the rest.
 """
@@ -36,7 +36,7 @@ WHAT = "content"
 _decode_known = msgspec.json.Decoder(tuple[KnownBlock, ...]).decode
 _encode = msgspec.json.Encoder().encode
 _SPELLINGS: dict[str, dict[str, str]] = {"thinking": {"thinking": "text"}, "tool_use": {"invalid_json": "raw"}}
-"""Older spellings that are read and never written (R8)."""
+"""Older spellings that are read and never written (rule R8, block kinds)."""
 
 
 def read_content(content: Content, *, json: bool = False) -> tuple[ContentBlock, ...]:
@@ -133,7 +133,8 @@ def _read_mapping(value: Any, path: str) -> ContentBlock:
 
 
 def _with_arguments(mapping: dict[str, Any], path: str) -> dict[str, Any]:
-    """The arguments of a call: ``raw`` is the exact text, kept only if ``input`` would not give it back (R8)."""
+    """The arguments of a call: ``raw`` is the exact text, kept only if ``input`` would not give it back (rule R8, block
+    kinds)."""
     raw = mapping.get("raw")
     if raw is None and "input" not in mapping:
         raise InvalidContent(WHAT, "a tool_use block needs its `input`", path)

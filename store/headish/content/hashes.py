@@ -1,4 +1,5 @@
-"""The three hashes of a turn (I3, I4): BLAKE3-256, each over bytes that are fixed for good.
+"""The three hashes of a turn (rule I3, one address; rule I4, digest and seal): BLAKE3-256, each over bytes that are
+fixed for good.
 
 ``hash``    over the payload bytes, nothing else.
 ``digest``  over *what was said*: the netstrings of ::

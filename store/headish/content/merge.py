@@ -1,4 +1,4 @@
-"""How options merge down a thread (I8): RFC 7396, JSON Merge Patch.
+"""How options merge down a thread (rule I8, options merge): RFC 7396, JSON Merge Patch.
 
 Records merge key by key, any other value (lists too) replaces, ``null`` removes the key. No argument is modified.
 """

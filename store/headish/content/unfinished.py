@@ -1,7 +1,7 @@
 """What a cut-off answer leaves behind, and what of it a window shows.
 
 Text and finished blocks stay. A call or a provider's block that was cut off in the middle is left out, and a note says
-so (R21). The store keeps all of it.
+so (rule R21, cut-off calls). The store keeps all of it.
 
 Two marks say that a call was cut off: ``partial`` on the block, which a reply gets while it arrives, and ``stop``
 ``none`` on its message, which a transcript gets where it ends early. Half of a call can be a whole JSON object, so the

@@ -2,8 +2,8 @@
 
 SQLAlchemy builds, names and compiles every statement; running it through Core's result machinery would cost several
 times what SQLite needs for the statement itself (docs/explanation/performance.md), so the compiled text goes straight
-to the driver (R13). Rows are plain tuples. Only integers, text and bytes are bound, so no type needs a processor.
-Placeholders are positional: SQLite looks up named ones again for each row.
+to the driver (rule R13, connections and statements). Rows are plain tuples. Only integers, text and bytes are bound, so
+no type needs a processor. Placeholders are positional: SQLite looks up named ones again for each row.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The tables. This module executes nothing.
 
 Every key begins with ``space``: it isolates tenants, and it is the column by which a distributed database spreads the
-rows. ``space`` itself and Alembic's own table are exempt (R10).
+rows. ``space`` itself and Alembic's own table are exempt (rule R10, record layout).
 
 Names and sealed JSON are bytes: PostgreSQL's ``jsonb`` reorders keys and its ``text`` refuses NUL. Ids are text in the
 order of their bytes. ``place`` of a turn is ``(chain, pos)``: a chain's number is the ``seq`` of its first turn.
@@ -48,7 +48,8 @@ space = Table(
     Column("name", LargeBinary, nullable=False, unique=True),
     Column("seq", Number, nullable=False),
 )
-"""The spaces. ``seq`` is the last commit number given out; its row lock is what makes commits come in order (R1)."""
+"""The spaces. ``seq`` is the last commit number given out; its row lock is what makes commits come in order (rule R1,
+commit order)."""
 
 payload = Table(
     "payload",
@@ -135,7 +136,8 @@ bookmark_log = Table(
     PrimaryKeyConstraint("space", "name", "move"),
     sqlite_with_rowid=False,
 )
-"""Every move of every name (I6): where it pointed from then on (null: removed), and when, in Unix milliseconds."""
+"""Every move of every name (rule I6, every move is logged): where it pointed from then on (null: removed), and when, in
+Unix milliseconds."""
 
 definition = Table(
     "definition",

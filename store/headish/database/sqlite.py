@@ -116,7 +116,8 @@ class SQLiteBackend:
         event.listen(self._engine, "connect", self._set_pragmas)
         event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
         self._idle: deque[PoolProxiedConnection] = deque()  # its methods are atomic between threads
-        # Memory is one connection behind a lock (R13); for a file the lock spares threads the sleeps below.
+        # Memory is one connection behind a lock (rule R13, connections and statements); for a file the lock spares
+        # threads the sleeps below.
         self._writing = threading.RLock()
         self._reading: AbstractContextManager[Any] = self._writing if self._in_memory else nullcontext()
         return before

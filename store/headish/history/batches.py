@@ -1,4 +1,5 @@
-"""Batches: an iterable of any length, drained in bounded portions before each transaction opens (R3).
+"""Batches: an iterable of any length, drained in bounded portions before each transaction opens (rule R3, whole
+batches).
 
 No transaction is held while the caller's iterable runs, and memory holds one batch at a time.
 """

@@ -1,4 +1,4 @@
-"""The order of a walk (rule I7), computed from links alone.
+"""The order of a walk (rule I7, parents first), computed from links alone.
 
 Turns lie in chains: the turns of a chain continue one another, and only a chain's first turn has links. So a walk is
 a list of ranges of chains, and its order needs one step per fork, not one per turn.

@@ -121,7 +121,8 @@ class Planner:
         return parent and Known(place, *parent)
 
     def _moving_name(self, draft: Draft, parents: tuple[Known | int, ...]) -> bytes | None:
-        """The one name that moves with a turn (R2): the given one, else that of the first turn it continues."""
+        """The one name that moves with a turn (rule R2, one name moves): the given one, else that of the first turn it
+        continues."""
         if draft.bookmark is not None or not parents or not self._carries_names:
             return draft.bookmark
         first = draft.continues[0] if draft.continues else None
@@ -153,7 +154,7 @@ class Planner:
         check_expected(named, draft.expect, None if actual is None else actual.id)
 
     def _check_forward(self, name: bytes, parents: tuple[Known | int, ...]) -> None:
-        """Refuse to take a name away from turns that these parents do not continue (R24)."""
+        """Refuse to take a name away from turns that these parents do not continue (rule R24, not taken away)."""
         position = self._position(name)
         if position is None:
             return

@@ -1,4 +1,5 @@
-"""Record: a client sends its whole message list again, and only the new tail is stored (I4, R4).
+"""Record: a client sends its whole message list again, and only the new tail is stored (rule I4, digest and seal;
+rule R4, only the new tail).
 
 The list is recognised by digests: the digest of a message covers all that came before it, so the longest prefix that
 is stored is found by looking the digests up, without reading a thread.
@@ -44,7 +45,7 @@ def record_list(
     digests, fits = digests_of_list(drafts, stored_base), fits_recorded(stored_base, roots)
     matched, tip = match_stored(connection, space, digests, stored_base, fits)
     tail = [_follow(draft, index, tip) for index, draft in enumerate(drafts[matched:])]
-    # By place, not by name: only the bookmark that was given may move (R4).
+    # By place, not by name: only the bookmark that was given may move (rule R4, only the new tail).
     built = append(connection, space, tail, mint, carries_names=False) if tail else []
     last = built[-1] if built else _as_appended(connection, space, tip)
     if name is not None and before.get(name) != last.turn.place:
@@ -87,7 +88,8 @@ def match_stored(
 def fits_recorded(base: StoredTurn | None, roots: set[Place] | None) -> Callable[[int, StoredTurn], bool]:
     """What a re-sent list may match: anything below a ``base``; otherwise what begins with one of the ``roots``.
 
-    Without either, only turns whose whole thread sets no options, because the list sets none either (R4).
+    Without either, only turns whose whole thread sets no options, because the list sets none either (rule R4, only the
+    new tail).
     """
 
     def fits(index: int, stored: StoredTurn) -> bool:

@@ -1,7 +1,7 @@
 """Replies: the turns that a request pins, and the reply that continues them.
 
-A request pins what its reply will continue. The bookmark of the request moves only if it still points there (R5);
-otherwise the reply is a branch without a name.
+A request pins what its reply will continue. The bookmark of the request moves only if it still points there (rule R5, a
+reply follows its request); otherwise the reply is a branch without a name.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def append_reply(
 ) -> Appended:
     """Append the draft, continuing these turns.
 
-    Without a bookmark the one that points at the first turn moves, if there is exactly one (R2). An answer that
-    ``replaces`` another takes over that answer's bookmark.
+    Without a bookmark the one that points at the first turn moves, if there is exactly one (rule R2, one name moves).
+    An answer that ``replaces`` another takes over that answer's bookmark.
     Raises: UnknownTurn if a turn is not of this space.
     """
     name = None if bookmark is None else bookmark.encode()

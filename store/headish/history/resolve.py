@@ -14,9 +14,10 @@ from headish.values.messages import NO_ATTRIBUTES, ContextWindow, Kept, Message,
 
 
 def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
-    """The context window of a walk: one message per turn, and the options of all, merged in walk order (I8).
+    """The context window of a walk: one message per turn, and the options of all, merged in walk order (rule I8,
+    options merge).
 
-    Blocks of an answer that were cut off are left out, with a note (R21).
+    Blocks of an answer that were cut off are left out, with a note (rule R21, cut-off calls).
     Raises: CorruptTurn if a row does not decode.
     """
     messages = [_read_message(turn) for turn in walked]
@@ -24,7 +25,7 @@ def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
 
 
 def resolve_options(walked: Sequence[Walked]) -> dict[str, Any]:
-    """The options that the turns of a walk hand down, merged in walk order (I8)."""
+    """The options that the turns of a walk hand down, merged in walk order (rule I8, options merge)."""
     return fold_options((turn.id, turn.inherited) for turn in walked if turn.inherited)
 
 

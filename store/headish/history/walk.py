@@ -1,4 +1,5 @@
-"""The turns that lead to a turn: each once, parents before children, depth first along ``continues`` (I7)."""
+"""The turns that lead to a turn: each once, parents before children, depth first along ``continues`` (rule I7, parents
+first)."""
 
 from __future__ import annotations
 

@@ -113,7 +113,8 @@ class ThreadImport:
         force: bool,
         done: tuple[int, int],
     ) -> Imported:
-        """A name that was asked for is set or moved; that of the file only where it is free (R2)."""
+        """A name that was asked for is set or moved; that of the file only where it is free (rule R2, one name
+        moves)."""
         if name is not None and explicit:
             before = find_bookmark(connection, self._space, name)
             named = before != tip
@@ -207,7 +208,8 @@ def store_portion(connection: Connection, mint: Mint, space: int, part: Portion)
 
 
 def _carry(connection: Connection, space: int, name: bytes, base: StoredTurn | None, tip: Place) -> None:
-    """Move the name that was continued to the new tip, if it is still where it was (R5)."""
+    """Move the name that was continued to the new tip, if it is still where it was (rule R5, a reply follows its
+    request)."""
     if base is not None and base.place != tip and find_bookmark(connection, space, name) == base.place:
         move_bookmark(connection, space, name, [tip])
 

@@ -25,7 +25,7 @@ from headish.values.places import Place
 
 
 def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[ImportedTree]) -> Imported:
-    """Store what is new of the trees, then bookmark their roots where the name is still free (R2).
+    """Store what is new of the trees, then bookmark their roots where the name is still free (rule R2, one name moves).
 
     Cost: one statement for every 64 messages, one append of the new ones, two statements a tree for its bookmark.
     """

@@ -1,4 +1,4 @@
-"""Rows of ``bookmark`` and its log: names, where they point, and every move (I6).
+"""Rows of ``bookmark`` and its log: names, where they point, and every move (rule I6, every move is logged).
 
 Whoever moves a name has locked the space, so a name that was read stays where it is until the commit.
 """

@@ -1,4 +1,4 @@
-"""Rows of ``payload``: bytes by their address, once per space (I3)."""
+"""Rows of ``payload``: bytes by their address, once per space (rule I3, one address)."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def add_space(connection: Connection, name: bytes) -> int:
 
 
 def lock_space(connection: Connection, space: int) -> None:
-    """Let one writer at a time into the space, until it commits: every write begins so (R1).
+    """Let one writer at a time into the space, until it commits: every write begins so (rule R1, commit order).
 
     Raises: RemovedSpace.
     """
@@ -68,7 +68,8 @@ def lock_space(connection: Connection, space: int) -> None:
 
 
 def take_seq(connection: Connection, space: int, count: int) -> int:
-    """The first of ``count`` commit numbers of a space that is locked, so commits come in their order (R1)."""
+    """The first of ``count`` commit numbers of a space that is locked, so commits come in their order (rule R1, commit
+    order)."""
     row = connection.row(TAKE_SEQ, space=space, count=count)
     assert row is not None
     return int(row[0]) - count + 1

@@ -150,7 +150,7 @@ def turns_by_prefix(connection: Connection, space: int, prefix: str, limit: int)
 
 
 def shortest_prefix(connection: Connection, space: int, turn_id: TurnId) -> str:
-    """The fewest digits that name this turn alone, ``PREFIX_MINIMUM`` at the least (R11)."""
+    """The fewest digits that name this turn alone, ``PREFIX_MINIMUM`` at the least (rule R11, names for turns)."""
     neighbours = connection.row(NEIGHBOURS, space=space, id=turn_id) or ()
     shared = max((_shared_digits(turn_id, other) for other in neighbours if other), default=0)
     return turn_id[: max(shared + 1, PREFIX_MINIMUM)]

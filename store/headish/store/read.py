@@ -132,7 +132,7 @@ def resolve(space: Space, headish: Headishes = "@") -> ContextWindow:
 
 
 def options(space: Space, headish: Headishes = "@") -> dict[str, Any]:
-    """The options of a headish alone, over the sparse index of the turns that set any (R12)."""
+    """The options of a headish alone, over the sparse index of the turns that set any (rule R12, options on demand)."""
     return space._options_at(headish)
 
 

@@ -95,7 +95,8 @@ class Space:
         return make_turn(appended.turn, appended.continues, self._options_at)
 
     def _options_at(self, headish: Headishes) -> dict[str, Any]:
-        """The options that a thread hands down, over the sparse index of the turns that set any (R12)."""
+        """The options that a thread hands down, over the sparse index of the turns that set any (rule R12, options on
+        demand)."""
         return self._read_from(
             headish, lambda connection, places: fold_options(walk_inherited(connection, self._number, places))
         )

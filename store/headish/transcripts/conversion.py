@@ -2,7 +2,7 @@
 
 The way: give up what the caller names, flatten (one message per block), rename the tools, fill what the target's frames
 say and the source's do not, emit, and convert back. Every refusal on the way is E-CONVERT-LOSS. A text that comes to a
-format with a header gets one (R27).
+format with a header gets one (rule R27, with a header).
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ HEADER_OPTIONS: dict[tuple[str, ...], str] = {
     ("generation_settings", "stop_sequences"): "stop_sequences",
     ("generation_settings", "reasoning_effort"): "reasoning_effort",
 }
-"""Keys of a header, and the option under ``params`` that each one is (R15)."""
+"""Keys of a header, and the option under ``params`` that each one is (rule R15, importing a transcript)."""
 _SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")
 
 

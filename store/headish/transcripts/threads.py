@@ -1,10 +1,10 @@
 """A stored thread as a transcript: each message in its own form.
 
-A turn that was imported keeps the name of its format, the first and last one what stood around the messages (R15). A
-message that came from the target format is written as it was; one of another format is converted, and one that a
-program or a provider made is written from the model. So what was imported stays a prefix of what is written after a
-turn was added. Exceptions: ``[EOS]`` of OpenChatML 0.1 moves to the new end, what follows an open header takes its
-place, and a bare sequence of 0.1 goes on only as the text that it asks for.
+A turn that was imported keeps the name of its format, the first and last one what stood around the messages (rule R15,
+importing a transcript). A message that came from the target format is written as it was; one of another format is
+converted, and one that a program or a provider made is written from the model. So what was imported stays a prefix of
+what is written after a turn was added. Exceptions: ``[EOS]`` of OpenChatML 0.1 moves to the new end, what follows an
+open header takes its place, and a bare sequence of 0.1 goes on only as the text that it asks for.
 
 No message passes through a third format. docs/adr/0016-each-message-in-its-own-form.md says why.
 """

@@ -1,7 +1,8 @@
-"""Content blocks: what a message is made of (R8), one frozen struct per kind.
+"""Content blocks: what a message is made of (rule R8, block kinds), one frozen struct per kind.
 
-Invariant (I9, R9): reading a block and writing it gives the same bytes. Keys that a kind does not know are kept in
-``extra``, in order, after the known ones; a block of an unknown kind is kept whole in ``Other``.
+Invariant (rule I9, kept as given; rule R9, one encoding): reading a block and writing it gives the same bytes. Keys
+that a kind does not know are kept in ``extra``, in order, after the known ones; a block of an unknown kind is kept
+whole in ``Other``.
 
 The struct's fields, in order, are the declared order of the payload encoding: add new ones at the end.
 """

@@ -5,7 +5,7 @@
     headish  =  base suffix*
     base     =  "@"                  the newest turn of the space
              |  id                   25 base-36 digits, in either case
-             |  name                 a bookmark; else an id prefix of at least 8 digits (R11)
+             |  name                 a bookmark; else an id prefix of at least 8 digits (rule R11, names for turns)
     suffix   =  "~" [n]              n steps back along the first parent (default 1)
              |  "^" [n]              the n-th turn that it continues (default 1; ^0 is the turn itself)
              |  "@{" n "}"           where the bookmark was n moves ago; directly after its name
@@ -59,7 +59,8 @@ class Headish(Struct, frozen=True):
 
     @property
     def bookmark(self) -> str | None:
-        """The name, if the headish is a bare name: only such a bookmark moves because it was named (R2)."""
+        """The name, if the headish is a bare name: only such a bookmark moves because it was named (rule R2, one name
+        moves)."""
         bare = self.past is None and not self.steps and self.name != NEWEST
         return self.name if bare else None
 

@@ -1,4 +1,4 @@
-"""Turn ids: SCRU128 in 25 base-36 digits, written in lower case (I2, R11).
+"""Turn ids: SCRU128 in 25 base-36 digits, written in lower case (rule I2, minted ids; rule R11, names for turns).
 
 An id is minted inside the write transaction and never below the writer's last one, even if the clock
 went back: the generator then continues from its last time instead of starting lower.

@@ -1,7 +1,7 @@
 """Messages and context windows: what a thread says, as values that know no database.
 
-One message type serves turns, windows, transcripts and providers (rule R7). The window's JSON is a projection of it:
-``ContextWindow.to_dict``.
+One message type serves turns, windows, transcripts and providers (rule R7, one message type). The window's JSON is a
+projection of it: ``ContextWindow.to_dict``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 class Attributes(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a transcript says of a message beside its role and text. All of it enters the digest (I4).
+    """What a transcript says of a message beside its role and text. All of it enters the digest (rule I4, digest and
+    seal).
 
     ``extra`` holds attributes that the format does not know, in their order. The field order is the order in the
     digest's encoding: add new fields at the end.
@@ -45,7 +46,7 @@ NO_ATTRIBUTES = Attributes()
 class Message(Struct, frozen=True, kw_only=True):
     """One message of a window or transcript. ``turn`` is the id of the turn it came from, None for a made one.
 
-    ``role`` is None only for the bare sequences of OpenChatML 0.1 (R15).
+    ``role`` is None only for the bare sequences of OpenChatML 0.1 (rule R15, importing a transcript).
     """
 
     role: str | None
@@ -90,9 +91,10 @@ class Note(Struct, frozen=True):
 
 
 class ContextWindow(Struct, frozen=True):
-    """What a resolve yields: the messages in walk order (I7) and the merged options (I8).
+    """What a resolve yields: the messages in walk order (rule I7, parents first) and the merged options (rule I8,
+    options merge).
 
-    ``notes`` say which parts of a cut-off answer were left out (R21).
+    ``notes`` say which parts of a cut-off answer were left out (rule R21, cut-off calls).
     """
 
     messages: tuple[Message, ...]

@@ -24,10 +24,11 @@ DOCUMENT = "document"
 class Meta(Struct, frozen=True, omit_defaults=True):
     """All that a turn says of itself beside its payload.
 
-    ``bookmark`` is the name that moved along with the turn when it was stored (rule R2; the schema reference calls it
-    ``head``). ``system`` holds headish's own further keys (a document's ``document_name``, ``original_path``,
-    ``file_size``), ``app`` what the application keeps with the turn; the two never mix (R10). ``role`` is None for a
-    bare sequence of OpenChatML 0.1, which only an import makes (R15).
+    ``bookmark`` is the name that moved along with the turn when it was stored (rule R2, one name moves; the schema
+    reference calls it ``head``). ``system`` holds headish's own further keys (a document's ``document_name``,
+    ``original_path``, ``file_size``), ``app`` what the application keeps with the turn; the two never mix (rule R10,
+    record layout). ``role`` is None for a bare sequence of OpenChatML 0.1, which only an import makes (rule R15,
+    importing a transcript).
     """
 
     role: str | None
@@ -67,7 +68,7 @@ class Turn(Struct, frozen=True, eq=False):
     """An immutable record of a thread. Two turns are equal when their seals are.
 
     ``hash`` addresses the payload, ``digest`` says what was said up to here, ``seal`` says that the record is
-    untouched; each is a BLAKE3-256 in lower-case hex (I3, I4).
+    untouched; each is a BLAKE3-256 in lower-case hex (rule I3, one address; rule I4, digest and seal).
     """
 
     id: TurnId
@@ -79,7 +80,8 @@ class Turn(Struct, frozen=True, eq=False):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options resolved at this turn (I8), computed when asked, over the turns that set any (R12)."""
+        """The options resolved at this turn (rule I8, options merge), computed when asked, over the turns that set any
+        (rule R12, options on demand)."""
         if self.resolve_options is None:
             raise LookupError("this turn was not read from a store")
         return self.resolve_options(self.id)

@@ -1,8 +1,8 @@
 """Transcripts of any format as drafts, a turn a message, in bounded memory.
 
 A file is read twice: once to see that all of it is a transcript, and for the digests that tell what is stored already;
-once more for the drafts of what is new. What stood around the messages rides on the first and the last turn (R15), so
-that an export gives the same bytes back.
+once more for the drafts of what is new. What stood around the messages rides on the first and the last turn (rule R15,
+importing a transcript), so that an export gives the same bytes back.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ class ReplyReader(ABC):
     # At the end.
 
     def _made_id(self, index: int) -> str:
-        """An id for a call without one: from the answer's own id and the call's position (R20)."""
+        """An id for a call without one: from the answer's own id and the call's position (rule R20, made ids)."""
         source = re.sub(r"[^a-zA-Z0-9_-]+", "_", self.id or self._seed)
         return "_".join(part for part in ("call", source[: ID_LIMIT - 16], str(index)) if part)
 

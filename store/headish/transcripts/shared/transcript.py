@@ -1,7 +1,8 @@
 """The neutral model of a transcript: the messages of any format, with what stood around them.
 
-Messages and blocks are the store's own (R7, R8): a transcript adds the header, an open header at the end, and the
-layout that a format needs to write back the same bytes. Normal form, as every reader gives it:
+Messages and blocks are the store's own (rule R7, one message type; rule R8, block kinds): a transcript adds the header,
+an open header at the end, and the layout that a format needs to write back the same bytes. Normal form, as every reader
+gives it:
 
 - an empty body has no block, and two texts stand side by side only where one of them is ``literal``;
 - the name and id of a call or reply stand in its block, not in the message's attributes;
@@ -95,7 +96,8 @@ def make_message(role: str | None, content: Sequence[ContentBlock], **said: Any)
 def make_call(
     name: str, raw: str, *, id: str | None = None, closed: bool = False, envelope: str | None = None
 ) -> ToolUse:
-    """A call from the exact text of its arguments; ``raw`` is kept where ``input`` would not give it back (R8)."""
+    """A call from the exact text of its arguments; ``raw`` is kept where ``input`` would not give it back (rule R8,
+    block kinds)."""
     try:
         value = strictjson.decode(raw, "arguments")
     except InvalidContent:
