@@ -20,6 +20,7 @@ from headish import Store
 from headish.errors import UnknownFormat
 from headish.renderings import RENDERINGS
 from headish.renderings.harmless import disarm
+from headish.transcripts.shared.header import is_header_value
 from support.browser import dom_of, needs_browser, run_browser
 from support.places import Place
 from support.zones import ZONES, in_zone, needs_zones
@@ -205,10 +206,10 @@ class TestMarkdown:
         assert self.page(memory, said) == f"{said}\n"
 
     def test_names_and_titles_cannot_be_markup(self, memory: Store) -> None:
-        memory.add_turn("<img src=x> [a](javascript:x)\x9b", attributes={"speaker": "<b>![i](u)`"})
+        memory.add_turn("<img src=x> [a](javascript:x)\x9b", attributes={"speaker": "![i](u)`"})
         memory.add_turn([{"type": "tool_use", "name": "<s>", "input": {}}], role="assistant", respond=True)
         page = memory.render("@", "markdown", debug=True)
-        assert "## &lt;b>!\\[i\\](u)\\`\n" in page
+        assert "## !\\[i\\](u)\\`\n" in page
         assert "<summary>Call of &lt;s&gt;</summary>" in page
         assert '\ntitle: "<img src=x> [a](javascript:x)\\u009b"\n' in page
 
@@ -268,7 +269,8 @@ class TestPages:
 def test_no_text_adds_an_element_that_loads_or_runs(place: Place, texts: list[str], debug: bool) -> None:
     store = place.open()
     for text in texts:
-        store.add_turn([{"type": "text", "text": text}], role="assistant", attributes={"speaker": text[:40] or "x"})
+        speaker = "".join(each for each in text[:40] if is_header_value(each)) or "x"  # no other name can be stored
+        store.add_turn([{"type": "text", "text": text}], role="assistant", attributes={"speaker": speaker})
         if debug:
             store.add_turn([{"type": "thinking", "text": text}], role="assistant", respond=True)
     page = store.render(debug=debug)

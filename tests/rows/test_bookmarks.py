@@ -445,7 +445,7 @@ class TestUndo:
         assert store.verify().problems == ()
 
     def test_it_follows_the_first_of_several(self, store: Store) -> None:
-        grown = grow(store, "a <- b, a <- c, b c <- d")
+        grown = grow(store, "a <- b, a <- c, b + c <- d")
         store.bookmarks.set("main", grown["d"].id)
         store.bookmarks.undo("main", 2)
         assert where(store) == {"main": grown["a"].id}
