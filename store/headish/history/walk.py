@@ -65,7 +65,14 @@ def _said(turn: Walked) -> Said:
     name = None
     if turn.type == DOCUMENT and turn.system is not None:
         name = read_mapping(turn, "system").get("document_name")
-    return Said(turn.role, turn.hash, turn.type, turn.content_type or BLOCKS_TYPE, name, turn.attributes)
+    return Said(
+        role=turn.role,
+        hash=turn.hash,
+        type=turn.type,
+        content_type=turn.content_type or BLOCKS_TYPE,
+        document_name=name,
+        attributes=turn.attributes,
+    )
 
 
 def walk_backwards(connection: Connection, space: int, end: Place) -> Iterator[StoredTurn]:

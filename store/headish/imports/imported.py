@@ -47,4 +47,4 @@ class Imported(Struct, frozen=True):
 
     def plus(self, other: Imported) -> Imported:
         """Both together."""
-        return Imported(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))
+        return Imported(**{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__})

@@ -90,7 +90,7 @@ class ThreadImport:
         new = drafts_from(file, outlined, first, self._limit_bytes, progress=half, **settings)
         for portion in in_batches(new) if first < total else ():
             digests = outlined.digests[first : first + len(portion)]
-            part = Portion(portion, digests, first, tip, beside)
+            part = Portion(drafts=portion, digests=digests, first=first, before=tip, beside=beside)
             tip, stored = self._store(bind(store_portion, space=self._space, part=part))
             first, added = first + len(portion), added + stored
         assert tip is not None
@@ -127,7 +127,8 @@ class ThreadImport:
             named = name is not None and bookmark_if_free(connection, self._space, name, tip)
         stored = turn_at(connection, self._space, tip)
         assert stored is not None
-        return Imported(1, *done, int(named), (stored.id,))
+        messages, added = done
+        return Imported(trees=1, messages=messages, added=added, bookmarks=int(named), tips=(stored.id,))
 
     def _keep_raw(self, file: BinaryIO, name: str) -> None:
         """A file that does not parse, as a document."""

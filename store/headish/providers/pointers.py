@@ -78,7 +78,7 @@ def make_pointer(
     if base_url is not None:
         parse_address(base_url)
         base_url = base_url.rstrip("/")
-    pointer = Pointer(provider, model, dict(params or {}), base_url, key_env)
+    pointer = Pointer(provider=provider, model=model, params=dict(params or {}), base_url=base_url, key_env=key_env)
     strictjson.encode_mapping(pointer.params, "the parameters of a pointer", MAPPING_LIMIT_BYTES)
     secret = find_secret(pointer.to_dict(), "pointer")
     if secret is not None:

@@ -82,12 +82,12 @@ def renew_stream(connection: Connection, space: int, id: TurnId, expires: int) -
 def lock_stream(connection: Connection, space: int, id: TurnId) -> StoredStream | None:
     """A stream, locked: no other transaction ends it before this one does."""
     row = connection.row(LOCK, space=space, id=id)
-    return None if row is None else StoredStream(*row)
+    return None if row is None else StoredStream._make(row)
 
 
 def open_streams(connection: Connection, space: int) -> list[StoredStream]:
     """The streams that have not ended, oldest first."""
-    return [StoredStream(*row) for row in connection.rows(OPEN_STREAMS, space=space)]
+    return [StoredStream._make(row) for row in connection.rows(OPEN_STREAMS, space=space)]
 
 
 def journal_of(connection: Connection, space: int, id: TurnId) -> list[bytes]:

@@ -59,7 +59,7 @@ class Router:
         if schema is not None:
             check_schema(schema)
         text = plain == "python" if takes_text is None else takes_text
-        self._tools[plain] = Tool(plain, function, schema, source, text)
+        self._tools[plain] = Tool(name=plain, function=function, schema=schema, source=source, takes_text=text)
 
     def check(self, call: ToolUse, message: Message | None = None) -> tuple[Tool, Any]:
         """The tool of a call and what it would get.

@@ -49,7 +49,7 @@ ALL_POSITIONS = Query(
 def check_bookmarks(connection: Connection, space: int) -> list[Problem]:
     """What disagrees between bookmarks, their log and the turns."""
     problems: list[Problem] = []
-    positions = (_Position(*row) for row in connection.rows(ALL_POSITIONS, space=space))
+    positions = (_Position._make(row) for row in connection.rows(ALL_POSITIONS, space=space))
     for name, members in groupby(positions, key=lambda position: bytes(position.name)):
         listed = list(members)
         now = [position for position in listed if position.kind == _NOW]

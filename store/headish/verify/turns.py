@@ -133,7 +133,12 @@ def _check_hashes(stored: StoredTurn, parents: Sequence[_Parent], _last: int) ->
     except (HeadishError, AttributeError):
         return  # reported by _check_record
     said = Said(
-        stored.role, stored.hash, stored.type, stored.content_type or BLOCKS_TYPE, document_name, stored.attributes
+        role=stored.role,
+        hash=stored.hash,
+        type=stored.type,
+        content_type=stored.content_type or BLOCKS_TYPE,
+        document_name=document_name,
+        attributes=stored.attributes,
     )
     if digest_turn(said, [parent.digest for parent in parents if parent.digest]) != stored.digest:
         yield "its digest disagrees with what it says: its role, type, attributes, payload or links were altered"

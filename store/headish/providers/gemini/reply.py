@@ -149,7 +149,9 @@ class GeminiReader(ReplyReader):
         if not call:
             return []
         called = text(call.get("toolType"))
-        return [Delta("server_tool_use", json_text(call.get("args") or {}), called, name(call.get("id")), block.index)]
+        arguments = json_text(call.get("args") or {})
+        shown = Delta("server_tool_use", arguments, name=called, id=name(call.get("id")), index=block.index)
+        return [shown]
 
     def _take_feedback(self, value: object) -> None:
         """A prompt that was blocked: there is no candidate, and that is the last word."""

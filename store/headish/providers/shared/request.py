@@ -87,7 +87,14 @@ class RequestWriter(BlockMapper):
         body = self.body(model, tools, place_parameters(self, self.provider, params, has_tools=has_tools))
         self._note_rest()
         sources = Sources(self.list_name, tuple(self.hoisted), tuple(self._sources))
-        return Request(self.provider, model, body, tuple(self.notes), self.names.rewritten, sources)
+        return Request(
+            provider=self.provider,
+            model=model,
+            body=body,
+            notes=tuple(self.notes),
+            tool_names=self.names.rewritten,
+            sources=sources,
+        )
 
     def add(self, entry: Part, turns: tuple[TurnId, ...]) -> None:
         """Put a message at the end of the body's list."""

@@ -158,7 +158,7 @@ class RWKVParser(Parser):
             return make_message("assistant", [make_call(name or "", body, id=block_id)], extra=given, **said)
         status = given.pop("status", None)
         failed = STATUS.get(status or "")
-        result = ToolResult(block_id, name, texts, failed, status if failed is None else None)
+        result = ToolResult(block_id, name, texts, is_error=failed, status=status if failed is None else None)
         return make_message("tool", [result], extra=given, **said)
 
     def _finish(self) -> Message | None:

@@ -134,7 +134,8 @@ def _take_result(block: ToolResult, step: Step) -> ToolResult:
     name = block.name or step.call_names.get(block.tool_use_id or "")
     is_error = None if "is_error" in step.drop else block.is_error
     status = None if "status" in step.drop else block.status
-    return ToolResult(block.tool_use_id, name, (Text(body),) if body else (), is_error, status)
+    content = (Text(body),) if body else ()
+    return ToolResult(block.tool_use_id, name, content, is_error=is_error, status=status)
 
 
 def _result_text(part: ContentBlock, step: Step) -> str | None:

@@ -101,9 +101,9 @@ def make_call(
     try:
         value = strictjson.decode(raw, "arguments")
     except InvalidContent:
-        return ToolUse(name, id, UNSET, raw, closed, envelope)
+        return ToolUse(name, id, raw=raw, closed=closed, envelope=envelope)
     kept = None if strictjson.encode(value) == raw.encode() else raw
-    return ToolUse(name, id, value, kept, closed, envelope)
+    return ToolUse(name, id, value, raw=kept, closed=closed, envelope=envelope)
 
 
 def arguments_of(call: ToolUse) -> str:
