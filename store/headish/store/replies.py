@@ -15,16 +15,20 @@ from headish.errors import InputError, InvalidArgument, UnknownStream, Unreprese
 from headish.history.append import Appended
 from headish.history.decode import complete_turn
 from headish.history.replies import append_reply, pin_turns
+from headish.history.resolve import fold_options
+from headish.history.walk import walk_inherited
 from headish.providers.registry import check_provider
 from headish.providers.shared.values import Reply, Request
 from headish.rows import streams
 from headish.rows.streams import FINISHED, StoredStream
 from headish.rows.turns import StoredTurn, turn_by_id
-from headish.store.requests import request
+from headish.store.requests import pointer_named, request, usable_pointer
 from headish.store.space import Headishes, Space
+from headish.values.blocks import ToolUse
 from headish.values.grammar import parse_headish
 from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
+from headish.values.places import Place
 from headish.values.turns import Turn
 
 if TYPE_CHECKING:
@@ -45,8 +49,13 @@ def reply(space: Space, headish: Asked, provider: str, response: Response) -> Tu
     """
     from headish.answers.reading import read_response, reply_draft  # late: most processes ask nobody
 
-    about = _about(space, headish, provider)
-    draft = reply_draft(about, read_response(about, response), space._payload_limit_bytes)
+    if isinstance(headish, Request):
+        about = _about(space, headish, provider)
+        read = read_response(about, response)
+    else:
+        about = _asked_about(space, headish, provider)
+        read = _with_own_names(space, headish, read_response(about, response))
+    draft = reply_draft(about, read, space._payload_limit_bytes)
     return space._as_turn(space._store(lambda connection, mint: _append(connection, space, about, draft, mint)))
 
 
@@ -92,6 +101,44 @@ def _about(space: Space, asked: Asked, provider: str) -> About:
         first = parse_headish(asked if isinstance(asked, str) else asked[0]).bookmark
         pinned = space._read_from(asked, lambda connection, places: pin_turns(connection, space._number, places, first))
         return About(provider=provider, turns=pinned.turns, bookmark=pinned.bookmark)
+
+
+def _asked_about(space: Space, headish: Headishes, provider: str) -> About:
+    """What a reply to a headish belongs to, from the thread's options alone: no request is written for it."""
+    check_provider(provider)
+    first = parse_headish(headish if isinstance(headish, str) else headish[0]).bookmark
+
+    def work(connection: Connection, places: list[Place]) -> About:
+        pinned = pin_turns(connection, space._number, places, first)
+        options = fold_options(walk_inherited(connection, space._number, places))
+        try:
+            ptr = pointer_named(options)
+            pointer = None if ptr is None else usable_pointer(connection, space._number, ptr, provider)
+        except InputError:
+            ptr = pointer = None
+        params = options.get("params")
+        asked = params.get("model") if isinstance(params, Mapping) else None
+        return About(
+            provider=provider,
+            turns=pinned.turns,
+            bookmark=pinned.bookmark,
+            model=pointer.model if pointer else asked if isinstance(asked, str) else None,
+            ptr=ptr.decode() if ptr and pointer else None,
+        )
+
+    return space._read_from(headish, work)
+
+
+def _with_own_names(space: Space, headish: Headishes, reply: Reply) -> Reply:
+    """The reply with its calls under the names that the thread knows; only a reply with calls asks which those are."""
+    if not any(isinstance(block, ToolUse) for block in reply.content):
+        return reply
+    names = _about(space, headish, reply.provider).tool_names
+    content = tuple(
+        replace(block, name=names.get(block.name, block.name)) if isinstance(block, ToolUse) else block
+        for block in reply.content
+    )
+    return replace(reply, content=content)
 
 
 def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
