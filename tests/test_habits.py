@@ -13,6 +13,8 @@ LIBRARY = TESTS.parent / "store" / "headish"
 OTHERS = {"benchmarks", "cli", "concurrency", "docs", "emission", "migrations", "support", "wheel"}
 """Folders that mirror no folder of the library: its other packages, and what runs across all of it."""
 MODULES = sorted(path for path in TESTS.rglob("*.py") if "benchmarks" not in path.parts)
+TESTED = [path for path in MODULES if path.name.startswith("test_")]
+STARTING = ("run_browser", "run_together", "start", "subprocess.Popen", "subprocess.run")
 ASSERTING = ("pytest.raises", "pytest.warns", "pytest.fail")
 RECEIVERS = ("self", "type(self)", "headish")
 """Whose methods are helpers: those of the test's own class, and the command."""
@@ -38,11 +40,15 @@ def asserts(function: Function) -> bool:
     )
 
 
+def calls(function: Function) -> list[ast.Call]:
+    return [node for node in inside(function) if isinstance(node, ast.Call)]
+
+
 def called(function: Function) -> set[str]:
     """The names of the helpers that it may call."""
-    calls = [node.func for node in inside(function) if isinstance(node, ast.Call)]
-    names = {call.id for call in calls if isinstance(call, ast.Name)}
-    methods = [call for call in calls if isinstance(call, ast.Attribute) and ast.unparse(call.value) in RECEIVERS]
+    targets = [call.func for call in calls(function)]
+    names = {target.id for target in targets if isinstance(target, ast.Name)}
+    methods = [each for each in targets if isinstance(each, ast.Attribute) and ast.unparse(each.value) in RECEIVERS]
     return names | {method.attr for method in methods}
 
 
@@ -51,12 +57,38 @@ def test_a_test_asserts_more_than_that_nothing_raised() -> None:
     """It asserts, or calls a helper that does, or one whose own helpers do."""
     known = [(path, function) for path in MODULES for function in functions(path)]
     asserting = {function.name for _, function in known if asserts(function)}
-    calls = [(function.name, called(function)) for _, function in known]
-    while more := {name for name, helpers in calls if helpers & asserting} - asserting:
+    helped = [(function.name, called(function)) for _, function in known]
+    while more := {name for name, helpers in helped if helpers & asserting} - asserting:
         asserting |= more
     tests = [(path, function) for path, function in known if function.name.startswith("test_")]
     assert len(tests) > 1000
     assert [f"{path}:{test.lineno}: {test.name}" for path, test in tests if test.name not in asserting] == []
+
+
+@pytest.mark.parametrize("path", TESTED, ids=lambda path: str(path.relative_to(TESTS)))
+def test_a_test_that_starts_a_process_is_marked_slow(path: Path) -> None:
+    """By itself or by a helper of its module. A module, a class or a test can be marked."""
+    module = ast.parse(path.read_text("utf-8"))
+    imported = {name.name for node in module.body if isinstance(node, ast.ImportFrom) for name in node.names}
+    starting = set(STARTING) & (imported | {"subprocess.run", "subprocess.Popen"})
+    known = list(functions(path))
+    names = {function.name for function in known if starting & {ast.unparse(call.func) for call in calls(function)}}
+    while more := {function.name for function in known if called(function) & names} - names:
+        names |= more
+    tests = {name for name in names if name.startswith("test_")}
+    assert tests <= marked_slow(module), "`make quick` would run them"
+
+
+def marked_slow(module: ast.Module) -> set[str]:
+    """The functions that a marker of the module, of their class or of their own says are slow."""
+    marks = [
+        node for node in module.body if isinstance(node, ast.Assign) and "pytestmark" in ast.unparse(node.targets[0])
+    ]
+    marked: list[ast.AST] = [module] if any("slow" in ast.unparse(mark.value) for mark in marks) else []
+    for node in ast.walk(module):
+        if isinstance(node, Function | ast.ClassDef):
+            marked += [node for mark in node.decorator_list if ast.unparse(mark) == "pytest.mark.slow"]
+    return {node.name for place in marked for node in ast.walk(place) if isinstance(node, Function)}
 
 
 def test_each_folder_of_the_library_has_its_tests() -> None:

@@ -197,6 +197,7 @@ def test_an_endless_answer_is_not_in_the_file_twice(tmp_path: Path) -> None:
     assert free * 4096 < 0.2 * limit
 
 
+@pytest.mark.slow
 def test_a_slow_drip_ends_with_the_time_of_the_whole_call(asking: Store, server: Loopback) -> None:
     """However short the silences are; what had come is stored."""
     chunks = event_stream(anthropic_text("Yes")[:3])

@@ -134,6 +134,7 @@ class TestEndsFromOutside:
         assert b"Traceback" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="descriptors as POSIX has them; run this on a POSIX system")
 class TestStandardInput:
     def add(self, headish: Command, *words: str, **options: Any) -> str:

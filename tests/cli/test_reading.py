@@ -74,6 +74,7 @@ class TestDrawings:
         for words in (("log",), ("tree",), ("bookmark", "list")):
             assert "red \\x1b[31m and back\\u202e" in headish(*words).out
 
+    @pytest.mark.slow
     def test_a_list_that_goes_to_a_pipe_has_whole_lines(
         self, headish: Command, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -238,6 +239,7 @@ class TestWhatGoesToATerminal:
         [line] = at_terminal("--db", headish.target, "tree", columns=120, env={"NO_COLOR": "1"}).splitlines()
         assert len(line) == 120
 
+    @pytest.mark.slow
     def test_colour_is_for_terminals_that_want_it(self, headish: Command) -> None:
         headish("add", "q", "-b", "main")
         assert "\x1b[" in at_terminal("--db", headish.target, "log")
