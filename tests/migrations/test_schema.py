@@ -79,6 +79,15 @@ def opened(target: str) -> Backend:
     return connect(target, create=False)
 
 
+def kept(store: Store) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row, but for what an older revision has no place for: a random number, and when a space got its name."""
+    rows = dump(store)
+    column = [column.name for column in metadata.tables["counter"].columns].index("epoch")
+    rows["counter"] = [row[:column] + row[column + 1 :] for row in rows["counter"]]
+    rows["space_log"] = [row[:3] for row in rows["space_log"]]
+    return rows
+
+
 def at_revision(target: str, revision: str) -> None:
     """Bring a database to an older revision."""
     database = opened(target)
@@ -121,12 +130,12 @@ class TestMigrations:
         with Store.open(new_target) as store:
             grow(store, "q? <- a <- r?, q? <- b, b + r? <- end", inherited={"t": 1})
             store.add_document(b"x", name="x.txt", bookmark="main")
-            before = dump(store)
+            before = kept(store)
         at_revision(new_target, revision)
         assert current_revision(opened(new_target)) == revision
         at_revision(new_target, REVISION)
         with Store.open(new_target) as store:
-            assert dump(store) == before
+            assert kept(store) == before
             assert store.verify().problems == ()
 
     def test_down_to_nothing_and_up_again_is_a_fresh_schema(self, new_target: str) -> None:
@@ -149,12 +158,12 @@ class TestOpeningAnOlderDatabase:
     def test_sqlite_upgrades_itself_after_a_backup(self, file_place: FilePlace) -> None:
         with Store.open(file_place.target) as store:
             turn = store.add_turn("q", inherited={"t": 1})
-            before = dump(store)
+            before = kept(store)
         at_revision(file_place.target, REVISIONS[0])
         [made] = file_place.path.parent.glob("*.backup-*")
         made.unlink()
         with file_place.open() as store:
-            assert dump(store) == before
+            assert kept(store) == before
             assert store.options(turn.id) == {"t": 1}
         backup = Path(f"{file_place.target}.backup-{REVISIONS[0]}")
         assert current_revision(opened(str(backup))) == REVISIONS[0]

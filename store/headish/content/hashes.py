@@ -10,6 +10,14 @@ fixed for good.
 
                 "headish-seal-1", id, digest, head, cache, inherited, system, app, id of parent 1, …
 
+``running`` over a log up to a row, so that no row changes or goes without a trace: the netstrings of ::
+
+                word, running hash of the row before (empty for the first), number, what was logged, milliseconds
+
+            ``headish-log-1`` for the moves of a name (the digest of its turn, empty where the name was removed),
+            ``headish-definition-1`` for a pointer or tools (the address, empty where they were removed),
+            ``headish-space-1`` for the names of a space (the name).
+
 A netstring is ``<length>:<bytes>,`` with the length in decimal. Text is UTF-8; hashes are lower-case hex; ``cache`` is
 ``1`` or ``0``; an absent value is the empty string; ``attributes``, ``inherited``, ``system`` and ``app`` are the
 stored JSON bytes. Changing anything here needs a new version word, new vectors and a migration.
@@ -27,6 +35,8 @@ from msgspec import Struct
 
 DIGEST_VERSION = b"headish-digest-1"
 SEAL_VERSION = b"headish-seal-1"
+MOVE_LOG, DEFINITION_LOG, SPACE_LOG = b"headish-log-1", b"headish-definition-1", b"headish-space-1"
+"""What is logged: the moves of a name, the definitions under a name, the names of a space."""
 
 
 class Said(Struct, frozen=True):
@@ -86,6 +96,15 @@ def seal_turn(
         app or b"",
         *(parent.encode() for parent in parents),
     ]
+    return blake3(_netstrings(fields)).digest()
+
+
+def run_on(word: bytes, before: bytes, number: int, logged: bytes, milliseconds: int) -> bytes:
+    """The running hash of a log at a row, from that of the row before, 32 bytes.
+
+    ``logged`` is written as it is: a digest or an address in hex, a name in UTF-8, nothing where something was removed.
+    """
+    fields = [word, before.hex().encode(), b"%d" % number, logged, b"%d" % milliseconds]
     return blake3(_netstrings(fields)).digest()
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import URL, bindparam, make_url
-from sqlalchemy.exc import ArgumentError, CompileError
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql import ClauseElement, Executable, expression
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.types import BigInteger
+from sqlalchemy.sql import ClauseElement, Executable
 
 from headish.database.backend import DURABILITIES, Backend
 from headish.database.postgresql import PostgreSQLBackend
@@ -55,30 +52,6 @@ def _url(target: str | os.PathLike[str]) -> URL:
             raise InvalidArgument("the database URL cannot be read") from None
     path = str(target) if str(target) == ":memory:" else str(Path(target).expanduser())
     return URL.create("sqlite", database=path)
-
-
-class next_payload_number(expression.ColumnElement[int]):
-    """The number of the next payload row of ``:space``."""
-
-    type = BigInteger()
-    inherit_cache = True
-
-
-@compiles(next_payload_number, "sqlite")
-def _count_on(_: object, compiler: SQLCompiler, **options: Any) -> str:
-    # There is one writer at a time, so no other takes the number after the largest one.
-    space = compiler.process(bindparam("space", type_=BigInteger()), **options)
-    return f"(SELECT coalesce(max(number), 0) + 1 FROM payload WHERE space = {space})"  # noqa: S608 - a placeholder
-
-
-@compiles(next_payload_number, "postgresql")
-def _draw(*_: object, **__: object) -> str:
-    return "nextval('payload_number')"
-
-
-@compiles(next_payload_number)
-def _unknown(*_: object, **__: object) -> str:
-    raise CompileError("payload numbers are known for SQLite and PostgreSQL")
 
 
 class refresh_statistics(Executable, ClauseElement):

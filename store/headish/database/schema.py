@@ -19,15 +19,16 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
-    Sequence,
     SmallInteger,
     String,
     Table,
     UniqueConstraint,
+    func,
+    literal_column,
     text,
 )
 
-REVISIONS = ("headish_0001", "headish_0002", "headish_0003")
+REVISIONS = ("headish_0001", "headish_0002", "headish_0003", "headish_0004")
 """Every revision that this library can upgrade from, oldest first, and the one that it writes, last."""
 
 REVISION = REVISIONS[-1]
@@ -38,31 +39,62 @@ metadata = MetaData()
 Id = String(25).with_variant(String(25, collation="C"), "postgresql")
 Number = Integer().with_variant(BigInteger(), "postgresql")
 
-payload_number = Sequence("payload_number", metadata=metadata)
-"""Numbers payloads on PostgreSQL. SQLite has one writer at a time and counts on from the largest."""
-
 space = Table(
     "space",
     metadata,
     Column("id", Number, primary_key=True, autoincrement=True),
     Column("name", LargeBinary, nullable=False, unique=True),
-    Column("seq", Number, nullable=False),
 )
-"""The spaces. ``seq`` is the last commit number given out; its row lock is what makes commits come in order (rule R1,
-commit order)."""
+"""The spaces. Rarely written: a distributed database keeps a whole copy of it everywhere."""
+
+space_log = Table(
+    "space_log",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("number", Number, nullable=False),
+    Column("name", LargeBinary),
+    Column("milliseconds", Number, nullable=False),
+    Column("running", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("space", "number"),
+    sqlite_with_rowid=False,
+)
+"""The names that a space has had, in order (null: it was removed)."""
+
+counter = Table(
+    "counter",
+    metadata,
+    Column("space", Number, nullable=False, autoincrement=False),
+    Column("seq", Number, nullable=False),
+    Column("change", Number, nullable=False),
+    Column("latest", Number, nullable=False),
+    Column("epoch", LargeBinary, nullable=False),
+    Column("state", String),
+    Column("roots", Number, nullable=False),
+    Column("heads", Number, nullable=False),
+    Column("given_bytes", Number, nullable=False),
+    Column("bars", Number, nullable=False),
+    Column("limit_turns", Number),
+    Column("limit_bytes", Number),
+    PrimaryKeyConstraint("space"),
+)
+"""A row for each space; whoever writes holds its lock until the commit (rule R1, commit order).
+
+``seq`` numbers the turns, ``change`` all else that a reader sees: moves of names that no turn made, definitions,
+erasures. ``latest`` is the ``seq`` of the newest turn written here. A restore makes the 16 random bytes ``epoch`` anew;
+``state`` says why the space takes no turns. Every append adds to ``roots``, ``heads`` and ``given_bytes``; ``bars``
+counts the hashes that are barred. The limits are null where there are none."""
 
 payload = Table(
     "payload",
     metadata,
     Column("space", Number, nullable=False),
-    Column("number", Number, nullable=False),
     Column("hash", LargeBinary, nullable=False),
     Column("size", Number, nullable=False),
     Column("data", LargeBinary),
-    PrimaryKeyConstraint("space", "number"),
-    UniqueConstraint("space", "hash", name="payload_hash"),
+    Column("erased", Number),
+    PrimaryKeyConstraint("space", "hash"),
 )
-"""Payload bytes by address, once per space. ``data`` is null after an erasure; the address stays."""
+"""Large payloads by address, once per space (rule R28, small payloads). ``data`` is null after an erasure."""
 
 turn = Table(
     "turn",
@@ -72,27 +104,32 @@ turn = Table(
     Column("pos", Number, nullable=False),
     Column("seq", Number, nullable=False),
     Column("id", Id, nullable=False),
-    Column("payload", Number, nullable=False),
-    Column("digest", LargeBinary, nullable=False),
-    Column("seal", LargeBinary, nullable=False),
     Column("role", String, nullable=False),
     Column("type", String),
     Column("content_type", String),
-    Column("head", LargeBinary),
     Column("cache", SmallInteger),
     Column("attributes", LargeBinary),
     Column("inherited", LargeBinary),
     Column("system", LargeBinary),
+    Column("digest", LargeBinary, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("data", LargeBinary),
+    Column("seal", LargeBinary, nullable=False),
+    Column("head", LargeBinary),
     Column("app", LargeBinary),
+    Column("erased", Number),
+    Column("key", LargeBinary),
+    Column("supersedes", Id),
     PrimaryKeyConstraint("space", "chain", "pos"),
-    ForeignKeyConstraint(["space", "payload"], ["payload.space", "payload.number"]),
     UniqueConstraint("space", "id", name="turn_id"),
     UniqueConstraint("space", "seq", name="turn_seq"),
     CheckConstraint("pos >= 0", name="turn_pos"),
-    Index("turn_digest", "space", "digest"),
-    sqlite_with_rowid=False,
 )
-"""The turns. A linear thread is one clustered range. ``content_type`` null is a JSON array of blocks."""
+"""The turns. ``content_type`` null is a JSON array of blocks.
+
+``data`` are the payload's bytes if they are few (``limits.INLINE_BYTES``); otherwise it is null, and ``payload`` has
+them. ``key`` and ``supersedes`` are copies, for their indexes, of what ``system`` says under seal. Rows lie in commit
+order, so that threads which take turns fill their pages."""
 
 link = Table(
     "link",
@@ -117,12 +154,17 @@ bookmark = Table(
     Column("chain", Number, nullable=False),
     Column("pos", Number, nullable=False),
     Column("move", Number, nullable=False),
+    Column("recent", Number, nullable=False),
+    Column("own", SmallInteger, nullable=False),
+    Column("running", LargeBinary, nullable=False),
     PrimaryKeyConstraint("space", "name"),
     ForeignKeyConstraint(["space", "chain", "pos"], ["turn.space", "turn.chain", "turn.pos"]),
-    Index("bookmark_place", "space", "chain", "pos"),
+    Index("bookmark_recent", "space", "recent"),
     sqlite_with_rowid=False,
 )
-"""The names and the turns that they name now. ``move`` is the number of the last move in the log."""
+"""The names and the turns that they name now. ``move`` and ``running`` are those of the last row of the log; ``recent``
+orders lists, in Unix milliseconds. ``own`` is 1 where the turn itself says that it moved the name (``turn.head``): a
+turn's names are those, and what the sparse index of the others has."""
 
 bookmark_log = Table(
     "bookmark_log",
@@ -133,11 +175,14 @@ bookmark_log = Table(
     Column("chain", Number),
     Column("pos", Number),
     Column("milliseconds", Number, nullable=False),
+    Column("seq", Number, nullable=False),
+    Column("change", Number),
+    Column("running", LargeBinary, nullable=False),
     PrimaryKeyConstraint("space", "name", "move"),
     sqlite_with_rowid=False,
 )
 """Every move of every name (rule I6, every move is logged): where it pointed from then on (null: removed), and when, in
-Unix milliseconds."""
+Unix milliseconds. ``seq`` is the space's when it moved; ``change`` numbers the moves that no turn made."""
 
 definition = Table(
     "definition",
@@ -146,15 +191,65 @@ definition = Table(
     Column("kind", String, nullable=False),
     Column("name", LargeBinary, nullable=False),
     Column("number", Number, nullable=False),
-    Column("payload", Number),
+    Column("hash", LargeBinary),
+    Column("data", LargeBinary),
     Column("milliseconds", Number, nullable=False),
+    Column("seq", Number, nullable=False),
+    Column("change", Number, nullable=False),
+    Column("running", LargeBinary, nullable=False),
     PrimaryKeyConstraint("space", "kind", "name", "number"),
-    ForeignKeyConstraint(["space", "payload"], ["payload.space", "payload.number"]),
     sqlite_with_rowid=False,
 )
 """What a space has under names beside its turns, each with its history: provider pointers (``kind`` is ``pointer``) and
-the tools of servers (``tools``). The highest ``number`` is the current value; its ``payload`` is null if the name was
-removed."""
+the tools of servers (``tools``). The highest ``number`` is the current value; its ``hash`` is null if the name was
+removed. ``data`` is null where ``payload`` has the bytes."""
+
+erasure = Table(
+    "erasure",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("number", Number, nullable=False),
+    Column("change", Number, nullable=False),
+    Column("seq", Number, nullable=False),
+    Column("id", Id, nullable=False),
+    Column("receipt", LargeBinary, nullable=False),
+    Column("before", LargeBinary, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("milliseconds", Number, nullable=False),
+    PrimaryKeyConstraint("space", "number"),
+    sqlite_with_rowid=False,
+)
+"""The receipts of erasures, each chained to the one before."""
+
+conversation = Table(
+    "conversation",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("subject", LargeBinary, nullable=False),
+    Column("revision", Number, nullable=False),
+    Column("archived", SmallInteger, nullable=False),
+    Column("pinned", SmallInteger, nullable=False),
+    Column("key", LargeBinary),
+    Column("data", LargeBinary, nullable=False),
+    Column("milliseconds", Number, nullable=False),
+    PrimaryKeyConstraint("space", "subject"),
+    sqlite_with_rowid=False,
+)
+"""What people say of a conversation (rule R33, conversations). ``subject`` is its bookmark, or the id of its first turn
+where no name lies there; ``data`` is JSON: title, tags and the application's own."""
+
+object = Table(
+    "object",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("key", LargeBinary, nullable=False),
+    Column("revision", Number, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    Column("milliseconds", Number, nullable=False),
+    PrimaryKeyConstraint("space", "kind", "key"),
+)
+"""Values of adapters that are no turns (rule R38, objects)."""
 
 stream = Table(
     "stream",
@@ -185,12 +280,26 @@ stream_chunk = Table(
 )
 """The journal of an answer: its events as they came, JSON lines, several to a chunk. Gone once the turn is stored."""
 
-turn_inherited = Index(
-    "turn_inherited",
-    turn.c.space,
-    turn.c.chain,
-    turn.c.pos,
-    sqlite_where=text("inherited IS NOT NULL"),
-    postgresql_where=text("inherited IS NOT NULL"),
-)
+
+def _sparse(name: str, table: Table, condition: str, *columns: str, unique: bool = False) -> Index:
+    only = text(condition)
+    listed = (table.c[each] for each in columns)
+    return Index(name, *listed, unique=unique, sqlite_where=only, postgresql_where=only)
+
+
+SHORT_DIGEST = func.substr(turn.c.digest, literal_column("1"), literal_column("8"))
+turn_digest = Index("turn_digest", turn.c.space, SHORT_DIGEST)
+"""Eight bytes tell turns apart as well as 32 do, in a quarter of the room; who looks a digest up compares the rest."""
+
+turn_inherited = _sparse("turn_inherited", turn, "inherited IS NOT NULL", "space", "chain", "pos")
 """The turns that set options: a resolve of options reads these and no others."""
+
+turn_key = _sparse("turn_key", turn, "key IS NOT NULL", "space", "key", unique=True)
+turn_supersedes = _sparse("turn_supersedes", turn, "supersedes IS NOT NULL", "space", "supersedes")
+conversation_key = _sparse("conversation_key", conversation, "key IS NOT NULL", "space", "key", unique=True)
+
+bookmark_place = _sparse("bookmark_place", bookmark, "own = 0", "space", "chain", "pos")
+"""The names that were set onto a turn. Those that moved with their turn stand in the turn."""
+
+bookmark_log_change = _sparse("bookmark_log_change", bookmark_log, "change IS NOT NULL", "space", "change")
+definition_change = Index("definition_change", definition.c.space, definition.c.change)

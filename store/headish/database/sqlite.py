@@ -213,13 +213,26 @@ class SQLiteBackend:
             except (sqlite3.Error, DBAPIError) as error:
                 raise self._translate(error) from error
             finally:
-                connection.close()
+                self._end_schema(connection)
+
+    def _end_schema(self, connection: sqlalchemy.Connection) -> None:
+        connection.rollback()
+        try:
+            _driver(connection).execute("PRAGMA foreign_keys = ON")
+        except BaseException:
+            connection.invalidate()
+            raise
+        finally:
+            connection.close()
 
     def _begin_schema(self) -> sqlalchemy.Connection:
         connection = self._engine.connect()
         try:
+            # A table that is written anew takes its name while others refer to it. In a transaction this has no effect.
+            _driver(connection).execute("PRAGMA foreign_keys = OFF")
             connection.begin()
         except BaseException:
+            connection.invalidate()
             connection.close()
             raise
         return connection
@@ -324,6 +337,12 @@ def _check_file(target: str, create: bool) -> None:
         raise DatabaseUnavailable(target, f"it cannot be read ({error.strerror})") from None
     if beginning and beginning != _MAGIC:
         raise NotADatabase(target, "the file is not a SQLite database")
+
+
+def _driver(connection: sqlalchemy.Connection) -> sqlite3.Connection:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    return driver
 
 
 def _identity(target: str) -> tuple[int, int] | None:

@@ -1,6 +1,6 @@
 """Append: drafts become turns, in one transaction.
 
-Whoever writes has locked the space (``rows.spaces.lock_space``), so one writer at a time is here: what is read of
+Whoever writes has locked the space (``rows.counters.lock_space``), so one writer at a time is here: what is read of
 names, chains and the newest turn holds until the commit. Two writers that continue one name therefore follow one
 another. Of two that extend one chain the second sees what the first added, and starts a chain.
 """
@@ -13,11 +13,11 @@ from typing import NamedTuple
 from headish.content.drafts import Draft
 from headish.content.hashes import digest_turn, seal_turn
 from headish.database.query import Connection
-from headish.history.planning import Earlier, Known, Plan, Planner, chains_of
-from headish.rows.bookmarks import move_bookmark
-from headish.rows.payloads import add_payloads
-from headish.rows.spaces import refresh_after, take_seq
-from headish.rows.turns import StoredTurn, add_links, add_turns, longest
+from headish.history.planning import Earlier, Known, Plan, Planner, count_ends, stored_parents
+from headish.rows.bookmarks import Step, find_named, move_bookmark
+from headish.rows.counters import refresh_after, take_seq
+from headish.rows.payloads import add_payloads, split_payload
+from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of
 from headish.values.ids import Mint, TurnId
 from headish.values.places import Place
 from headish.values.turns import BLOCKS_TYPE
@@ -44,20 +44,26 @@ def append(
 
     A draft may continue earlier drafts by index; ``first_index`` is the index of the first one here, ``earlier``
     finds those that former batches stored. Without ``carries_names`` no bookmark moves but the given ones.
-    Cost: eight statements for one turn that continues a bookmark; a batch adds no more than two for each turn that
-    says what it continues, two for each name that moves and one for each 64 names that it mentions.
+    Cost: seven statements for one turn that continues a bookmark; a batch adds no more than two for each turn that
+    says what it continues, two for each name that moves (three for a new one), one for each 64 names that it mentions
+    and one for its large payloads.
     Raises: UnknownTurn, Ambiguous, BookmarkMoved, InvalidArgument.
     """
     planner = Planner(connection, space, drafts, first_index, earlier, carries_names)
-    plans = [planner.plan(index, draft) for index, draft in enumerate(drafts)]
-    payloads = add_payloads(connection, space, {draft.said.hash: draft.payload for draft in drafts})
-    seq = take_seq(connection, space, len(drafts))
-    tips = {chain: longest(connection, space, chain) for chain in chains_of(plans)}
-    builder = _Builder(seq, tips, mint)
-    built = [builder.build(draft, plan, payloads[draft.said.hash]) for draft, plan in zip(drafts, plans, strict=True)]
-    add_turns(connection, space, [appended.turn for appended in built])
+    for index, draft in enumerate(drafts):
+        planner.plan(index, draft)
+    plans = planner.plans
+    add_payloads(connection, space, {draft.said.hash: draft.payload for draft in drafts})
+    tips = {place: tip_of(connection, space, place) for place in stored_parents(plans)}
+    roots, heads = count_ends(plans, tips)
+    given_bytes = sum(len(draft.payload) for draft in drafts)
+    seq = take_seq(connection, space, len(drafts), roots=roots, heads=heads, given_bytes=given_bytes)
+    builder = _Builder(seq, {place.chain: tip.pos for place, tip in tips.items()}, mint)
+    built = [builder.build(draft, plan) for draft, plan in zip(drafts, plans, strict=True)]
+    data = [split_payload(draft.payload) for draft in drafts]
+    add_turns(connection, space, zip([appended.turn for appended in built], data, strict=True))
     add_links(connection, space, builder.links)
-    _move_bookmarks(connection, space, built, plans)
+    _move_bookmarks(connection, space, built, planner)
     refresh_after(connection, seq, len(drafts))
     return built
 
@@ -70,7 +76,7 @@ class _Builder:
         self._built: list[StoredTurn] = []
         self.links: list[tuple[int, list[Place]]] = []
 
-    def build(self, draft: Draft, plan: Plan, payload: int) -> Appended:
+    def build(self, draft: Draft, plan: Plan) -> Appended:
         parents = [self._parent(parent) for parent in plan.parents]
         seq = self._seq + len(self._built)
         place = self._place(seq, [place for place, _, _ in parents])
@@ -84,7 +90,6 @@ class _Builder:
             pos=place.pos,
             seq=seq,
             id=turn_id,
-            payload=payload,
             digest=digest,
             seal=seal_turn(turn_id, digest, continues, head=plan.name, cache=draft.cache, **beside),
             role=said.role,
@@ -94,6 +99,9 @@ class _Builder:
             cache=1 if draft.cache else None,
             attributes=said.attributes,
             hash=said.hash,
+            erased=None,
+            key=None,
+            supersedes=None,
             **beside,
         )
         self._built.append(stored)
@@ -117,10 +125,20 @@ class _Builder:
         return place
 
 
-def _move_bookmarks(connection: Connection, space: int, built: Sequence[Appended], plans: Sequence[Plan]) -> None:
-    moves: dict[bytes, list[Place]] = {}
-    for appended, plan in zip(built, plans, strict=True):
+def _move_bookmarks(
+    connection: Connection,
+    space: int,
+    built: Sequence[Appended],
+    planner: Planner,
+) -> None:
+    moves: dict[bytes, list[Step]] = {}
+    for (turn, _), plan in zip(built, planner.plans, strict=True):
         if plan.name is not None:
-            moves.setdefault(plan.name, []).append(appended.turn.place)
+            step = Step(turn.place, turn.digest, own=True, seq=turn.seq)
+            moves.setdefault(plan.name, []).append(step)
     for name in sorted(moves):
-        move_bookmark(connection, space, name, moves[name])
+        # A name that moves because it was alone at its turn was not looked up: nobody mentioned it.
+        before = planner.found.get(name)
+        if before is None and name not in planner.mentioned:
+            before = find_named(connection, space, name)
+        move_bookmark(connection, space, name, moves[name], before)

@@ -13,7 +13,7 @@ from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidContent
 from headish.history.find import parents_of
-from headish.rows.payloads import READ_PAYLOAD
+from headish.rows.payloads import read_payload_at
 from headish.rows.turns import StoredTurn, turn_at
 from headish.rows.walks import Walked
 from headish.values.blocks import Base64Source, ContentBlock, Document
@@ -45,8 +45,6 @@ def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: 
         system=read_mapping(stored, "system"),
         app=read_mapping(stored, "app"),
     )
-    if stored.hash is None:
-        raise CorruptTurn(stored.id, "its payload is missing")
     return Turn(
         id=stored.id,
         hash=stored.hash.hex(),
@@ -88,10 +86,9 @@ def read_payload(connection: Connection, space: int, stored: StoredTurn) -> byte
 
     Raises: CorruptTurn.
     """
-    row = connection.row(READ_PAYLOAD, space=space, number=stored.payload)
-    if row is None or row[1] is None:
+    payload = read_payload_at(connection, space, stored.place)
+    if payload is None:
         raise CorruptTurn(stored.id, "its payload is missing")
-    payload = bytes(row[1])
     if hash_payload(payload) != stored.hash:
         raise CorruptTurn(stored.id, "its payload disagrees with its hash")
     return payload

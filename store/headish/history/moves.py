@@ -10,7 +10,7 @@ from headish.errors import UnknownBookmark
 from headish.history.find import find_turn
 from headish.history.planning import check_expected
 from headish.history.walk import walk_first_parents
-from headish.rows.bookmarks import find_bookmark, logged_place, move_bookmark, remove_bookmark
+from headish.rows.bookmarks import find_bookmark, logged_place, remove_bookmark, set_bookmark
 from headish.rows.turns import StoredTurn, parent_at
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId
@@ -32,7 +32,7 @@ def set_name(
     """Set a name, or move it. Raises: UnknownTurn, BookmarkMoved."""
     check_expected(name, expect, _id_of(connection, space, name) if expect is not None else None)
     stored = find_turn(connection, space, headish)
-    return Moved(move_bookmark(connection, space, name, [stored.place]), stored.place, stored.id)
+    return Moved(set_bookmark(connection, space, name, stored), stored.place, stored.id)
 
 
 def remove_name(connection: Connection, space: int, name: bytes, expect: TurnId | Absent | None) -> Moved:
@@ -59,7 +59,7 @@ def undo_name(
     if len(walked) <= turns:
         return remove_name(connection, space, name, None), walked[::-1]
     back = walked.pop()
-    return Moved(move_bookmark(connection, space, name, [back.place]), back.place, back.id), walked[::-1]
+    return Moved(set_bookmark(connection, space, name, back), back.place, back.id), walked[::-1]
 
 
 def is_logged(connection: Connection, space: int, name: bytes, moved: Moved) -> bool:
@@ -70,4 +70,4 @@ def is_logged(connection: Connection, space: int, name: bytes, moved: Moved) -> 
 def _id_of(connection: Connection, space: int, name: bytes) -> TurnId | None:
     place = find_bookmark(connection, space, name)
     found = None if place is None else parent_at(connection, space, place)
-    return None if found is None else found[0]
+    return None if found is None else found.id

@@ -5,7 +5,7 @@ Every name that a batch mentions is looked up first, all of them at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from headish.content.drafts import Draft, Reference
@@ -14,7 +14,7 @@ from headish.errors import BookmarkMoved, BookmarkTaken, InvalidArgument, Unknow
 from headish.history.find import find_turn
 from headish.history.walk import leads_to
 from headish.rows.bookmarks import bookmarks_at, find_bookmarks
-from headish.rows.turns import StoredTurn, newest_turn, parent_at, turn_at, turn_by_seq
+from headish.rows.turns import StoredTurn, Tip, newest_turn, parent_at, turn_at, turn_by_seq
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId
 from headish.values.names import Absent, stored_name
@@ -31,11 +31,15 @@ class Earlier(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a child needs to know of a stored parent. A parent in this batch is known by its index alone."""
+    """What a child needs to know of a stored parent. A parent in this batch is known by its index alone.
+
+    ``head`` is the name that moved with it.
+    """
 
     place: Place
     id: TurnId
     digest: bytes
+    head: bytes | None
 
 
 class Plan(NamedTuple):
@@ -59,9 +63,11 @@ class Planner:
     ) -> None:
         self._connection, self._space, self._carries_names = connection, space, carries_names
         self._first_index, self._earlier = first_index, earlier
-        self._found = find_bookmarks(connection, space, _mentioned(drafts))
+        self.mentioned = _mentioned(drafts)
+        self.found = find_bookmarks(connection, space, self.mentioned)
+        """Where the names that the batch mentions were before it, of those that there are."""
         self._names: dict[bytes, Known | int | None] = {}
-        self._plans: list[Plan] = []
+        self.plans: list[Plan] = []
 
     def plan(self, index: int, draft: Draft) -> Plan:
         found = [self._find(reference, index) for reference in draft.continues]
@@ -74,8 +80,8 @@ class Planner:
             self._check_forward(draft.bookmark, parents)
         if name is not None:
             self._names[name] = index
-        self._plans.append(Plan(parents, name))
-        return self._plans[-1]
+        self.plans.append(Plan(parents, name))
+        return self.plans[-1]
 
     def _find(self, reference: Reference, index: int) -> Known | int:
         if isinstance(reference, Place):
@@ -107,13 +113,13 @@ class Planner:
     def _known(self, stored: StoredTurn | None, text: str) -> Known:
         if stored is None:
             raise UnknownTurn(text)
-        return Known(stored.place, stored.id, stored.digest)
+        return Known(stored.place, stored.id, stored.digest, stored.head)
 
     def _position(self, name: bytes) -> Known | int | None:
         """Where a name that the batch mentions points at this moment of the batch."""
         if name not in self._names:
-            place = self._found.get(name)
-            self._names[name] = place and self._stored(place)
+            found = self.found.get(name)
+            self._names[name] = found and self._stored(found.place)
         return self._names[name]
 
     def _stored(self, place: Place) -> Known | None:
@@ -137,7 +143,7 @@ class Planner:
         here = [name for name, where in self._names.items() if where == parent]
         if isinstance(parent, Known):
             # Two more than the batch may have moved away: it only matters whether none, one or several are left.
-            stored = bookmarks_at(self._connection, self._space, parent.place, len(self._names) + 2)
+            stored = bookmarks_at(self._connection, self._space, parent.place, parent.head, len(self._names) + 2)
             here += [name for name in stored if name not in self._names]
         return here
 
@@ -169,7 +175,7 @@ class Planner:
                 return
             if isinstance(parent, int) and parent not in seen:
                 seen.add(parent)
-                ahead.extend(self._plans[parent].parents)
+                ahead.extend(self.plans[parent].parents)
         raise BookmarkTaken(stored_name(name), position.id if isinstance(position, Known) else EARLIER_ITEM)
 
 
@@ -184,15 +190,19 @@ def expected_id(expect: TurnId | Absent | None) -> TurnId | None:
     return None if isinstance(expect, Absent) else expect
 
 
-def chains_of(plans: Iterable[Plan]) -> set[int]:
-    """The stored chains that one of the drafts may extend."""
-    return {
-        parent.place.chain
-        for plan in plans
-        if len(plan.parents) == 1
-        for parent in plan.parents
-        if isinstance(parent, Known)
-    }
+def stored_parents(plans: Iterable[Plan]) -> set[Place]:
+    """The places of the stored turns that drafts continue."""
+    return {parent.place for plan in plans for parent in plan.parents if isinstance(parent, Known)}
+
+
+def count_ends(plans: Sequence[Plan], tips: Mapping[Place, Tip]) -> tuple[int, int]:
+    """How many roots and heads the drafts add. ``tips`` has the stored turns that they continue."""
+    heads: set[Place | int] = {place for place, tip in tips.items() if tip.pos == place.pos and not tip.branched}
+    before = len(heads)
+    for index, plan in enumerate(plans):
+        heads.difference_update(parent.place if isinstance(parent, Known) else parent for parent in plan.parents)
+        heads.add(index)
+    return sum(not plan.parents for plan in plans), len(heads) - before
 
 
 def _mentioned(drafts: Sequence[Draft]) -> set[bytes]:

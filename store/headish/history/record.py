@@ -18,7 +18,7 @@ from headish.history.append import Appended, append
 from headish.history.decode import continues_of
 from headish.history.find import find_turn, parents_of
 from headish.history.order import arrange
-from headish.rows.bookmarks import find_bookmarks, move_bookmark
+from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.payloads import LOOKED_UP
 from headish.rows.turns import StoredTurn, turns_by_digest
 from headish.rows.walks import read_links
@@ -39,17 +39,17 @@ def record_list(
 
     Cost: as ``match_stored`` and ``append``.
     """
-    before = find_bookmarks(connection, space, [] if name is None else [name])
+    before = None if name is None else find_bookmark(connection, space, name)
     stored_base = None if base is None else find_turn(connection, space, base)
-    roots = None if name is None or base is not None else thread_roots(connection, space, before.get(name))
+    roots = None if name is None or base is not None else thread_roots(connection, space, before)
     digests, fits = digests_of_list(drafts, stored_base), fits_recorded(stored_base, roots)
     matched, tip = match_stored(connection, space, digests, stored_base, fits)
     tail = [_follow(draft, index, tip) for index, draft in enumerate(drafts[matched:])]
     # By place, not by name: only the bookmark that was given may move (rule R4, only the new tail).
     built = append(connection, space, tail, mint, carries_names=False) if tail else []
     last = built[-1] if built else _as_appended(connection, space, tip)
-    if name is not None and before.get(name) != last.turn.place:
-        move_bookmark(connection, space, name, [last.turn.place])
+    if name is not None and before != last.turn.place:
+        set_bookmark(connection, space, name, last.turn)
     return last, len(built)
 
 

@@ -15,7 +15,7 @@ from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import UnknownTurn
 from headish.history.append import Appended, append
-from headish.rows.bookmarks import find_bookmark, find_bookmarks
+from headish.rows.bookmarks import find_bookmark
 from headish.rows.turns import parent_at, turn_by_id
 from headish.values.ids import Mint, TurnId
 from headish.values.places import Place
@@ -54,10 +54,10 @@ def append_reply(
     Raises: UnknownTurn if a turn is not of this space.
     """
     name = None if bookmark is None else bookmark.encode()
-    found = {} if name is None else find_bookmarks(connection, space, [name])
+    at = None if name is None else find_bookmark(connection, space, name)
     places = [_place(connection, space, turn) for turn in turns]
     expected = places[0] if replaces is None else _place(connection, space, replaces)
-    moves = name is not None and found.get(name) == expected
+    moves = at is not None and at == expected
     draft = replace(draft, continues=tuple(places), bookmark=name if moves else None, force=True)
     [appended] = append(connection, space, [draft], mint, carries_names=name is None and replaces is None)
     return appended
@@ -74,4 +74,4 @@ def _id_at(connection: Connection, space: int, place: Place) -> TurnId:
     found = parent_at(connection, space, place)
     if found is None:
         raise UnknownTurn(str(place))
-    return found[0]
+    return found.id

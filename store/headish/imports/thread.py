@@ -27,7 +27,7 @@ from headish.imports.files import Progress
 from headish.imports.imported import Imported, Names
 from headish.imports.readers.transcripts import API_READERS as API_READERS
 from headish.imports.readers.transcripts import Outline, drafts_from, outline
-from headish.rows.bookmarks import bookmark_if_free, find_bookmark, move_bookmark
+from headish.rows.bookmarks import bookmark_if_free, find_bookmark, set_bookmark
 from headish.rows.turns import StoredTurn, turn_at
 from headish.transcripts import detect
 from headish.transcripts.detection import NAME_IT
@@ -115,6 +115,8 @@ class ThreadImport:
     ) -> Imported:
         """A name that was asked for is set or moved; that of the file only where it is free (rule R2, one name
         moves)."""
+        stored = turn_at(connection, self._space, tip)
+        assert stored is not None
         if name is not None and explicit:
             before = find_bookmark(connection, self._space, name)
             named = before != tip
@@ -122,11 +124,9 @@ class ThreadImport:
                 held = turn_at(connection, self._space, before)
                 raise BookmarkTaken(stored_name(name), "" if held is None else held.id)
             if named:
-                move_bookmark(connection, self._space, name, [tip])
+                set_bookmark(connection, self._space, name, stored)
         else:
-            named = name is not None and bookmark_if_free(connection, self._space, name, tip)
-        stored = turn_at(connection, self._space, tip)
-        assert stored is not None
+            named = name is not None and bookmark_if_free(connection, self._space, name, stored)
         messages, added = done
         return Imported(trees=1, messages=messages, added=added, bookmarks=int(named), tips=(stored.id,))
 
@@ -212,7 +212,9 @@ def _carry(connection: Connection, space: int, name: bytes, base: StoredTurn | N
     """Move the name that was continued to the new tip, if it is still where it was (rule R5, a reply follows its
     request)."""
     if base is not None and base.place != tip and find_bookmark(connection, space, name) == base.place:
-        move_bookmark(connection, space, name, [tip])
+        stored = turn_at(connection, space, tip)
+        assert stored is not None
+        set_bookmark(connection, space, name, stored)
 
 
 def _beside(outlined: Outline) -> Beside:

@@ -18,7 +18,7 @@ from headish.history.append import append
 from headish.imports.imported import Imported, ImportedTree
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.rows.bookmarks import bookmark_if_free
-from headish.rows.turns import turns_by_digest
+from headish.rows.turns import StoredTurn, turns_by_digest
 from headish.values.ids import Mint
 from headish.values.names import check_name
 from headish.values.places import Place
@@ -29,15 +29,15 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
 
     Cost: one statement for every 64 messages, one append of the new ones, two statements a tree for its bookmark.
     """
-    known = _stored_places(connection, space, trees)
+    known = _stored_turns(connection, space, trees)
     new: list[Draft] = []
-    roots: list[tuple[str | None, Place | int]] = []
+    roots: list[tuple[str | None, StoredTurn | int]] = []
     for tree in trees:
-        where: list[Place | int] = []
+        where: list[StoredTurn | int] = []
         for draft, parent, digest in zip(tree.drafts, tree.parents, digests_of(tree), strict=True):
             stored = known[digest].popleft() if known[digest] else None
             if stored is None:
-                continues = () if parent is None else (where[parent],)
+                continues = () if parent is None else (_reference(where[parent]),)
                 where.append(len(new))
                 new.append(replace(draft, continues=continues))
             else:
@@ -47,7 +47,7 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
     free = {name: root for name, root in reversed(roots) if name is not None}
     # In the order of the names, as every writer goes about them.
     named = sum(
-        bookmark_if_free(connection, space, check_name(name), built[root].turn.place if isinstance(root, int) else root)
+        bookmark_if_free(connection, space, check_name(name), built[root].turn if isinstance(root, int) else root)
         for name, root in sorted(free.items())
     )
     return Imported(len(trees), sum(len(tree.drafts) for tree in trees), len(new), named)
@@ -76,11 +76,15 @@ def digests_of(tree: ImportedTree) -> list[bytes]:
     return digests
 
 
-def _stored_places(
+def _stored_turns(
     connection: Connection, space: int, trees: Sequence[ImportedTree]
-) -> defaultdict[bytes, deque[Place]]:
-    known: defaultdict[bytes, deque[Place]] = defaultdict(deque)
+) -> defaultdict[bytes, deque[StoredTurn]]:
+    known: defaultdict[bytes, deque[StoredTurn]] = defaultdict(deque)
     wanted = dict.fromkeys(digest for tree in trees for digest in digests_of(tree))
     for stored in turns_by_digest(connection, space, wanted):
-        known[stored.digest].append(stored.place)
+        known[stored.digest].append(stored)
     return known
+
+
+def _reference(turn: StoredTurn | int) -> Place | int:
+    return turn if isinstance(turn, int) else turn.place

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
-from sqlalchemy import BindParameter, bindparam, delete, func, insert, select, text
+from sqlalchemy import BindParameter, bindparam, delete, func, insert, select, text, update
 
+from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import bookmark, bookmark_log, turn
+from headish.rows.counters import take_change
 from headish.rows.payloads import PORTION, in_portions
+from headish.rows.turns import StoredTurn
 from headish.values.places import Place
 
 _space: BindParameter[int] = bindparam("space")
@@ -25,19 +29,44 @@ _points = (turn.c.space == bookmark.c.space, turn.c.chain == bookmark.c.chain, t
 ALL = 2**63 - 1
 """The largest limit that both databases take: no limit."""
 
-FIND = Query("find bookmark", select(bookmark.c.chain, bookmark.c.pos).where(*_here))
+
+class Named(NamedTuple):
+    """Where a name points, and the end of its log."""
+
+    place: Place
+    move: int
+    running: bytes
+
+
+class Step(NamedTuple):
+    """A move of a name to a turn. ``own``: the turn itself says so (``turn.head``), so the move needs no number of its
+    own among the space's changes. ``recent`` orders lists, in Unix milliseconds; None is now."""
+
+    place: Place
+    digest: bytes
+    own: bool
+    seq: int
+    change: int | None = None
+    recent: int | None = None
+
+
+FIND = Query(
+    "find bookmark", select(bookmark.c.chain, bookmark.c.pos, bookmark.c.move, bookmark.c.running).where(*_here)
+)
 FIND_SOME = Query(
     "find bookmarks",
-    select(bookmark.c.name, bookmark.c.chain, bookmark.c.pos).where(
+    select(bookmark.c.name, bookmark.c.chain, bookmark.c.pos, bookmark.c.move, bookmark.c.running).where(
         bookmark.c.space == _space, bookmark.c.name.in_([bindparam(each) for each in PORTION])
     ),
 )
+# A name that moved with the turn stands in the turn; the sparse index has the others.
 FIND_AT = Query(
     "find bookmarks at a place",
-    select(bookmark.c.name)
-    .where(bookmark.c.space == _space, bookmark.c.chain == bindparam("chain"), bookmark.c.pos == bindparam("pos"))
-    .order_by(bookmark.c.name)
-    .limit(bindparam("limit")),
+    text(
+        "SELECT name FROM bookmark WHERE space = :space AND chain = :chain AND pos = :pos AND own = 0 UNION ALL "
+        "SELECT name FROM bookmark WHERE space = :space AND name = :head AND chain = :chain AND pos = :pos AND own = 1 "
+        "ORDER BY name LIMIT :limit"
+    ),
 )
 _listed = select(bookmark.c.name, turn.c.id, bookmark.c.chain, bookmark.c.pos).where(
     bookmark.c.space == _space,
@@ -49,26 +78,21 @@ _listed = select(bookmark.c.name, turn.c.id, bookmark.c.chain, bookmark.c.pos).w
 LIST_BY_NAME = Query("list bookmarks by name", _listed.order_by(bookmark.c.name).limit(bindparam("limit")))
 LIST_BY_RECENCY = Query(
     "list bookmarks, the last moved first",
-    _listed.where(
-        bookmark_log.c.space == bookmark.c.space,
-        bookmark_log.c.name == bookmark.c.name,
-        bookmark_log.c.move == bookmark.c.move,
-    )
-    .order_by(bookmark_log.c.milliseconds.desc(), bookmark.c.name)
-    .limit(bindparam("limit")),
+    _listed.order_by(bookmark.c.recent.desc(), bookmark.c.name).limit(bindparam("limit")),
 )
 COUNT = Query("count bookmarks", select(func.count()).select_from(bookmark).where(bookmark.c.space == _space))
-# A name that was removed and is made again continues its count of moves.
+ADD = Query("add bookmark", insert(bookmark).values({each.name: bindparam(each.name) for each in bookmark.c}))
 MOVE = Query(
     "move bookmark",
-    text(
-        "INSERT INTO bookmark (space, name, chain, pos, move) VALUES (:space, :name, :chain, :pos, :count + coalesce("
-        "(SELECT max(move) FROM bookmark_log WHERE space = :space AND name = :name), 0)) "
-        "ON CONFLICT (space, name) DO UPDATE "
-        "SET chain = excluded.chain, pos = excluded.pos, move = bookmark.move + :count RETURNING move"
-    ),
+    update(bookmark)
+    .where(*_here, bookmark.c.move == bindparam("before"))
+    .values({name: bindparam(f"to_{name}") for name in ("chain", "pos", "move", "recent", "own", "running")}),
 )
-REMOVE = Query("remove bookmark", delete(bookmark).where(*_here).returning(bookmark.c.move))
+REMOVE = Query("remove bookmark", delete(bookmark).where(*_here))
+LAST_LOG = Query(
+    "end of the log of a bookmark",
+    select(bookmark_log.c.move, bookmark_log.c.running).where(*_logged).order_by(bookmark_log.c.move.desc()).limit(1),
+)
 ADD_LOG = Query("log a move", insert(bookmark_log).values({each.name: bindparam(each.name) for each in bookmark_log.c}))
 MOVE_NUMBER = Query("last move of a bookmark", select(bookmark.c.move).where(*_here))
 LOG_AT_MOVE = Query("log of a bookmark at a move", _log.where(*_logged, bookmark_log.c.move == bindparam("move")))
@@ -96,24 +120,31 @@ HISTORY = Query(
 
 def find_bookmark(connection: Connection, space: int, name: bytes) -> Place | None:
     """Where a name points."""
+    named = find_named(connection, space, name)
+    return None if named is None else named.place
+
+
+def find_named(connection: Connection, space: int, name: bytes) -> Named | None:
+    """Where a name points, and the end of its log."""
     row = connection.row(FIND, space=space, name=name)
-    return Place(*row) if row else None
+    return None if row is None else Named(Place(row[0], row[1]), row[2], bytes(row[3]))
 
 
-def find_bookmarks(connection: Connection, space: int, names: Collection[bytes]) -> dict[bytes, Place]:
+def find_bookmarks(connection: Connection, space: int, names: Collection[bytes]) -> dict[bytes, Named]:
     """Where names point, of those that there are. Cost: one statement for each ``LOOKED_UP`` names."""
     if len(names) == 1:
         [name] = names
-        place = find_bookmark(connection, space, name)
-        return {} if place is None else {name: place}
+        named = find_named(connection, space, name)
+        return {} if named is None else {name: named}
     portions = in_portions(sorted(names))
     rows = [row for portion in portions for row in connection.rows(FIND_SOME, space=space, **portion)]
-    return {name: Place(chain, pos) for name, chain, pos in rows}
+    return {bytes(name): Named(Place(chain, pos), move, bytes(end)) for name, chain, pos, move, end in rows}
 
 
-def bookmarks_at(connection: Connection, space: int, place: Place, limit: int) -> list[bytes]:
-    """The names that point at a place, ``limit`` at the most."""
-    return [row[0] for row in connection.rows(FIND_AT, space=space, chain=place.chain, pos=place.pos, limit=limit)]
+def bookmarks_at(connection: Connection, space: int, place: Place, head: bytes | None, limit: int) -> list[bytes]:
+    """The names that point at a place, ``limit`` at the most; ``head`` is the name that moved with its turn."""
+    rows = connection.rows(FIND_AT, space=space, chain=place.chain, pos=place.pos, head=head, limit=limit)
+    return [bytes(row[0]) for row in rows]
 
 
 def list_bookmarks(
@@ -140,33 +171,54 @@ def count_bookmarks(connection: Connection, space: int) -> int:
     return int(count)
 
 
-def move_bookmark(connection: Connection, space: int, name: bytes, places: Sequence[Place]) -> int:
-    """Set a name, made where it is missing, to each of the places in turn: it ends at the last, each move is logged.
+def move_bookmark(connection: Connection, space: int, name: bytes, steps: Sequence[Step], before: Named | None) -> int:
+    """Move a name along the steps: it ends at the last, each is logged. ``before`` is where it is, None if it is not.
 
-    Returns the number of the last move.
+    Returns the number of the last move. Cost: two statements, one more for a name that is made.
     """
-    chain, pos = places[-1]
-    row = connection.row(MOVE, space=space, name=name, chain=chain, pos=pos, count=len(places))
-    assert row is not None
-    _log_moves(connection, space, name, int(row[0]) - len(places) + 1, places)
-    return int(row[0])
+    move, running = (before.move, before.running) if before else _last_log(connection, space, name)
+    now, logged = time.time_ns() // 1_000_000, []
+    for number, step in enumerate(steps, move + 1):
+        running = run_on(MOVE_LOG, running, number, step.digest.hex().encode(), now)
+        chain, pos = step.place
+        logged.append((space, name, number, chain, pos, now, step.seq, step.change, running))
+    last, number = steps[-1], move + len(steps)
+    (chain, pos), recent = last.place, now if last.recent is None else last.recent
+    if before is None:
+        connection.run_rows(ADD, [(space, name, chain, pos, number, recent, int(last.own), running)])
+    else:
+        connection.run_rows(MOVE, [(chain, pos, number, recent, int(last.own), running, space, name, before.move)])
+    connection.run_rows(ADD_LOG, logged)
+    return number
 
 
-def bookmark_if_free(connection: Connection, space: int, name: bytes, place: Place) -> bool:
-    """Whether the name was free, and now points at the place; a name that exists stays where it is."""
+def set_bookmark(connection: Connection, space: int, name: bytes, turn: StoredTurn) -> int:
+    """Set a name onto a turn, made where it is missing; the number of the move. Cost: four statements, or five."""
+    before = find_named(connection, space, name)
+    seq, change = take_change(connection, space)
+    step = Step(turn.place, turn.digest, turn.head == name, seq, change)
+    return move_bookmark(connection, space, name, [step], before)
+
+
+def bookmark_if_free(connection: Connection, space: int, name: bytes, turn: StoredTurn) -> bool:
+    """Whether the name was free, and now points at the turn; a name that exists stays where it is."""
     if find_bookmark(connection, space, name) is not None:
         return False
-    move_bookmark(connection, space, name, [place])
+    set_bookmark(connection, space, name, turn)
     return True
 
 
 def remove_bookmark(connection: Connection, space: int, name: bytes) -> int | None:
     """The number of the move that removed the name, None where there is no such name; its log stays."""
-    row = connection.row(REMOVE, space=space, name=name)
-    if row is None:
+    before = find_named(connection, space, name)
+    if before is None:
         return None
-    _log_moves(connection, space, name, int(row[0]) + 1, [None])
-    return int(row[0]) + 1
+    seq, change = take_change(connection, space)
+    connection.run(REMOVE, space=space, name=name)
+    number, now = before.move + 1, time.time_ns() // 1_000_000
+    running = run_on(MOVE_LOG, before.running, number, b"", now)
+    connection.run_rows(ADD_LOG, [(space, name, number, None, None, now, seq, change, running)])
+    return number
 
 
 def logged_place(connection: Connection, space: int, name: bytes, move: int) -> tuple[bool, Place | None]:
@@ -190,20 +242,7 @@ def bookmark_history(connection: Connection, space: int, name: bytes) -> Sequenc
     return connection.rows(HISTORY, space=space, name=name)
 
 
-def _log_moves(connection: Connection, space: int, name: bytes, first: int, places: Sequence[Place | None]) -> None:
-    now = time.time_ns() // 1_000_000
-    rows = [
-        {
-            "space": space,
-            "name": name,
-            "move": first + index,
-            "chain": place.chain if place else None,
-            "pos": place.pos if place else None,
-            "milliseconds": now,
-        }
-        for index, place in enumerate(places)
-    ]
-    if len(rows) == 1:
-        connection.run(ADD_LOG, **rows[0])
-    else:
-        connection.run_many(ADD_LOG, rows)
+def _last_log(connection: Connection, space: int, name: bytes) -> tuple[int, bytes]:
+    """A name that was removed and is made again continues its log."""
+    row = connection.row(LAST_LOG, space=space, name=name)
+    return (0, b"") if row is None else (int(row[0]), bytes(row[1]))

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 from sqlalchemy import BindParameter, and_, bindparam, func, insert, select
 
-from headish.content.hashes import hash_payload
+from headish.content.hashes import DEFINITION_LOG, hash_payload, run_on
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import definition, payload
-from headish.rows.payloads import add_payload
+from headish.rows.counters import take_change
+from headish.rows.payloads import add_payloads, split_payload
 
 POINTER, TOOLS = "pointer", "tools"
 """The kinds."""
@@ -22,16 +23,24 @@ _space: BindParameter[int] = bindparam("space")
 _kind: BindParameter[str] = bindparam("kind")
 _name: BindParameter[bytes] = bindparam("name")
 _later = definition.alias("later")
+# Each table is bound to the space itself, so that a distributed database finds all rows in one place.
 _last = (
     select(func.max(_later.c.number))
-    .where(_later.c.space == definition.c.space, _later.c.kind == definition.c.kind, _later.c.name == definition.c.name)
+    .where(_later.c.space == _space, _later.c.kind == _kind, _later.c.name == definition.c.name)
     .scalar_subquery()
 )
 _here = (definition.c.space == _space, definition.c.kind == _kind, definition.c.name == _name)
 _with_payload = definition.outerjoin(
-    payload, and_(payload.c.space == definition.c.space, payload.c.number == definition.c.payload)
+    payload, and_(payload.c.space == _space, payload.c.hash == definition.c.hash, definition.c.data.is_(None))
 )
-_columns = (definition.c.name, definition.c.number, payload.c.hash, payload.c.data, definition.c.milliseconds)
+_columns = (
+    definition.c.name,
+    definition.c.number,
+    definition.c.hash,
+    func.coalesce(definition.c.data, payload.c.data),
+    definition.c.milliseconds,
+    definition.c.running,
+)
 
 FIND = Query(
     "find definition", select(*_columns).select_from(_with_payload).where(*_here, definition.c.number == _last)
@@ -40,7 +49,7 @@ LIST = Query(
     "list definitions",
     select(*_columns)
     .select_from(_with_payload)
-    .where(definition.c.space == _space, definition.c.kind == _kind, definition.c.payload.is_not(None))
+    .where(definition.c.space == _space, definition.c.kind == _kind, definition.c.hash.is_not(None))
     .where(definition.c.number == _last)
     .order_by(definition.c.name),
 )
@@ -54,7 +63,7 @@ ADD = Query(
 
 
 def find_definition(connection: Connection, space: int, kind: str, name: bytes) -> Row | None:
-    """``(name, number, hash, data, milliseconds)`` of what is set under a name, or None."""
+    """``(name, number, hash, data, milliseconds, running)`` of what is set under a name, or None."""
     row = connection.row(FIND, space=space, kind=kind, name=name)
     return row if row is not None and row[2] is not None else None
 
@@ -72,24 +81,31 @@ def definition_history(connection: Connection, space: int, kind: str, name: byte
 def set_definition(connection: Connection, space: int, kind: str, name: bytes, data: bytes | None) -> int | None:
     """Let something hold under a name from now on, or nothing (None): its number. None where it holds already.
 
-    Cost: four statements.
+    Cost: three statements, four for a large one.
     """
-    before = connection.row(FIND, space=space, kind=kind, name=name)
+    last = connection.row(FIND, space=space, kind=kind, name=name)
+    number, before, holds = (0, b"", None) if last is None else (int(last[1]), bytes(last[5]), last[2])
     hash = None if data is None else hash_payload(data)
-    if (None if before is None else before[2]) == hash:
+    if hash == holds:
         return None
-    number = None if data is None or hash is None else add_payload(connection, space, hash, data)
-    version = 1 if before is None else int(before[1]) + 1
+    seq, change = take_change(connection, space)
+    now = time.time_ns() // 1_000_000
+    if data is not None and hash is not None:
+        add_payloads(connection, space, {hash: data})
     connection.run(
         ADD,
         space=space,
         kind=kind,
         name=name,
-        number=version,
-        payload=number,
-        milliseconds=time.time_ns() // 1_000_000,
+        number=number + 1,
+        hash=hash,
+        data=None if data is None else split_payload(data),
+        milliseconds=now,
+        seq=seq,
+        change=change,
+        running=run_on(DEFINITION_LOG, before, number + 1, b"" if hash is None else hash.hex().encode(), now),
     )
-    return version
+    return number + 1
 
 
 def definition_is(

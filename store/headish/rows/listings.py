@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sqlalchemy import (
     BigInteger,
     BindParameter,
@@ -17,8 +19,8 @@ from sqlalchemy import (
 )
 
 from headish.database.query import Connection, Query
-from headish.database.schema import link, payload, turn
-from headish.database.schema import space as space_table
+from headish.database.schema import erasure, link, payload, turn
+from headish.rows.payloads import OF_TURN
 from headish.rows.turns import COLUMNS, StoredTurn, read_turns, select_turns
 from headish.values.places import Place
 
@@ -39,15 +41,16 @@ _continuing = union_all(
 ).cte("continuing")
 CHILDREN = Query(
     "turns that continue a place",
-    select(*COLUMNS, payload.c.hash).select_from(
+    select(*COLUMNS).select_from(
         _continuing.outerjoin(
             turn, and_(turn.c.space == _space, turn.c.chain == _continuing.c.chain, turn.c.pos == _continuing.c.pos)
-        ).outerjoin(payload, and_(payload.c.space == turn.c.space, payload.c.number == turn.c.payload))
+        )
     ),
 )
 PAGE = Query(
-    "turns by place, a page",
+    "turns by place, a page, with the bytes in their rows",
     select_turns()
+    .add_columns(turn.c.data)
     # A row value seeks along the primary key on both databases; the same condition in OR and AND reads from the start.
     .where(
         tuple_(turn.c.chain, turn.c.pos)
@@ -74,21 +77,25 @@ LINKS_BETWEEN = Query(
 )
 
 ORPHANS = Query(
-    "turns without a payload row",
+    "turns without a payload",
     select(turn.c.id)
     .where(
         turn.c.space == _space,
-        ~exists().where(payload.c.space == turn.c.space, payload.c.number == turn.c.payload),
+        turn.c.data.is_(None),
+        turn.c.erased.is_(None),
+        ~exists().where(payload.c.space == _space, payload.c.hash == turn.c.hash),
     )
     .order_by(turn.c.id),
 )
-# One statement, so that no writer commits between the two.
-COUNTED_AND_GIVEN_OUT = Query(
-    "count turns and commit numbers",
-    select(
-        select(func.count()).select_from(turn).where(turn.c.space == _space).scalar_subquery(),
-        select(space_table.c.seq).where(space_table.c.id == _space).scalar_subquery(),
-    ),
+UNRECEIPTED = Query(
+    "erased turns without a receipt",
+    select(turn.c.id)
+    .where(
+        turn.c.space == _space,
+        turn.c.erased.is_not(None),
+        ~exists().where(erasure.c.space == _space, erasure.c.number == turn.c.erased),
+    )
+    .order_by(turn.c.id),
 )
 COUNT_TURNS = Query("count turns", select(func.count()).where(turn.c.space == _space))
 # The chains of a space, by skipping from one to the next along the primary key instead of reading every turn.
@@ -111,6 +118,23 @@ HEADS = Query(
         ~exists().where(link.c.space == _space, link.c.parent_chain == turn.c.chain, link.c.parent_pos == turn.c.pos),
     )
     .order_by(turn.c.seq.desc()),
+)
+COUNT_HEADS = Query(
+    "count turns that nothing continues",
+    select(func.count())
+    .select_from(turn)
+    .where(
+        turn.c.space == _space,
+        turn.c.chain == _chains.c.chain,
+        turn.c.pos == _last,
+        ~exists().where(link.c.space == _space, link.c.parent_chain == turn.c.chain, link.c.parent_pos == turn.c.pos),
+    ),
+)
+SUM_PAYLOADS = Query(
+    "bytes of the payloads of all turns",
+    select(func.coalesce(func.sum(func.coalesce(func.length(turn.c.data), payload.c.size, 0)), 0))
+    .select_from(turn.outerjoin(payload, OF_TURN & turn.c.data.is_(None)))
+    .where(turn.c.space == _space),
 )
 COUNT_ROOTS = Query(
     "count turns that continue nothing",
@@ -136,6 +160,22 @@ def heads(connection: Connection, space: int) -> list[StoredTurn]:
     return read_turns(connection.rows(HEADS, space=space))
 
 
-def turns_page(connection: Connection, space: int, after: Place, limit: int) -> list[StoredTurn]:
-    """A page of turns by place."""
-    return read_turns(connection.rows(PAGE, space=space, chain=after.chain, pos=after.pos, limit=limit))
+def turns_page(connection: Connection, space: int, after: Place, limit: int) -> list[tuple[StoredTurn, bytes | None]]:
+    """A page of turns by place, each with the bytes that stand in its row."""
+    rows = connection.rows(PAGE, space=space, chain=after.chain, pos=after.pos, limit=limit)
+    return [(StoredTurn._make(row[:-1]), row[-1]) for row in rows]
+
+
+class Counted(NamedTuple):
+    """What a space holds, counted again."""
+
+    turns: int
+    roots: int
+    heads: int
+    given_bytes: int
+
+
+def count_again(connection: Connection, space: int) -> Counted:
+    """Count what the counter keeps. Cost: four statements that read the whole space."""
+    counts = (connection.row(query, space=space) for query in (COUNT_TURNS, COUNT_ROOTS, COUNT_HEADS, SUM_PAYLOADS))
+    return Counted(*(0 if row is None else int(row[0]) for row in counts))

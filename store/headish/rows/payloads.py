@@ -1,89 +1,75 @@
-"""Rows of ``payload``: bytes by their address, once per space (rule I3, one address)."""
+"""Payload bytes: small ones in the row of what has them, large ones once per space by their address (rule R28, small
+payloads)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import BindParameter, and_, bindparam, func, select
 from sqlalchemy.dialects.postgresql import insert
 
-from headish.database.dialects import next_payload_number
 from headish.database.query import Connection, Query, Row
-from headish.database.schema import payload
+from headish.database.schema import payload, turn
+from headish.limits import INLINE_BYTES
+from headish.values.places import Place
 
 LOOKED_UP = 64
 """How many keys one statement looks up; a shorter list is filled up with its last key."""
 PORTION = tuple(f"wanted{index}" for index in range(LOOKED_UP))
 """The parameters of such a statement."""
 
-_new = insert(payload).values(
-    space=bindparam("space"),
-    number=next_payload_number(),
-    hash=bindparam("hash"),
-    size=bindparam("size"),
-    data=bindparam("data"),
-)
+_space: BindParameter[int] = bindparam("space")
+_new = insert(payload).values(space=_space, hash=bindparam("hash"), size=bindparam("size"), data=bindparam("data"))
 # The same words on SQLite. An old row whose bytes are missing or damaged gets them again, so that a turn that was
 # acknowledged can be read.
-_add = _new.on_conflict_do_update(
-    index_elements=[payload.c.space, payload.c.hash],
-    set_={"data": _new.excluded.data, "size": _new.excluded.size},
-    where=payload.c.data.is_distinct_from(_new.excluded.data),
-)
-ADD_PAYLOAD = Query("add payload", _add.returning(payload.c.number))
-ADD_PAYLOADS = Query("add payloads", _add)
-FIND_PAYLOAD = Query(
-    "find payload",
-    select(payload.c.number).where(payload.c.space == bindparam("space"), payload.c.hash == bindparam("hash")),
-)
-FIND_PAYLOADS = Query(
-    "find payloads",
-    select(payload.c.hash, payload.c.number).where(
-        payload.c.space == bindparam("space"),
-        payload.c.hash.in_([bindparam(each) for each in PORTION]),
+ADD_PAYLOAD = Query(
+    "add payload",
+    _new.on_conflict_do_update(
+        index_elements=[payload.c.space, payload.c.hash],
+        set_={"data": _new.excluded.data, "size": _new.excluded.size},
+        where=payload.c.data.is_distinct_from(_new.excluded.data) & payload.c.erased.is_(None),
     ),
 )
+OF_TURN = and_(payload.c.space == _space, payload.c.hash == turn.c.hash)
+"""What a turn's large payload is found by."""
 READ_PAYLOAD = Query(
-    "read payload",
-    select(payload.c.hash, payload.c.data).where(
-        payload.c.space == bindparam("space"), payload.c.number == bindparam("number")
-    ),
+    "read the payload of a turn",
+    select(func.coalesce(turn.c.data, payload.c.data))
+    .select_from(turn.outerjoin(payload, OF_TURN & turn.c.data.is_(None)))
+    .where(turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos")),
 )
 PAYLOADS_AFTER = Query(
-    "payloads after a number",
-    select(payload.c.number, payload.c.hash, payload.c.size, payload.c.data)
-    .where(payload.c.space == bindparam("space"), payload.c.number > bindparam("number"))
-    .order_by(payload.c.number)
+    "payloads after an address",
+    select(payload.c.hash, payload.c.size, payload.c.data, payload.c.erased)
+    .where(payload.c.space == _space, payload.c.hash > bindparam("hash"))
+    .order_by(payload.c.hash)
     .limit(bindparam("limit")),
 )
-COUNT_PAYLOADS = Query(
-    "count payloads",
-    select(func.count(), func.coalesce(func.sum(payload.c.size), 0)).where(payload.c.space == bindparam("space")),
-)
 
 
-def add_payload(connection: Connection, space: int, hash: bytes, data: bytes) -> int:
-    """The number of the payload with this address, stored if it is new. One statement if new, two if not."""
-    row = connection.row(ADD_PAYLOAD, space=space, hash=hash, size=len(data), data=data)
-    row = row or connection.row(FIND_PAYLOAD, space=space, hash=hash)
-    assert row is not None
-    return int(row[0])
+def split_payload(data: bytes) -> bytes | None:
+    """The bytes that stand in the row itself: all of a small payload, none of a large one."""
+    return data if len(data) <= INLINE_BYTES else None
 
 
-def add_payloads(connection: Connection, space: int, payloads: Mapping[bytes, bytes]) -> dict[bytes, int]:
-    """The numbers of many payloads, by address. Stored in the order of the addresses, so writers cannot deadlock."""
-    if len(payloads) == 1:
-        [(hash, data)] = payloads.items()
-        return {hash: add_payload(connection, space, hash, data)}
-    ordered = sorted(payloads)
-    connection.run_many(
-        ADD_PAYLOADS,
-        [{"space": space, "hash": hash, "size": len(payloads[hash]), "data": payloads[hash]} for hash in ordered],
-    )
-    found: dict[bytes, int] = {}
-    for some in in_portions(ordered):
-        found.update(connection.rows(FIND_PAYLOADS, space=space, **some))
-    return found
+def add_payloads(connection: Connection, space: int, payloads: Mapping[bytes, bytes]) -> None:
+    """Store the large ones of these payloads, by address; in its order, so that writers cannot deadlock.
+
+    Cost: none, or one statement.
+    """
+    rows = [
+        {"space": space, "hash": hash, "size": len(payloads[hash]), "data": payloads[hash]}
+        for hash in sorted(payloads)
+        if len(payloads[hash]) > INLINE_BYTES
+    ]
+    if rows:
+        connection.run_many(ADD_PAYLOAD, rows)
+
+
+def read_payload_at(connection: Connection, space: int, place: Place) -> bytes | None:
+    """The payload of the turn at a place, wherever it lies; None where it is missing."""
+    row = connection.row(READ_PAYLOAD, space=space, chain=place.chain, pos=place.pos)
+    return None if row is None or row[0] is None else bytes(row[0])
 
 
 def in_portions(keys: Iterable[bytes]) -> Iterator[dict[str, bytes]]:
@@ -95,6 +81,6 @@ def in_portions(keys: Iterable[bytes]) -> Iterator[dict[str, bytes]]:
         yield dict(zip(PORTION, portion, strict=True))
 
 
-def payloads_after(connection: Connection, space: int, number: int, limit: int) -> Sequence[Row]:
-    """A page of ``(number, hash, size, data)``, in the order of the numbers."""
-    return connection.rows(PAYLOADS_AFTER, space=space, number=number, limit=limit)
+def payloads_after(connection: Connection, space: int, hash: bytes, limit: int) -> Sequence[Row]:
+    """A page of ``(hash, size, data, erased)`` of the large payloads, in the order of their addresses."""
+    return connection.rows(PAYLOADS_AFTER, space=space, hash=hash, limit=limit)

@@ -1,47 +1,41 @@
-"""Rows of ``space``: find one, make one, take commit numbers."""
+"""Rows of ``space`` and its log: the names of spaces. Their numbers are never given out again."""
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, exists, or_, select, text, update
+import time
 
-from headish.database.dialects import refresh_statistics
+from sqlalchemy import BindParameter, bindparam, exists, insert, select, text, update
+
+from headish.content.hashes import SPACE_LOG, run_on
 from headish.database.query import Connection, Query
-from headish.database.schema import bookmark_log, definition, space, stream, turn
-from headish.errors import RemovedSpace
+from headish.database.schema import conversation, object, space, space_log, stream
+from headish.rows.counters import add_counter, retire_counter
+
+# No name holds NUL, so the row of a removed space stays under one that cannot be looked up.
+_NAMELESS = b"\0removed-%d"
+_space: BindParameter[int] = bindparam("space")
 
 FIND_SPACE = Query("find space", select(space.c.id).where(space.c.name == bindparam("name")))
-ADD_SPACE = Query("add space", text("INSERT INTO space (name, seq) VALUES (:name, 0) ON CONFLICT DO NOTHING"))
-TAKE_SEQ = Query(
-    "take commit numbers",
-    update(space)
-    .where(space.c.id == bindparam("space"))
-    .values(seq=space.c.seq + bindparam("count"))
-    .returning(space.c.seq),
+ADD_SPACE = Query("add space", text("INSERT INTO space (name) VALUES (:name) ON CONFLICT DO NOTHING"))
+LIST_SPACES = Query(
+    "list spaces",
+    select(space.c.name).where(space.c.name > bindparam("after")).order_by(space.c.name).limit(bindparam("limit")),
 )
-# A space's number is never given out again: the row of a removed space stays, under a name that cannot be looked up.
-LIST_SPACES = Query("list spaces", select(space.c.name).where(space.c.seq >= 0).order_by(space.c.name))
-RENAME_SPACE = Query(
-    "rename space",
-    update(space).where(space.c.name == bindparam("old"), space.c.seq >= 0).values(name=bindparam("new")),
+RENAME_SPACE = Query("rename space", update(space).where(space.c.id == _space).values(name=bindparam("new")))
+HOLDS_MORE = Query(
+    "whether a space holds what no counter counts",
+    select(*(exists().where(table.c.space == _space) for table in (stream, conversation, object))),
 )
-_holds = (exists().where(table.c.space == space.c.id) for table in (turn, bookmark_log, definition, stream))
-REMOVE_SPACE = Query(
-    "remove an empty space",
-    update(space)
-    .where(space.c.id == bindparam("space"), space.c.seq == 0, ~or_(*_holds))
-    .values(seq=-1, name=bindparam("nameless")),
+LAST_NAME = Query(
+    "last name of a space",
+    select(space_log.c.number, space_log.c.running)
+    .where(space_log.c.space == _space)
+    .order_by(space_log.c.number.desc())
+    .limit(1),
 )
-LOCK_SPACE = Query(
-    "lock the space", select(space.c.id).where(space.c.id == bindparam("space"), space.c.seq >= 0).with_for_update()
+ADD_NAME = Query(
+    "log the name of a space", insert(space_log).values({each.name: bindparam(each.name) for each in space_log.c})
 )
-LAST_SEQ = Query("last commit number", select(space.c.seq).where(space.c.id == bindparam("space")))
-
-
-# A server keeps a statement's plan with the connection. One made while the tables were empty may take any index, since
-# all begin with the space, and then reads the whole space for every turn: an append would cost what the store holds.
-# New statistics make plans anew, everywhere; the server's own come a minute later.
-REFRESH = Query("refresh statistics", refresh_statistics())
-REFRESHED_AT = (100, 10_000)
 
 
 def find_space(connection: Connection, name: bytes) -> int | None:
@@ -52,45 +46,43 @@ def find_space(connection: Connection, name: bytes) -> int | None:
 
 def add_space(connection: Connection, name: bytes) -> int:
     """The number of a space, made if it is missing; two processes may make it at once."""
-    connection.run(ADD_SPACE, name=name)
+    made = connection.run(ADD_SPACE, name=name)
     number = find_space(connection, name)
     assert number is not None
+    if made == 1:
+        add_counter(connection, number)
+        _log(connection, number, name)
     return number
 
 
-def lock_space(connection: Connection, space: int) -> None:
-    """Let one writer at a time into the space, until it commits: every write begins so (rule R1, commit order).
-
-    Raises: RemovedSpace.
-    """
-    if connection.row(LOCK_SPACE, space=space) is None:
-        raise RemovedSpace()
-
-
-def take_seq(connection: Connection, space: int, count: int) -> int:
-    """The first of ``count`` commit numbers of a space that is locked, so commits come in their order (rule R1, commit
-    order)."""
-    row = connection.row(TAKE_SEQ, space=space, count=count)
-    assert row is not None
-    return int(row[0]) - count + 1
-
-
-def list_spaces(connection: Connection) -> list[bytes]:
-    """The names of all spaces, by name."""
-    return [bytes(name) for (name,) in connection.rows(LIST_SPACES)]
+def list_spaces(connection: Connection, *, after: bytes = b"", limit: int = 2**63 - 1) -> list[bytes]:
+    """The names of spaces behind ``after``, by name."""
+    # Every name that can be looked up sorts behind the rows of removed spaces.
+    return [bytes(name) for (name,) in connection.rows(LIST_SPACES, after=after or b"\1", limit=limit)]
 
 
 def rename_space(connection: Connection, old: bytes, new: bytes) -> bool:
     """Whether there was such a space; its number, and all that it holds, stay."""
-    return connection.run(RENAME_SPACE, old=old, new=new) == 1
+    number = find_space(connection, old)
+    if number is None:
+        return False
+    connection.run(RENAME_SPACE, space=number, new=new)
+    _log(connection, number, new)
+    return True
 
 
 def remove_space(connection: Connection, space: int) -> bool:
     """Whether the space was empty, and is gone now. A store that still has it open can store nothing in it."""
-    return connection.run(REMOVE_SPACE, space=space, nameless=b"\0removed-%d" % space) == 1
+    if any(connection.row(HOLDS_MORE, space=space) or ()) or not retire_counter(connection, space):
+        return False
+    connection.run(RENAME_SPACE, space=space, new=_NAMELESS % space)
+    _log(connection, space, None)
+    return True
 
 
-def refresh_after(connection: Connection, first: int, count: int) -> None:
-    """Give the planner new statistics when a space has reached a size that it cannot have guessed."""
-    if any(first <= size < first + count for size in REFRESHED_AT):
-        connection.run(REFRESH)
+def _log(connection: Connection, space: int, name: bytes | None) -> None:
+    last = connection.row(LAST_NAME, space=space)
+    number, before = (1, b"") if last is None else (int(last[0]) + 1, bytes(last[1]))
+    now = time.time_ns() // 1_000_000
+    running = run_on(SPACE_LOG, before, number, name or b"", now)
+    connection.run(ADD_NAME, space=space, number=number, name=name, milliseconds=now, running=running)

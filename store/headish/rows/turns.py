@@ -11,14 +11,16 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
+    exists,
     func,
     insert,
+    literal_column,
     select,
     union_all,
 )
 
 from headish.database.query import Connection, Query, Row
-from headish.database.schema import link, payload, turn
+from headish.database.schema import counter, link, turn
 from headish.limits import PREFIX_MINIMUM
 from headish.rows.payloads import PORTION, in_portions
 from headish.values.ids import TurnId
@@ -26,7 +28,7 @@ from headish.values.places import Place, Segment
 
 
 class StoredTurn(NamedTuple):
-    """A row of ``turn`` with its payload's address; hashes and JSON as stored bytes. Fields in column order.
+    """A row of ``turn`` without its payload; hashes and JSON as stored bytes. Fields in column order.
 
     ``head`` is the bookmark that moved with the turn.
     """
@@ -35,33 +37,50 @@ class StoredTurn(NamedTuple):
     pos: int
     seq: int
     id: TurnId
-    payload: int
-    digest: bytes
-    seal: bytes
     role: str
     type: str | None
     content_type: str | None
-    head: bytes | None
     cache: int | None
     attributes: bytes | None
     inherited: bytes | None
     system: bytes | None
+    digest: bytes
+    hash: bytes
+    seal: bytes
+    head: bytes | None
     app: bytes | None
-    hash: bytes | None  # None if the payload's row is missing
+    erased: int | None
+    key: bytes | None
+    supersedes: TurnId | None
 
     @property
     def place(self) -> Place:
         return Place(self.chain, self.pos)
 
 
+class Parent(NamedTuple):
+    """What a child needs of a stored turn, and what tells which names point at it."""
+
+    id: TurnId
+    digest: bytes
+    head: bytes | None
+
+
+class Tip(NamedTuple):
+    """The last position of a chain, and whether a chain of its own continues the place that was asked for."""
+
+    pos: int
+    branched: bool
+
+
 _space: BindParameter[int] = bindparam("space")
-COLUMNS = [turn.c[name] for name in StoredTurn._fields if name != "hash"]
-_with_hash = turn.outerjoin(payload, and_(payload.c.space == turn.c.space, payload.c.number == turn.c.payload))
+COLUMNS = [turn.c[name] for name in StoredTurn._fields]
+_BEHIND_DATA = StoredTurn._fields.index("hash") + 1  # the payload's own column stands behind its address
 
 
 def select_turns() -> Select[Any]:
     """A statement of ``StoredTurn``'s columns in a space, to be narrowed down."""
-    return select(*COLUMNS, payload.c.hash).select_from(_with_hash).where(turn.c.space == _space)
+    return select(*COLUMNS).where(turn.c.space == _space)
 
 
 _other = turn.alias("other")
@@ -70,7 +89,7 @@ AT_PLACE = Query(
 )
 PARENT_AT = Query(
     "what a child needs of a turn at a place",
-    select(turn.c.id, turn.c.digest).where(
+    select(turn.c.id, turn.c.digest, turn.c.head).where(
         turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos")
     ),
 )
@@ -90,20 +109,33 @@ NEIGHBOURS = Query(
         select(func.min(turn.c.id)).where(turn.c.space == _space, turn.c.id > bindparam("id")).scalar_subquery(),
     ),
 )
-NEWEST = Query("newest turn", select_turns().order_by(turn.c.seq.desc()).limit(1))
-LONGEST = Query(
-    "last position of a chain",
-    select(func.max(turn.c.pos)).where(turn.c.space == _space, turn.c.chain == bindparam("chain")),
+# Not the highest number: what arrives from elsewhere is not what was said here last.
+NEWEST = Query(
+    "newest turn",
+    select_turns().where(turn.c.seq == select(counter.c.latest).where(counter.c.space == _space).scalar_subquery()),
+)
+TIP = Query(
+    "last position of a chain, and whether another chain continues a place of it",
+    select(
+        select(func.max(turn.c.pos))
+        .where(turn.c.space == _space, turn.c.chain == bindparam("chain"))
+        .scalar_subquery(),
+        exists().where(
+            link.c.space == _space, link.c.parent_chain == bindparam("chain"), link.c.parent_pos == bindparam("pos")
+        ),
+    ),
 )
 # First from digests to places, in the index alone, then to the turns: asked for whole turns, SQLite rates the index no
 # better than the primary key and reads the whole space.
 _wanted = union_all(*(select(bindparam(each, type_=LargeBinary).label("digest")) for each in PORTION)).cte("wanted")
+_short = func.substr(_wanted.c.digest, literal_column("1"), literal_column("8"))
+_others = func.substr(_other.c.digest, literal_column("1"), literal_column("8"))
 BY_DIGEST = Query(
     "turns by digests",
-    select(*COLUMNS, payload.c.hash).select_from(
-        _wanted.outerjoin(_other, and_(_other.c.space == _space, _other.c.digest == _wanted.c.digest))
-        .outerjoin(turn, and_(turn.c.space == _space, turn.c.chain == _other.c.chain, turn.c.pos == _other.c.pos))
-        .outerjoin(payload, and_(payload.c.space == turn.c.space, payload.c.number == turn.c.payload))
+    select(*COLUMNS).select_from(
+        _wanted.outerjoin(
+            _other, and_(_other.c.space == _space, _others == _short, _other.c.digest == _wanted.c.digest)
+        ).outerjoin(turn, and_(turn.c.space == _space, turn.c.chain == _other.c.chain, turn.c.pos == _other.c.pos))
     ),
 )
 ADD_TURN = Query("add turn", insert(turn).values({column.name: bindparam(column.name) for column in turn.c}))
@@ -127,10 +159,10 @@ def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | No
     return _read_turn(connection.row(AT_PLACE, space=space, chain=place.chain, pos=place.pos))
 
 
-def parent_at(connection: Connection, space: int, place: Place) -> tuple[TurnId, bytes] | None:
-    """The id and digest of the turn at a place: a third of what ``turn_at`` costs."""
+def parent_at(connection: Connection, space: int, place: Place) -> Parent | None:
+    """What a child needs of the turn at a place: a third of what ``turn_at`` costs."""
     row = connection.row(PARENT_AT, space=space, chain=place.chain, pos=place.pos)
-    return None if row is None else (row[0], row[1])
+    return None if row is None else Parent._make(row)
 
 
 def turn_by_id(connection: Connection, space: int, turn_id: TurnId) -> StoredTurn | None:
@@ -157,7 +189,7 @@ def shortest_prefix(connection: Connection, space: int, turn_id: TurnId) -> str:
 
 
 def newest_turn(connection: Connection, space: int) -> StoredTurn | None:
-    """The turn that was committed last."""
+    """The turn that was written here last."""
     return _read_turn(connection.row(NEWEST, space=space))
 
 
@@ -171,10 +203,10 @@ def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]
     return [by_seq[seq] for seq in sorted(by_seq)]
 
 
-def longest(connection: Connection, space: int, chain: int) -> int:
-    """The last position of a chain; -1 if there is no such chain."""
-    row = connection.row(LONGEST, space=space, chain=chain)
-    return -1 if row is None or row[0] is None else int(row[0])
+def tip_of(connection: Connection, space: int, place: Place) -> Tip:
+    """Where the chain of a place ends, and whether other chains begin behind the place."""
+    row = connection.row(TIP, space=space, chain=place.chain, pos=place.pos)
+    return Tip(-1, False) if row is None or row[0] is None else Tip(int(row[0]), bool(row[1]))
 
 
 def links_of(connection: Connection, space: int, chain: int) -> list[Place]:
@@ -188,9 +220,10 @@ def turns_of(connection: Connection, space: int, segment: Segment) -> list[Store
     return read_turns(connection.rows(RANGE, space=space, chain=chain, low=low, high=high))
 
 
-def add_turns(connection: Connection, space: int, turns: Sequence[StoredTurn]) -> None:
-    """Store rows that are complete."""
-    connection.run_rows(ADD_TURN, [(space, *each[:-1]) for each in turns])  # the hash is the payload's
+def add_turns(connection: Connection, space: int, turns: Iterable[tuple[StoredTurn, bytes | None]]) -> None:
+    """Store rows that are complete, each with the bytes that stand in it."""
+    rows = [(space, *each[:_BEHIND_DATA], data, *each[_BEHIND_DATA:]) for each, data in turns]
+    connection.run_rows(ADD_TURN, rows)
 
 
 def add_links(connection: Connection, space: int, links: Iterable[tuple[int, Sequence[Place]]]) -> None:

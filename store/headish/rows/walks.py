@@ -13,6 +13,7 @@ from sqlalchemy import CTE, BigInteger, BindParameter, Select, and_, bindparam, 
 
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import link, payload, turn
+from headish.rows.payloads import OF_TURN
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
@@ -45,8 +46,9 @@ class Walked(NamedTuple):
 
 
 _space: BindParameter[int] = bindparam("space")
-_columns = [*(turn.c[name] for name in Walked._fields[:-2]), payload.c.hash, payload.c.data]
-_addressed = and_(payload.c.space == turn.c.space, payload.c.number == turn.c.payload)
+_columns = [*(turn.c[name] for name in Walked._fields[:-1]), func.coalesce(turn.c.data, payload.c.data)]
+# Most payloads stand in their rows: then no other table is looked at.
+_addressed = OF_TURN & turn.c.data.is_(None)
 
 
 def _reach() -> CTE:

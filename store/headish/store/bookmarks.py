@@ -49,7 +49,7 @@ class Bookmarks(Mapping[str, TurnId]):
             found = None if place is None else parent_at(connection, space._number, place)
             if found is None:
                 raise UnknownBookmark(name)
-            return found[0]
+            return found.id
 
         return space._read(work)
 

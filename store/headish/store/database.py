@@ -132,7 +132,7 @@ class Spaces:
 
     def list(self) -> list[str]:
         """The names, in the order of their bytes."""
-        return [stored_name(name) for name in self._backend.read(list_spaces)]
+        return [stored_name(name) for name in self._backend.read(lambda connection: list_spaces(connection))]
 
     def add(self, space: str) -> None:
         """Make a space. Raises: InvalidName, SpaceTaken."""

@@ -7,8 +7,8 @@ from functools import partial
 
 from headish.database.query import Connection
 from headish.history.usage import Count, CountedReply, count_usage, read_page, read_replies
-from headish.rows import listings, payloads
 from headish.rows.bookmarks import count_bookmarks
+from headish.rows.counters import read_counter
 from headish.store.space import Headishes, Space
 from headish.values.reports import Report, Stats
 from headish.verify.space import Progress, verify_space
@@ -29,19 +29,16 @@ def usage(space: Space, headish: Headishes | None = "@", *, by: str | None = Non
 
 
 def stats(space: Space) -> Stats:
-    """Counts and sizes of the space."""
+    """Counts and sizes of the space. Cost: two statements, however large it is."""
 
     def work(connection: Connection) -> Stats:
-        [(turns,)] = connection.rows(listings.COUNT_TURNS, space=space._number)
-        [(roots,)] = connection.rows(listings.COUNT_ROOTS, space=space._number)
-        [(number, size_bytes)] = connection.rows(payloads.COUNT_PAYLOADS, space=space._number)
+        counted = read_counter(connection, space._number)
         return Stats(
-            turns=turns,
-            roots=roots,
-            heads=len(listings.heads(connection, space._number)),
+            turns=counted.seq,
+            roots=counted.roots,
+            heads=counted.heads,
             bookmarks=count_bookmarks(connection, space._number),
-            payloads=number,
-            payload_bytes=int(size_bytes),
+            payload_bytes=counted.given_bytes,
             database_bytes=size,
         )
 

@@ -17,7 +17,7 @@ from headish.history.decode import make_turn
 from headish.history.find import find_place, find_turn
 from headish.history.resolve import fold_options
 from headish.history.walk import walk_inherited
-from headish.rows.spaces import lock_space
+from headish.rows.counters import lock_space
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.values.grammar import parse_headish
 from headish.values.ids import KeptIds, Mint

@@ -38,7 +38,7 @@ def add_turn(space: Space, content: Content, **turn: Unpack[TurnOptions]) -> Tur
       ``servers``, ``search`` and ``tool_mode``; ``None`` inside switches a value off.
     - ``cache``: ask providers to cache up to here. ``attributes``: the transcript's. ``meta``: the application's own.
 
-    Cost: nine statements, however long the thread and however large the store.
+    Cost: eight statements, however long the thread and however large the store.
     Raises: InputError in its kinds, BookmarkTaken, BookmarkMoved; nothing is stored then.
     """
     return _add(space, make_draft(content, turn, space._payload_limit_bytes))

@@ -6,13 +6,16 @@ from msgspec import Struct
 
 
 class Stats(Struct, frozen=True):
-    """Counts of one space; sizes in bytes. ``database_bytes`` is the whole database's."""
+    """Counts of one space; sizes in bytes.
+
+    ``payload_bytes`` is what the turns say, before equal large payloads are shared; ``database_bytes`` is the whole
+    database's.
+    """
 
     turns: int
     roots: int
     heads: int
     bookmarks: int
-    payloads: int
     payload_bytes: int
     database_bytes: int
 
@@ -25,7 +28,10 @@ class Problem(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """What ``verify`` checked and found; ``problems`` is empty if the space is in order."""
+    """What ``verify`` checked and found; ``problems`` is empty if the space is in order.
+
+    ``payloads`` counts the large ones, which are stored apart from their turns.
+    """
 
     turns: int
     payloads: int

@@ -7,21 +7,34 @@ from itertools import groupby
 from typing import Any
 
 import msgspec
-from sqlalchemy import and_, bindparam, select
+from sqlalchemy import BindParameter, and_, bindparam, func, select
 
+from headish.content.hashes import DEFINITION_LOG, hash_payload, run_on
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import definition, payload, stream, stream_chunk, turn
+from headish.rows.counters import read_counter
 from headish.rows.definitions import POINTER, TOOLS
 from headish.rows.streams import FINISHED, RECOVERED
 from headish.values.names import stored_name
 from headish.values.reports import Problem
 
+_space: BindParameter[int] = bindparam("space")
 DEFINITIONS = Query(
     "all definitions",
-    select(definition.c.kind, definition.c.name, definition.c.number, definition.c.payload, payload.c.data)
+    select(
+        definition.c.kind,
+        definition.c.name,
+        definition.c.number,
+        definition.c.hash,
+        func.coalesce(definition.c.data, payload.c.data),
+        definition.c.milliseconds,
+        definition.c.running,
+        definition.c.seq,
+    )
     .select_from(
         definition.outerjoin(
-            payload, and_(payload.c.space == definition.c.space, payload.c.number == definition.c.payload)
+            payload,
+            and_(payload.c.space == _space, payload.c.hash == definition.c.hash, definition.c.data.is_(None)),
         )
     )
     .where(definition.c.space == bindparam("space"))
@@ -63,9 +76,20 @@ def _check_definitions(connection: Connection, space: int) -> Iterator[Problem]:
         if kind not in DECODERS:
             yield Problem(subject, "its kind is unknown")
             continue
-        for row in history:
-            if row[3] is not None and not _decodes(DECODERS[kind], row[4]):
-                yield Problem(subject, f"number {row[2]} of its history does not decode")
+        running, last_seq = b"", read_counter(connection, space).seq
+        for _, _, number, hash, data, milliseconds, logged, seq in history:
+            if not 0 <= seq <= last_seq:
+                yield Problem(subject, f"number {number} of its history has a commit number that it cannot have")
+            if hash is not None and not _decodes(DECODERS[kind], data):
+                yield Problem(subject, f"number {number} of its history does not decode")
+            elif hash is not None and hash_payload(bytes(data)) != hash:
+                yield Problem(subject, f"number {number} of its history disagrees with its hash")
+            running = run_on(
+                DEFINITION_LOG, running, number, b"" if hash is None else hash.hex().encode(), milliseconds
+            )
+            if running != logged:
+                yield Problem(subject, f"number {number} of its history was altered: its running hash disagrees")
+                break
 
 
 def _check_streams(connection: Connection, space: int) -> Iterator[Problem]:

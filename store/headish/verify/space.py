@@ -16,6 +16,7 @@ from headish.rows.bookmarks import count_bookmarks
 from headish.rows.payloads import payloads_after
 from headish.values.reports import Problem, Report
 from headish.verify.bookmarks import check_bookmarks
+from headish.verify.changes import check_changes, check_names
 from headish.verify.providers import check_providers
 from headish.verify.turns import check_completeness, check_turns
 
@@ -28,6 +29,8 @@ CHECKS: dict[str, Check] = {
     "space": check_completeness,
     "bookmarks": check_bookmarks,
     "pointers, tools and streams": check_providers,
+    "changes": check_changes,
+    "names of the space": check_names,
 }
 """What is checked beside payloads and turns, each at one moment."""
 
@@ -63,25 +66,25 @@ def _run_check(backend: Backend, space: int, name: str, check: Check) -> list[Pr
 
 
 def _check_payloads(backend: Backend, space: int) -> Iterator[tuple[int, list[Problem]]]:
-    number = 0
+    after = b""
     while True:
-        page = backend.read(partial(payloads_after, space=space, number=number, limit=PAGE_PAYLOADS))
+        page = backend.read(partial(payloads_after, space=space, hash=after, limit=PAGE_PAYLOADS))
         if not page:
             return
         problems = [
-            Problem(f"payload {number!s}" if not isinstance(hash, bytes) else f"payload {hash.hex()}", what)
-            for number, hash, size, data in page
-            if (what := _payload_problem(hash, size, data))
+            Problem(f"payload {hash.hex() if isinstance(hash, bytes) else hash}", what)
+            for hash, size, data, erased in page
+            if (what := _payload_problem(hash, size, data, erased))
         ]
         yield len(page), problems
-        number = page[-1][0]
+        after = page[-1][0]
 
 
-def _payload_problem(hash: object, size: object, data: object) -> str | None:
+def _payload_problem(hash: object, size: object, data: object, erased: object) -> str | None:
     if not isinstance(hash, bytes) or not isinstance(size, int) or not isinstance(data, bytes | None):
         return "its hash, size or data hold a value of another type"
     if data is None:
-        return "its bytes are missing"
+        return None if erased is not None else "its bytes are missing"
     if hash_payload(data) != hash:
         return f"its bytes hash to {hash_payload(data).hex()}"
     return None if len(data) == size else f"it has {len(data)} bytes, not {size}"

@@ -11,12 +11,12 @@ from functools import partial
 from typing import NamedTuple
 
 from headish.content import strictjson
-from headish.content.hashes import Said, digest_turn, seal_turn
+from headish.content.hashes import Said, digest_turn, hash_payload, seal_turn
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import HeadishError, InvalidContent
-from headish.rows.listings import COUNTED_AND_GIVEN_OUT, LINKS_BETWEEN, ORPHANS, turns_page
-from headish.rows.spaces import LAST_SEQ
+from headish.rows.counters import read_counter
+from headish.rows.listings import LINKS_BETWEEN, ORPHANS, UNRECEIPTED, count_again, turns_page
 from headish.rows.turns import StoredTurn
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import ROLES
@@ -27,12 +27,12 @@ from headish.values.turns import BLOCKS_TYPE
 PAGE_TURNS = 1000
 _TEXT, _MAYBE_BYTES = (str, type(None)), (bytes, type(None))
 COLUMN_TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("chain", "pos", "seq", "payload"), (int,)),
-    **dict.fromkeys(("digest", "seal"), (bytes,)),
+    **dict.fromkeys(("chain", "pos", "seq"), (int,)),
+    **dict.fromkeys(("digest", "hash", "seal"), (bytes,)),
     **dict.fromkeys(("id", "role"), (str,)),
-    **dict.fromkeys(("type", "content_type"), _TEXT),
-    **dict.fromkeys(("head", "attributes", "inherited", "system", "app", "hash"), _MAYBE_BYTES),
-    "cache": (int, type(None)),
+    **dict.fromkeys(("type", "content_type", "supersedes"), _TEXT),
+    **dict.fromkeys(("attributes", "inherited", "system", "head", "app", "key"), _MAYBE_BYTES),
+    **dict.fromkeys(("cache", "erased"), (int, type(None))),
 }
 """What each column of a turn holds. SQLite keeps a value of any type in any column."""
 
@@ -57,27 +57,28 @@ def check_turns(database: Backend, space: int) -> Iterator[tuple[int, list[Probl
             return
         full = len(page) == PAGE_TURNS
         problems: list[Problem] = []
-        for stored in page:
+        for stored, data in page:
             problems += _check_turn(stored, _parents(stored, before, links), last_seq)
+            problems += _check_data(stored, data)
             before = stored
         yield len(page), problems
-        after = page[-1].place
+        after = page[-1][0].place
 
 
 def _read_page(
     connection: Connection, space: int, after: Place
-) -> tuple[list[StoredTurn], dict[int, list[_Parent]], int]:
+) -> tuple[list[tuple[StoredTurn, bytes | None]], dict[int, list[_Parent]], int]:
     page = turns_page(connection, space, after, PAGE_TURNS)
     links: dict[int, list[_Parent]] = {}
     if page:
-        bounds = {"low": page[0].chain, "high": page[-1].chain}
+        bounds = {"low": page[0][0].chain, "high": page[-1][0].chain}
         for chain, parent_chain, parent_pos, turn_id, digest, seq in connection.rows(
             LINKS_BETWEEN, space=space, **bounds
         ):
             place = Place(parent_chain, parent_pos)
             links.setdefault(chain, []).append(_Parent(place, turn_id, digest and bytes(digest), seq))
     # Read after the page, so that a turn which a writer adds in between does not exceed it.
-    return page, links, _last_seq(connection, space)
+    return page, links, read_counter(connection, space).seq
 
 
 def _parents(stored: StoredTurn, before: StoredTurn | None, links: dict[int, list[_Parent]]) -> list[_Parent]:
@@ -94,7 +95,7 @@ def _check_turn(stored: StoredTurn, parents: Sequence[_Parent], last_seq: int) -
     if wrong:
         yield Problem(f"turn {stored.id!s}", f"its {', '.join(wrong)} hold a value of another type")
         return
-    for check in (_check_record, _check_position, _check_hashes):
+    for check in (_check_record, _check_copies, _check_position, _check_hashes):
         for what in check(stored, parents, last_seq):
             yield Problem(f"turn {stored.id}", what)
 
@@ -113,6 +114,18 @@ def _check_record(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -
             yield f"its {column} does not decode ({error.reason})"
 
 
+def _check_copies(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -> Iterator[str]:
+    """Columns that copy what the sealed ``system`` says."""
+    try:
+        system = {} if stored.system is None else strictjson.decode(bytes(stored.system), "system")
+    except InvalidContent:
+        return  # reported by _check_record
+    copies = {"key": stored.key and stored.key.decode(errors="replace"), "supersedes": stored.supersedes}
+    for name, copy in copies.items():
+        if isinstance(system, dict) and system.get(name) != copy:
+            yield f"its {name} is not the one under its seal"
+
+
 def _check_position(stored: StoredTurn, parents: Sequence[_Parent], last_seq: int) -> Iterator[str]:
     if stored.pos == 0 and stored.chain != stored.seq:
         yield f"it begins chain {stored.chain}, which is not its commit number {stored.seq}"
@@ -126,8 +139,8 @@ def _check_position(stored: StoredTurn, parents: Sequence[_Parent], last_seq: in
 
 
 def _check_hashes(stored: StoredTurn, parents: Sequence[_Parent], _last: int) -> Iterator[str]:
-    if stored.hash is None or any(parent.digest is None for parent in parents):
-        return  # reported by check_completeness and _check_position
+    if any(parent.digest is None for parent in parents):
+        return  # reported by _check_position
     try:
         document_name = strictjson.decode(stored.system, "system").get("document_name") if stored.system else None
     except (HeadishError, AttributeError):
@@ -150,17 +163,32 @@ def _check_hashes(stored: StoredTurn, parents: Sequence[_Parent], _last: int) ->
         yield "its seal disagrees with the record: its id, links, head, cache, options or meta were altered"
 
 
+def _check_data(stored: StoredTurn, data: object) -> Iterator[Problem]:
+    """The bytes that stand in the row. Those of large payloads are checked once each."""
+    if data is None or not isinstance(stored.hash, bytes):
+        return
+    if not isinstance(data, bytes):
+        yield Problem(f"turn {stored.id}", "its payload is a value of another type")
+    elif hash_payload(data) != stored.hash:
+        yield Problem(f"turn {stored.id}", f"its payload hashes to {hash_payload(data).hex()}")
+
+
 def check_completeness(connection: Connection, space: int) -> list[Problem]:
-    """Commit numbers are given out without gaps, so a turn that was removed leaves a gap."""
+    """What is missing, or counted wrong. Commit numbers have no gaps, so a turn that was removed leaves one."""
     problems = [
-        Problem(f"turn {turn_id}", "its payload row is missing") for (turn_id,) in connection.rows(ORPHANS, space=space)
+        Problem(f"turn {turn_id}", "its payload is missing") for (turn_id,) in connection.rows(ORPHANS, space=space)
     ]
-    stored, given_out = connection.row(COUNTED_AND_GIVEN_OUT, space=space) or (0, 0)
-    if stored != given_out:
-        problems.append(Problem("space", f"it gave out {given_out} commit numbers and holds {stored} turns"))
+    counter, counted = read_counter(connection, space), count_again(connection, space)
+    if counted.turns != counter.seq:
+        problems.append(Problem("space", f"it gave out {counter.seq} commit numbers and holds {counted.turns} turns"))
+    problems += [
+        Problem(f"turn {turn_id}", "it is erased, and no receipt says so")
+        for (turn_id,) in connection.rows(UNRECEIPTED, space=space)
+    ]
+    if counter.latest != counter.seq:
+        problems.append(Problem("space", f"its newest turn is {counter.latest}, and its last {counter.seq}"))
+    for name in ("roots", "heads", "given_bytes"):
+        kept, found = getattr(counter, name), getattr(counted, name)
+        if kept != found:
+            problems.append(Problem("space", f"its counter says {name} {kept}, and there are {found}"))
     return problems
-
-
-def _last_seq(connection: Connection, space: int) -> int:
-    row = connection.row(LAST_SEQ, space=space)
-    return int(row[0]) if row else 0

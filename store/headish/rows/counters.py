@@ -1,0 +1,121 @@
+"""Rows of ``counter``: one for each space. Who writes holds its lock, and takes the numbers that order its commits."""
+
+from __future__ import annotations
+
+import secrets
+from typing import NamedTuple
+
+from sqlalchemy import BindParameter, bindparam, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from headish.database.dialects import refresh_statistics
+from headish.database.query import Connection, Query
+from headish.database.schema import counter
+from headish.errors import RemovedSpace
+
+REMOVED = "removed"
+"""The state of a space that was removed: its number is never given out again."""
+
+_space: BindParameter[int] = bindparam("space")
+_row = counter.c.space == _space
+LOCK_SPACE = Query(
+    "lock the space", select(counter.c.seq, counter.c.change).where(_row, counter.c.state.is_(None)).with_for_update()
+)
+TAKE_SEQ = Query(
+    "take commit numbers",
+    update(counter)
+    .where(_row)
+    .values(
+        seq=counter.c.seq + bindparam("count"),
+        latest=counter.c.seq + bindparam("count"),
+        roots=counter.c.roots + bindparam("more_roots"),
+        heads=counter.c.heads + bindparam("more_heads"),
+        given_bytes=counter.c.given_bytes + bindparam("more_bytes"),
+    )
+    .returning(counter.c.seq),
+)
+TAKE_CHANGE = Query(
+    "take a number of a change",
+    update(counter).where(_row).values(change=counter.c.change + 1).returning(counter.c.seq, counter.c.change),
+)
+READ_COUNTER = Query(
+    "read the counter of a space",
+    select(
+        counter.c.seq, counter.c.change, counter.c.latest, counter.c.roots, counter.c.heads, counter.c.given_bytes
+    ).where(_row),
+)
+ADD_COUNTER = Query(
+    "add counter",
+    upsert(counter)
+    .values(space=_space, seq=0, change=0, latest=0, epoch=bindparam("random"), roots=0, heads=0, given_bytes=0, bars=0)
+    .on_conflict_do_nothing(),
+)
+RETIRE_COUNTER = Query(
+    "retire the counter of a space that holds nothing",
+    update(counter).where(_row, counter.c.seq == 0, counter.c.change == 0).values(state=bindparam("became")),
+)
+
+# A server keeps a statement's plan with the connection. One made while the tables were empty may take any index, since
+# all begin with the space, and then reads the whole space for every turn: an append would cost what the store holds.
+# New statistics make plans anew, everywhere; the server's own come a minute later.
+REFRESH = Query("refresh statistics", refresh_statistics())
+REFRESHED_AT = (100, 10_000)
+
+
+class Counter(NamedTuple):
+    """The numbers of a space: ``seq`` of its turns, ``change`` of what else changed; and what every append counts."""
+
+    seq: int
+    change: int
+    latest: int
+    roots: int
+    heads: int
+    given_bytes: int
+
+
+def lock_space(connection: Connection, space: int) -> None:
+    """Let one writer at a time into the space, until it commits: every write begins so (rule R1, commit order).
+
+    Raises: RemovedSpace.
+    """
+    if connection.row(LOCK_SPACE, space=space) is None:
+        raise RemovedSpace()
+
+
+def take_seq(
+    connection: Connection, space: int, count: int, *, roots: int = 0, heads: int = 0, given_bytes: int = 0
+) -> int:
+    """The first of ``count`` commit numbers of a space that is locked, so commits come in their order (rule R1, commit
+    order). The rest is what these turns add to the counts of the space."""
+    row = connection.row(TAKE_SEQ, space=space, count=count, more_roots=roots, more_heads=heads, more_bytes=given_bytes)
+    assert row is not None
+    return int(row[0]) - count + 1
+
+
+def take_change(connection: Connection, space: int) -> tuple[int, int]:
+    """The space's last commit number, and a new number for something that changed beside the turns."""
+    row = connection.row(TAKE_CHANGE, space=space)
+    assert row is not None
+    return int(row[0]), int(row[1])
+
+
+def read_counter(connection: Connection, space: int) -> Counter:
+    """The counter of a space; zeros where its row is missing."""
+    row = connection.row(READ_COUNTER, space=space)
+    return Counter(*([0] * 6 if row is None else row))
+
+
+def add_counter(connection: Connection, space: int) -> None:
+    """Make the counter of a new space; two processes may do so at once."""
+    connection.run(ADD_COUNTER, space=space, random=secrets.token_bytes(16))
+
+
+def retire_counter(connection: Connection, space: int) -> bool:
+    """Whether nothing was ever counted: then nobody writes into the space any more."""
+    return connection.run(RETIRE_COUNTER, space=space, became=REMOVED) == 1
+
+
+def refresh_after(connection: Connection, first: int, count: int) -> None:
+    """Give the planner new statistics when a space has reached a size that it cannot have guessed."""
+    if any(first <= size < first + count for size in REFRESHED_AT):
+        connection.run(REFRESH)
