@@ -43,7 +43,7 @@ def _tell_report(report: Report, where: str) -> None:
     for problem in report.problems:
         click.echo(one_line(f"{where}{problem.subject}: {problem.what}", None))
     found = counted(len(report.problems), "problem") if report.problems else "all in order"
-    checked = ((report.turns, "turn"), (report.payloads, "payload"), (report.bookmarks, "bookmark"))
+    checked = ((report.turns, "turn"), (report.bookmarks, "bookmark"))
     say(f"{where}{', '.join(counted(*each) for each in checked)}: {found}.")
 
 

@@ -279,7 +279,7 @@ class TestJson:
         assert done.out == "m\n"
         assert grown["m"] in done.err
         assert headish("verify").out == ""
-        assert headish("verify").err == "4 turns, 4 payloads, 2 bookmarks: all in order.\n"
+        assert headish("verify").err == "4 turns, 2 bookmarks: all in order.\n"
 
 
 class TestEmitting:

@@ -235,7 +235,7 @@ conversation = Table(
     PrimaryKeyConstraint("space", "subject"),
     sqlite_with_rowid=False,
 )
-"""What people say of a conversation (rule R33, conversations). ``subject`` is its bookmark, or the id of its first turn
+"""What people say of a conversation. ``subject`` is its bookmark, or the id of its first turn
 where no name lies there; ``data`` is JSON: title, tags and the application's own."""
 
 object = Table(
@@ -249,7 +249,7 @@ object = Table(
     Column("milliseconds", Number, nullable=False),
     PrimaryKeyConstraint("space", "kind", "key"),
 )
-"""Values of adapters that are no turns (rule R38, objects)."""
+"""Values of adapters that are no turns."""
 
 stream = Table(
     "stream",

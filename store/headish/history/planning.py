@@ -197,7 +197,7 @@ def stored_parents(plans: Iterable[Plan]) -> set[Place]:
 
 def count_ends(plans: Sequence[Plan], tips: Mapping[Place, Tip]) -> tuple[int, int]:
     """How many roots and heads the drafts add. ``tips`` has the stored turns that they continue."""
-    heads: set[Place | int] = {place for place, tip in tips.items() if tip.pos == place.pos and not tip.branched}
+    heads: set[Place | int] = {place for place, tip in tips.items() if not tip.continued}
     before = len(heads)
     for index, plan in enumerate(plans):
         heads.difference_update(parent.place if isinstance(parent, Known) else parent for parent in plan.parents)

@@ -11,11 +11,13 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
+    case,
     exists,
     func,
     insert,
     literal_column,
     select,
+    true,
     union_all,
 )
 
@@ -67,10 +69,10 @@ class Parent(NamedTuple):
 
 
 class Tip(NamedTuple):
-    """The last position of a chain, and whether a chain of its own continues the place that was asked for."""
+    """The last position of a chain, and whether a turn continues the place that was asked for."""
 
     pos: int
-    branched: bool
+    continued: bool
 
 
 _space: BindParameter[int] = bindparam("space")
@@ -114,16 +116,18 @@ NEWEST = Query(
     "newest turn",
     select_turns().where(turn.c.seq == select(counter.c.latest).where(counter.c.space == _space).scalar_subquery()),
 )
+_end = (
+    select(func.max(turn.c.pos).label("pos"))
+    .where(turn.c.space == _space, turn.c.chain == bindparam("chain"))
+    .subquery("chain_end")
+)
+_branched = exists().where(
+    link.c.space == _space, link.c.parent_chain == bindparam("chain"), link.c.parent_pos == bindparam("pos")
+)
+# Whoever continues the middle of a chain need not look at the links: its next turn continues that place.
 TIP = Query(
-    "last position of a chain, and whether another chain continues a place of it",
-    select(
-        select(func.max(turn.c.pos))
-        .where(turn.c.space == _space, turn.c.chain == bindparam("chain"))
-        .scalar_subquery(),
-        exists().where(
-            link.c.space == _space, link.c.parent_chain == bindparam("chain"), link.c.parent_pos == bindparam("pos")
-        ),
-    ),
+    "last position of a chain, and whether a place of it is continued",
+    select(_end.c.pos, case((_end.c.pos == bindparam("pos"), _branched), else_=true())),
 )
 # First from digests to places, in the index alone, then to the turns: asked for whole turns, SQLite rates the index no
 # better than the primary key and reads the whole space.
@@ -204,7 +208,7 @@ def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]
 
 
 def tip_of(connection: Connection, space: int, place: Place) -> Tip:
-    """Where the chain of a place ends, and whether other chains begin behind the place."""
+    """Where the chain of a place ends, and whether a turn continues the place."""
     row = connection.row(TIP, space=space, chain=place.chain, pos=place.pos)
     return Tip(-1, False) if row is None or row[0] is None else Tip(int(row[0]), bool(row[1]))
 
