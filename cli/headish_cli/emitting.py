@@ -74,6 +74,6 @@ def export_command(
                 )
             except UnknownFormat as error:
                 raise UnknownFormat(error.name, (*error.known, *PAGES)) from None
-            if store.get(headish).meta.reply.get("incomplete"):
+            if "stop" in drop and store.get(headish).meta.is_cut_off:
                 say("The reply at the end is incomplete; the transcript does not say so.")
     write(text)

@@ -89,7 +89,7 @@ def _log_line(store: Store, turn: Turn, short: str, names: list[str], indent: in
     from headish.values.times import local_time
 
     before = f"{click.style(short, fg='yellow')} {local_time(turn.time)} {role_word(turn.meta.role)} "
-    behind = reply_mark(turn.meta.reply) + marks(names)
+    behind = reply_mark(turn.meta) + marks(names)
     return before + one_line(preview(store.blocks(turn.id)), room_beside(" " * indent, before, behind)) + behind
 
 
@@ -106,7 +106,7 @@ def _describe(turn: Turn) -> str:
     reply = turn.meta.reply
     facts = [f"turn {turn.id}", turn.meta.role or "a bare sequence", local_time(turn.time, "milliseconds")]
     facts += [f"reply of {reply.get('model') or 'an unnamed model'} ({reply.get('provider')})"] if reply else []
-    facts += ["incomplete"] if reply.get("incomplete") else []
+    facts += ["incomplete"] if turn.meta.is_cut_off else []
     facts += [f"on {turn.meta.bookmark}"] if turn.meta.bookmark else []
     facts += [f"continues {', '.join(turn.meta.continues)}"] if turn.meta.continues else []
     facts += ["cached"] if turn.meta.cache else []

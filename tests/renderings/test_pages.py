@@ -140,6 +140,24 @@ class TestReplies:
         assert "This reply is incomplete." not in store.render("main~1", format)
 
     @pytest.mark.parametrize("format", RENDERINGS)
+    def test_one_that_was_cut_off_before_its_first_word_is_on_the_page(self, store: Store, format: str) -> None:
+        store.add_turn("Question?", bookmark="main")
+        store.reply("main", "openai", [{"model": "small-1", "choices": [{"index": 0, "delta": {"role": "assistant"}}]}])
+        store.add_turn("Well?", continues="main~1")
+        assert "This reply is incomplete." in store.render("main", format)
+        assert "This reply is incomplete." in store.render("@", "html", branches=True)
+        hidden = "<|start|>user<|message|>q<|end|><|start|>assistant<|channel|>analysis<|message|>Hidden"
+        store.import_file(io.BytesIO(hidden.encode()), "2.2", bookmark="hidden", partial=True)
+        assert "incomplete" not in store.render("hidden", format)
+
+    @pytest.mark.parametrize("format", RENDERINGS)
+    def test_a_transcript_that_ended_early_says_so_too(self, store: Store, format: str) -> None:
+        self.reply(store, cut=True)
+        text = store.export("main").encode()
+        store.import_file(io.BytesIO(text), "2.2", bookmark="back", partial=True)
+        assert "This reply is incomplete." in store.render("back", format)
+
+    @pytest.mark.parametrize("format", RENDERINGS)
     def test_the_model_that_replied_is_named(self, store: Store, format: str) -> None:
         self.reply(store, cut=False)
         page = store.render("main", format)

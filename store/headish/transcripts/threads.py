@@ -36,7 +36,7 @@ from headish.transcripts.shared.native import note_calls
 from headish.transcripts.shared.transcript import UNREAD, Transcript
 from headish.transcripts.views import for_completion, for_training, visible_text
 from headish.values.blocks import Mark, Text
-from headish.values.messages import ContextWindow, Kept, Message
+from headish.values.messages import NO_ATTRIBUTES, Attributes, ContextWindow, Kept, Message
 
 APIS: dict[str, Callable[[Transcript], Any]] = {
     "chat": to_chat, "responses": to_responses, "anthropic": to_anthropic,
@@ -160,9 +160,14 @@ def _completed(messages: list[Message]) -> list[Message]:
 
 
 def for_people(thread: Sequence[Kept]) -> list[Message]:
-    """What an end user may see of a thread: messages of one text each."""
+    """What an end user may see of a thread: messages of one text each; what was cut off has no end here either."""
     seen = [(kept.message, visible_text(kept.message)) for kept in thread]
-    return [Message(role=message.role, content=(Text(text),), turn=message.turn) for message, text in seen if text]
+    return [_as_seen(message, text) for message, text in seen if text]
+
+
+def _as_seen(message: Message, text: str) -> Message:
+    attributes = Attributes(stop="none") if message.attributes.stop == "none" else NO_ATTRIBUTES
+    return Message(role=message.role, content=(Text(text),), attributes=attributes, turn=message.turn)
 
 
 def _check_one(thread: Sequence[Kept], drop: Collection[str]) -> None:
