@@ -146,17 +146,21 @@ def _take_rounds(
     """Ask, run what the answer calls, and ask again, until an answer calls nothing; whether Ctrl-C stopped it."""
     if loop.running is not None and isinstance(head, str):
         # An answer may have left its calls open: they are run before it is asked again.
-        results = loop.store.run_tools(head, loop.running.call_all, approve=loop.approve)
+        results = _run_calls(loop, loop.running, head)
         head, bookmark = (head, bookmark) if results is None else (results.id, results.meta.bookmark)
     for left in reversed(range(loop.rounds)):
         turn, stopped = _show(partial(open_answer, head, bookmark), as_json)
         if loop.running is None or stopped or turn.meta.reply.get("incomplete") or not left:
             return turn, stopped
-        results = loop.store.run_tools(turn.id, loop.running.call_all, approve=loop.approve)
+        results = _run_calls(loop, loop.running, turn.id)
         if results is None:
             return turn, False
         head, bookmark = results.id, results.meta.bookmark
     raise AssertionError("there is at least one round")
+
+
+def _run_calls(loop: Loop, running: ToolServers, head: str) -> Turn | None:
+    return loop.store.run_tools(head, running.call_all, approve=loop.approve, told=lambda note: say(f"note: {note}"))
 
 
 def _show(open_answer: Callable[[], Answer], as_json: bool) -> tuple[Turn, bool]:
