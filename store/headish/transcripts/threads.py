@@ -26,14 +26,14 @@ from headish.transcripts.apis.responses import to_responses
 from headish.transcripts.conversion import convert_messages
 from headish.transcripts.drops import DROPPABLE as DROPPABLE
 from headish.transcripts.drops import give_up, merge_texts, name_all
-from headish.transcripts.formats import FORMATS, is_format, known_format, write
+from headish.transcripts.formats import ALIASES, FORMATS, known_format, write
 from headish.transcripts.heads import define_tools, make_header
 from headish.transcripts.interchange.neutral import from_json
 from headish.transcripts.openchatml.flatten import flatten
 from headish.transcripts.openchatml.forms import FORMS
 from headish.transcripts.plain import write_plain
 from headish.transcripts.shared.native import note_calls
-from headish.transcripts.shared.transcript import UNREAD, Transcript
+from headish.transcripts.shared.transcript import UNREAD, Transcript, tightened
 from headish.transcripts.views import for_completion, for_training, visible_text
 from headish.values.blocks import Mark, Text
 from headish.values.messages import NO_ATTRIBUTES, Attributes, ContextWindow, Kept, Message
@@ -42,6 +42,8 @@ APIS: dict[str, Callable[[Transcript], Any]] = {
     "chat": to_chat, "responses": to_responses, "anthropic": to_anthropic,
 }  # fmt: skip
 """The messages of APIs, whose model is that of the RWKV template."""
+TARGETS = (*FORMATS, *ALIASES, *APIS)
+"""What a thread can be written as."""
 
 
 class Ending(Struct, frozen=True):
@@ -74,8 +76,8 @@ def write_thread(
     Raises: Unrepresentable and its kinds, with all the words for ``drop`` that are needed; UnknownFormat;
     InvalidArgument.
     """
-    if format not in APIS and not is_format(format):
-        raise UnknownFormat(format, (*FORMATS, "openchatml", *APIS))
+    if format not in TARGETS:
+        raise UnknownFormat(format, TARGETS)
     form = "rwkv" if format in APIS else known_format(format)
 
     def work(words: Collection[str]) -> str:
@@ -98,10 +100,7 @@ def read_thread(
     """A thread as a transcript of the target format. Raises: Unrepresentable."""
     _check_one(thread, drop)
     messages = _completed(
-        [
-            replace(message, attributes=replace(message.attributes, tight=True)) if tight and not is_own else message
-            for message, is_own in _messages(thread, target, drop)
-        ]
+        [tightened(message) if tight and not is_own else message for message, is_own in _messages(thread, target, drop)]
     )
     own = len(list(takewhile(lambda kept: kept.system.get("format") == target, thread)))
     definitions = define_tools(target, tools)
