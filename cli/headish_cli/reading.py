@@ -22,7 +22,7 @@ from headish_cli.output import (
     shorten,
     write,
 )
-from headish_cli.telling import turn_record
+from headish_cli.telling import reply_record
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -44,7 +44,7 @@ def get_command(settings: Settings, headish: str, payload: bool, as_json: bool) 
         if as_json:
             from headish.values.blocks import to_mapping
 
-            print_json({**turn_record(turn), "content": [to_mapping(block) for block in content]})
+            print_json({**reply_record(store, turn), "content": [to_mapping(block) for block in content]})
             return
     say(_describe(turn))
     write("\n\n".join(_whole_text(block) for block in content) + "\n")

@@ -19,6 +19,20 @@ def turn_record(turn: Turn) -> dict[str, Any]:
     return {**turn.to_dict(), "options": turn.options}
 
 
+def reply_record(store: Store, turn: Turn) -> dict[str, Any]:
+    """``turn_record``, and of a reply the message in the one form that all providers' replies are read into."""
+    from headish.values.blocks import to_mapping
+
+    said = turn.meta.reply
+    if not said:
+        return turn_record(turn)
+    content = [to_mapping(block) for block in store.blocks(turn.id)]
+    message: dict[str, Any] = {"role": "assistant", "content": content}
+    message |= {"model": said.get("model"), "stop_reason": said.get("stop_reason")}
+    message |= {"usage": said["usage"]} if "usage" in said else {}
+    return {**turn_record(turn), "reply": {"message": message}}
+
+
 def tell_turn(store: Store, turn: Turn, as_json: bool) -> None:
     """The id, or all of it as JSON; and that no name moved, where one might have been expected to."""
     if as_json:

@@ -144,6 +144,10 @@ class TestReplies:
                 "usage": {"input_tokens": 3, "output_tokens": 1},
             }
         }
+        shown = headish("get", "main", "--json").json
+        assert (shown["options"], shown["reply"]) == (printed["options"], printed["reply"])
+        assert "reply" not in headish("get", "main~1", "--json").json
+        assert headish("resolve", "main", "--json").json["options"] == {"note": 1}
 
     def test_a_transcript_that_ends_in_the_middle_is_told(self, replied: Command) -> None:
         told = "The reply at the end is incomplete; the transcript does not say so.\n"

@@ -164,6 +164,19 @@ class TestReplies:
         assert "small-1" in page
         assert "incomplete" not in page
 
+    @pytest.mark.parametrize(("format", "asked"), [
+        ("html", '<p class="model">Model: <bdi>large-2</bdi></p>'), ("markdown", '\nmodel: "large-2"\n---\n'),
+    ])  # fmt: skip
+    def test_the_head_names_the_model_that_is_asked_and_a_reply_the_one_that_answered(
+        self, store: Store, format: str, asked: str
+    ) -> None:
+        self.reply(store, cut=False)
+        assert "large-2" not in store.render("main", format)
+        store.pointers.set("large", "openai/large-2")
+        store.add_turn("And now?", continues="main", provider_ptr="large")
+        page = store.render("main", format)
+        assert (page.count(asked), page.count("small-1")) == (1, 1)
+
     @needs_zones
     @pytest.mark.parametrize("format", ["html", "markdown"])
     def test_times_are_local_and_name_their_zone(self, memory: Store, format: str) -> None:

@@ -170,6 +170,20 @@ class TestHeads:
         take_in(store, "<<USER>>\nhi\n<<USER_END>>\n", "rwkv")
         assert "W-HEADER-MISSING" not in lint(parse(store.export("main", target)), target)
 
+    def test_the_header_says_the_model_of_the_pointer_where_params_name_none(self, store: Store) -> None:
+        store.pointers.set("milli", "openai/small-1")
+        store.add_turn("Hi", bookmark="main", provider_ptr="milli", inherited={"params": {"seed": 7}})
+        begins = 'version: 2.2\nmodel: "small-1"\ngeneration_settings: {"seed": 7}\n\n'
+        assert store.export("main").startswith(begins)
+        assert "model" not in store.export("main", as_user=True)
+        store.add_turn("Again", continues="main", inherited={"params": {"model": "large"}})
+        assert 'model: "large"' in store.export("main")
+        assert 'model: "small-1"' in store.export("main~1")
+
+    def test_a_pointer_that_is_not_here_says_nothing(self, store: Store) -> None:
+        store.add_turn("Hi", bookmark="main", provider_ptr="elsewhere")
+        assert store.export("main").startswith("version: 2.2\n\n")
+
     def test_a_completion_tells_the_model_its_tools(self, store: Store) -> None:
         store.tools.set("peaks", [PEAK])
         store.add_turn("Be brief.", role="system", bookmark="main", servers=["peaks"])

@@ -72,16 +72,25 @@ class Section(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """A thread for people. ``head`` is the turn that was named; ``debug`` tells that hidden text is shown."""
+    """A thread for people. ``head`` is the turn that was named; ``debug`` tells that hidden text is shown.
+
+    ``model`` is what the thread asks; what really answered stands at each reply.
+    """
 
     title: str
     head: TurnId
     sections: tuple[Section, ...]
     debug: bool
+    model: str | None = None
 
 
 def make_page(
-    thread: Sequence[TurnId], tree: Sequence[TreeTurn], *, title: str | None = None, debug: bool = False
+    thread: Sequence[TurnId],
+    tree: Sequence[TreeTurn],
+    *,
+    title: str | None = None,
+    debug: bool = False,
+    model: str | None = None,
 ) -> Page:
     """The page of a thread (ids in walk order). ``tree`` holds its turns, and those of every branch to be shown."""
     turns = {turn.id: turn for turn in tree}
@@ -89,7 +98,7 @@ def make_page(
     sections = builder.build([each for each in thread if each in turns])
     first = next((entry for section in sections for entry in section.entries if entry.role == "user"), None)
     named = title or (one_line(first.parts[0].body) if first else "A conversation")
-    return Page(named, thread[-1], tuple(sections), debug)
+    return Page(named, thread[-1], tuple(sections), debug, model)
 
 
 def one_line(text: str, limit: int = 80) -> str:
