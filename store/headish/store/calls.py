@@ -22,7 +22,7 @@ from headish.values.turns import Turn
 Run = Callable[[Sequence[ToolUse]], Sequence[ToolResult]]
 """Runs calls, all at once if it can, and returns a result for each, in order."""
 Approve = Callable[[ToolUse], bool | str]
-"""Whether a call may run. A text is a refusal, too: what the model is told instead of a result."""
+"""Whether a call may run. A text refuses it too, and the model gets the text instead of a result."""
 Told = Callable[[Note], None]
 REFUSED = "The user refused to run this call."
 

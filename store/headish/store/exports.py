@@ -123,7 +123,7 @@ def _model(connection: Connection, space: Space, options: Mapping[str, Any]) -> 
         ptr = pointer_named(options)
         return None if ptr is None else find_pointer(connection, space._number, ptr).model
     except (UnknownPointer, InvalidName):
-        return None  # a thread that came from elsewhere may name a pointer of that place
+        return None  # an imported thread may name a pointer that is not here
 
 
 def _tools(connection: Connection, space: Space, options: Mapping[str, Any], *, must_know: bool) -> list[Definition]:

@@ -1,7 +1,7 @@
-"""Tools: the calls of a thread are dispatched to functions, and their replies come back as messages ready to append.
+"""Tools: dispatch the calls of a thread to functions, and return their replies as messages ready to append.
 
-A tool gets the arguments of its call and nothing else: no reasoning, no history. Whatever goes wrong is a reply in the
-envelope of OpenChatML 2.2 §8.2, with a code that a machine can read, so one bad call never stops the others.
+A tool gets the arguments of its call and nothing else: no reasoning, no history. Every failure becomes a reply in the
+envelope of OpenChatML 2.2 §8.2, with a code for programs, so one bad call never stops the others.
 
     router = Router()
     router.add("lookup", lookup, schema={"type": "object", "required": ["peak"], …})
@@ -51,7 +51,7 @@ class Router:
     ) -> None:
         """Register a tool: a function of one argument, plain or async. ``functions.`` before its name is optional.
 
-        Raises: InvalidArgument for a name that is taken, or a schema that is none.
+        Raises: InvalidArgument for a name that is taken, or a schema that is not valid.
         """
         plain = name.removeprefix(FUNCTIONS)
         if not plain or plain in self._tools:
