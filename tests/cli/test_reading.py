@@ -152,7 +152,9 @@ class TestReplies:
     def test_a_transcript_that_ends_in_the_middle_is_told(self, replied: Command) -> None:
         told = "The reply at the end is incomplete; the transcript does not say so.\n"
         assert replied("export", "main").out.endswith("<|message|>Hel")
-        assert replied("export", "main").err == ""
+        assert replied("export", "main").err == (
+            "The reply at the end is incomplete; its message has no end, and 'headish import --partial' reads it.\n"
+        )
         assert replied("export", "main", "--drop", "stop").err == told
         assert replied.fails("export", "main", "--to", "chat") == (
             "list of chat messages cannot carry a message that was cut off "
