@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.output import print_json, say
+from headish_cli.printing.output import print_json, say
 
 if TYPE_CHECKING:
     from headish import Store, Turn

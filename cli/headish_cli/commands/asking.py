@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from headish_cli.options import INTERRUPTED, Settings, force_option, json_option, pass_settings, read_text
-from headish_cli.output import Stopped, Told, print_json, say
-from headish_cli.showing import AnswerPrinter, announce_call, approve_call, describe_call
-from headish_cli.telling import reply_record, tell_branch, tell_reply
+from headish_cli.printing.output import Stopped, Told, print_json, say
+from headish_cli.printing.showing import AnswerPrinter, announce_call, approve_call, describe_call
+from headish_cli.printing.telling import reply_record, tell_branch, tell_reply
 
 if TYPE_CHECKING:
     from headish import Store, Turn

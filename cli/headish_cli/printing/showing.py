@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.output import one_line, say, write
+from headish_cli.printing.output import one_line, say, write
 
 if TYPE_CHECKING:
     from headish.providers import Delta

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 import click
 
 from headish_cli.options import Settings, headish_argument, json_option, pass_settings
-from headish_cli.output import marks, one_line, preview, print_json_lines, reply_mark, role_word, room_beside, shorten
+from headish_cli.printing.output import (
+    marks,
+    one_line,
+    preview,
+    print_json_lines,
+    reply_mark,
+    role_word,
+    room_beside,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from headish.values.ids import TurnId

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings, read_stdin
-from headish_cli.output import cells, counted, one_line, pad, print_json, print_json_lines, say
-from headish_cli.telling import reply_record, tell_branch, tell_reply, tell_turn
+from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say
+from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn
 
 
 @click.command("reply")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.graph import draw_graph
 from headish_cli.options import Settings, headish_argument, json_option, pass_settings
-from headish_cli.output import (
+from headish_cli.printing.graph import draw_graph
+from headish_cli.printing.output import (
     marks,
     one_line,
     preview,
@@ -22,7 +22,7 @@ from headish_cli.output import (
     shorten,
     write,
 )
-from headish_cli.telling import reply_record
+from headish_cli.printing.telling import reply_record
 
 if TYPE_CHECKING:
     from headish import Store, Turn

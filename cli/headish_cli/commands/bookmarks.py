@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from headish_cli.options import Settings, expect_options, json_option, pass_settings, read_expect
-from headish_cli.output import cells, one_line, pad, preview, print_json, print_json_lines, reply_mark, room_beside, say
+from headish_cli.printing.output import (
+    cells,
+    one_line,
+    pad,
+    preview,
+    print_json,
+    print_json_lines,
+    reply_mark,
+    room_beside,
+    say,
+)
 
 if TYPE_CHECKING:
     from headish import Turn

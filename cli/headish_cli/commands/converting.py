@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.options import input_path, json_option
-from headish_cli.output import print_json, write
+from headish_cli.printing.output import print_json, write
 
 if TYPE_CHECKING:
     from headish.transcripts import Transcript

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from headish_cli.options import Settings, headish_argument, pass_settings
-from headish_cli.output import say, write
+from headish_cli.printing.output import say, write
 
 PAGES = ("html", "markdown", "text")
 KEPT = "its message has no end, and 'headish import --partial' reads it"
