@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headish.errors import UnknownFormat
 from headish.providers import PROVIDERS, prepare_request
-from headish.transcripts.formats import FORMATS, is_format
-from headish.transcripts.threads import write_thread
+from headish.transcripts import threads
 from headish.values.messages import ContextWindow, Kept
 
+Written = str | dict[str, Any]
 
-def emit(window: ContextWindow, target: str, **settings: Any) -> str | dict[str, Any]:
-    """A window as a transcript (text) or as a provider's request body (plain JSON data).
 
-    The messages are written from the model; ``Store.export`` gives an imported thread back as it was.
+def emit(window: ContextWindow, target: str, **settings: Any) -> Written:
+    """A window as a transcript (text), as the messages of an API (JSON text), or as a provider's request body (data).
+
+    ``TARGETS`` holds every name. ``chat`` and ``responses`` are the messages alone, as ``Store.export`` writes them;
+    ``anthropic`` is the provider's request. The messages are written from the model;
+    ``Store.export`` gives an imported thread back as it was.
 
     ``settings`` of a transcript: ``drop``, the words for what the format cannot carry and may be given up; ``tools``,
     definitions as MCP lists them, written where the format has a place. Its header says what the window's options do.
@@ -22,9 +26,23 @@ def emit(window: ContextWindow, target: str, **settings: Any) -> str | dict[str,
     what was repaired or left out.
     Raises: UnknownFormat; Unrepresentable and its kinds; InvalidArgument.
     """
-    if target in PROVIDERS:
-        return prepare_request(target, window, **settings).body
-    if is_format(target):
-        thread = [Kept(message, {}) for message in window.messages]
-        return write_thread(thread, target, options=window.options, **settings)
-    raise UnknownFormat(target, (*FORMATS, *PROVIDERS))
+    write = TARGETS.get(target)
+    if write is None:
+        raise UnknownFormat(target, tuple(TARGETS))
+    return write(window, target, **settings)
+
+
+def _write_thread(window: ContextWindow, target: str, **settings: Any) -> str:
+    thread = [Kept(message, {}) for message in window.messages]
+    return threads.write_thread(thread, target, options=window.options, **settings)
+
+
+def _write_request(window: ContextWindow, target: str, **settings: Any) -> dict[str, Any]:
+    return prepare_request(target, window, **settings).body
+
+
+TARGETS: dict[str, Callable[..., Written]] = {
+    **dict.fromkeys(threads.TARGETS, _write_thread),
+    **dict.fromkeys(PROVIDERS, _write_request),
+}
+"""All that a window can be written as. A provider's request comes before an API's messages of the same name."""

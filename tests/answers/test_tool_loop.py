@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,9 @@ import pytest
 from headish import Store, Turn
 from headish.errors import InvalidArgument
 from headish.store.calls import REFUSED
+from headish.tools import Router
 from headish.values.blocks import Text, ToolResult, ToolUse
+from headish.values.messages import Note
 from support import mcp_server
 from support.command import Command
 from support.growing import texts
@@ -22,7 +25,7 @@ from support.providers.answers import anthropic_calls, anthropic_text
 
 CALLS = anthropic_calls(("f", {"n": 1}, "c1"), ("g", {"n": 2}, "c2"), ("f", {"n": 3}, "c3"), text="Let me look.")
 
-NOBODY = "The call was not run: nobody was there to allow it."
+NO_TERMINAL = "Not run: no terminal to ask for approval. Use --yes to run every call."
 
 
 @pytest.fixture
@@ -137,6 +140,55 @@ class TestTheCallsOfAnAnswer:
         assert (turn.meta.bookmark, asking.get("other")) == ("main", called)
 
 
+FRAMES = (
+    "<|start|>user<|message|>Go<|end|><|start|>assistant to=functions.rm call_id=c1{channel}"
+    "<|constrain|>json<|message|>{{}}{stop}"
+)
+
+
+class TestCallsThatMayNotRun:
+    """The rule of ``Router``: OpenChatML 2.2 §8.3 and §9."""
+
+    @pytest.fixture
+    def router(self) -> Router:
+        router = Router()
+        router.add("rm", lambda _: pytest.fail("it ran"))
+        return router
+
+    @pytest.mark.parametrize(("channel", "where"), [("final", "on final"), ("analysis", "on analysis")])
+    def test_one_on_a_wrong_channel_gets_an_error_result_and_a_note(
+        self, store: Store, router: Router, channel: str, where: str
+    ) -> None:
+        text = FRAMES.format(channel=f"<|channel|>{channel}", stop="<|call|>")
+        store.import_file(io.BytesIO(text.encode()), "2.2", bookmark="main")
+        answer = store.get("main")
+        assert store.open_calls("main") == []
+        [answered] = router.run(store.resolve("main").messages)
+        told: list[Note] = []
+        turn = store.run_tools("main", lambda calls: pytest.fail(f"{calls} ran"), told=told.append)
+        reason = f"a function is called on commentary, not {where}"
+        assert results(store, turn) == [("c1", f"Not run: {reason}.", True)]
+        assert told == [Note(f"the call of functions.rm is not run: {reason}", answer.id)]
+        assert reason in str(answered.content)
+
+    def test_one_that_was_cut_off_gets_a_note_alone(self, store: Store, router: Router) -> None:
+        text = FRAMES.format(channel="<|channel|>commentary", stop="")
+        store.import_file(io.BytesIO(text.encode()), "2.2", bookmark="main", partial=True)
+        assert store.open_calls("main") == []
+        assert router.run(store.resolve("main").messages) == []
+        told: list[Note] = []
+        with unchanged(store):
+            assert store.run_tools("main", lambda calls: pytest.fail(f"{calls} ran"), told=told.append) is None
+        assert told == [Note("the call of functions.rm is not run: it was cut off", store.get("main").id)]
+
+    def test_the_others_run(self, store: Store) -> None:
+        store.add_turn("Go", bookmark="main")
+        whole, half = ToolUse("f", "c1", {"n": 1}), ToolUse("f", "c2", {"n": 2})
+        store.add_turn([whole, half], role="assistant", continues="main", attributes={"stop": "none"})
+        assert store.open_calls("main") == [whole]
+        assert results(store, store.run_tools("main", run)) == [("c1", "f 1", None)]
+
+
 @pytest.fixture
 def servers(tmp_path: Path) -> str:
     """A file of one real tool server, over stdio."""
@@ -206,9 +258,9 @@ class TestWithRealServers:
         server.answer(chunks=event_stream(anthropic_calls(("calc___add", {"a": 2, "b": 3}, "c1"))))
         server.answer(chunks=event_stream(anthropic_text("Then not.")))
         done = headish("ask", "2 + 3?", "-p", "milli", "--tool-loop", "--mcp-config", servers)
-        assert "Not run: no terminal to ask for approval. Use --yes to run every call: calc___add" in done.err
+        assert f"{NO_TERMINAL} The call was calc___add" in done.err
         [result] = server.requests[1].body["messages"][-1]["content"]
-        assert (result["content"], result["is_error"]) == ([{"type": "text", "text": NOBODY}], True)
+        assert (result["content"], result["is_error"]) == ([{"type": "text", "text": NO_TERMINAL}], True)
 
     def test_an_answer_that_is_cut_off_ends_the_loop(self, headish: Command, server: Loopback, servers: str) -> None:
         server.answer(chunks=event_stream(anthropic_calls(("calc___add", {"a": 2, "b": 3}, "c1"))[:-2]))

@@ -88,6 +88,8 @@ class TestAsk:
         say_hello(server)
         done = headish("ask", "Hi", "-b", "main", "-p", "milli", "--json")
         assert done.json["id"] == headish("get", "main", "--json").json["id"]
+        assert done.json["reply"] == headish("get", "main", "--json").json["reply"]
+        assert done.json["reply"]["message"]["content"] == [{"type": "text", "text": "Hello."}]
         assert done.out.count("\n") == 1
 
     def test_whole_answers_and_another_model_can_be_asked_for(self, headish: Command, server: Loopback) -> None:

@@ -62,8 +62,21 @@ class TestConvert:
             "(line 1, column 27)"
         )
 
+    def test_the_layout_of_the_oldest_format_is_chosen(self, headish: Command, file: str) -> None:
+        tokens = ("--bos", "<s>", "--eos", "</s>")
+        text = "<s><|im_start|>user\nHi\n<|im_end|></s>\n"
+        assert headish("convert", "-", "--from", "v0.1", "--to", "v0.1", *tokens, stdin=text).out == text
+        source = "<|start|>user<|message|>Hi<|end|>"
+        words = ("convert", "-", "--from", "2.2", "--to", "v0.1")
+        assert headish(*words, stdin=source).out == "<|im_start|>user\nHi\n<|im_end|>\n"
+        assert headish(*words, "--tight", stdin=source).out == "<|im_start|>user\nHi<|im_end|>\n"
+        assert headish("convert", "-", "--from", "v0.1", "--to", "v0.1", *tokens, "--tight", stdin=text).out == text
+
     def test_a_format_that_nobody_knows_is_named(self, headish: Command, file: str) -> None:
-        assert "unknown format 'docx'" in headish.fails("convert", file, "--to", "docx")
+        told = headish.fails("convert", file, "--to", "docx")
+        assert told.startswith(
+            "unknown format 'docx': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml, json, chat, "
+        )
 
 
 class TestLint:

@@ -110,6 +110,23 @@ class TestReplies:
             None, None, None, True,
         ]  # fmt: skip
 
+    def test_a_list_of_bookmarks_does_too(self, replied: Command) -> None:
+        replied("bookmark", "set", "first", "main~2")
+        assert [line.split("  ", 2)[2] for line in replied("bookmark", "list").out.splitlines()] == [
+            "Yes. (small-1)", "Hel (small-2, incomplete)",
+        ]  # fmt: skip
+        listed = replied("bookmark", "list", "--json").json_lines
+        assert [(each["name"], each.get("incomplete")) for each in listed] == [("first", None), ("main", True)]
+
+    def test_what_comes_back_from_a_transcript_is_marked_as_before(self, replied: Command, tmp_path: Path) -> None:
+        (tmp_path / "back.txt").write_text(replied("export", "main").out)
+        replied("import", str(tmp_path / "back.txt"), "--partial")
+        assert drawn(replied("log", "back").out)[0] == "assistant Hel (incomplete) [back]"
+        assert drawn(replied("tree", "back").out)[-1] == "● assistant Hel (incomplete) [back]"
+        assert replied("tree", "back", "--json").json_lines[-1]["incomplete"] is True
+        assert " · incomplete · " in replied("get", "back").err
+        assert replied("bookmark", "list").out.splitlines()[0].endswith("  Hel (incomplete)")
+
     def test_a_reply_is_printed_as_it_was_read_beside_its_turn(self, headish: Command) -> None:
         headish("add", "q", "-b", "main", "--set", "note=1")
         usage = {"prompt_tokens": 3, "completion_tokens": 1}
@@ -127,11 +144,23 @@ class TestReplies:
                 "usage": {"input_tokens": 3, "output_tokens": 1},
             }
         }
+        shown = headish("get", "main", "--json").json
+        assert (shown["options"], shown["reply"]) == (printed["options"], printed["reply"])
+        assert "reply" not in headish("get", "main~1", "--json").json
+        assert headish("resolve", "main", "--json").json["options"] == {"note": 1}
 
     def test_a_transcript_that_ends_in_the_middle_is_told(self, replied: Command) -> None:
         told = "The reply at the end is incomplete; the transcript does not say so.\n"
-        assert replied("export", "main").err == told
-        assert replied("export", "main~1").err == ""
+        assert replied("export", "main").out.endswith("<|message|>Hel")
+        assert replied("export", "main").err == (
+            "The reply at the end is incomplete; its message has no end, and 'headish import --partial' reads it.\n"
+        )
+        assert replied("export", "main", "--drop", "stop").err == told
+        assert replied.fails("export", "main", "--to", "chat") == (
+            "list of chat messages cannot carry a message that was cut off "
+            f"(turn {replied('get', 'main', '--json').json['id']}); give it up with --drop stop"
+        )
+        assert replied("export", "main~1", "--drop", "stop").err == ""
         assert "This reply is incomplete." in replied("export", "main", "--to", "text").out
 
     def test_the_name_of_a_model_is_cut_at_a_terminal_alone(self, headish: Command) -> None:

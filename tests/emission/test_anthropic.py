@@ -14,8 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headish import ContextWindow, Message, Store, emit
+from headish.emission import TARGETS
 from headish.errors import InvalidArgument, InvalidContent, UnknownFormat, Unrepresentable
-from headish.providers import prepare_request
+from headish.providers import PROVIDERS, prepare_request
 from headish.providers.shared import ledger
 from headish.providers.shared.ledger import INTERRUPTED
 from headish.providers.shared.tools import ToolNames
@@ -118,10 +119,21 @@ def test_the_tool_names_of_a_request_lead_back() -> None:
 class TestBadInput:
     window = ContextWindow((Message(role="user", content=(Text("Hi"),)),), {})
 
+    @pytest.mark.parametrize("target", ["chat", "responses"])
+    def test_the_messages_of_an_api_are_those_of_an_export(self, target: str) -> None:
+        with Store.open(":memory:") as store:
+            store.add_turn("Hi", bookmark="main", inherited={"params": {"model": "small"}})
+            assert emit(store.resolve("main"), target) == store.export("main", target)
+
+    def test_every_target_that_an_error_lists_is_written(self) -> None:
+        for target in TARGETS:
+            assert emit(self.window, target, **({"model": "small"} if target in PROVIDERS else {}))
+
     def test_an_unknown_target_is_refused_by_name(self) -> None:
-        with pytest.raises(
-            UnknownFormat, match=r"unknown format 'nowhere': known are v0.1, 2.0, 2.2, harmony, rwkv, anthropic"
-        ):
+        known = (
+            "v0.1, 2.0, 2.2, harmony, rwkv, openchatml, chat, responses, anthropic, openai, openai_responses, gemini"
+        )
+        with pytest.raises(UnknownFormat, match=rf"unknown format 'nowhere': known are {known}, cohere, cerebras$"):
             emit(self.window, "nowhere")
         with pytest.raises(UnknownFormat, match="known are anthropic"):
             prepare_request("nobody", self.window)

@@ -140,11 +140,42 @@ class TestReplies:
         assert "This reply is incomplete." not in store.render("main~1", format)
 
     @pytest.mark.parametrize("format", RENDERINGS)
+    def test_one_that_was_cut_off_before_its_first_word_is_on_the_page(self, store: Store, format: str) -> None:
+        store.add_turn("Question?", bookmark="main")
+        store.reply("main", "openai", [{"model": "small-1", "choices": [{"index": 0, "delta": {"role": "assistant"}}]}])
+        store.add_turn("Well?", continues="main~1")
+        assert "This reply is incomplete." in store.render("main", format)
+        assert "This reply is incomplete." in store.render("@", "html", branches=True)
+        hidden = "<|start|>user<|message|>q<|end|><|start|>assistant<|channel|>analysis<|message|>Hidden"
+        store.import_file(io.BytesIO(hidden.encode()), "2.2", bookmark="hidden", partial=True)
+        assert "incomplete" not in store.render("hidden", format)
+
+    @pytest.mark.parametrize("format", RENDERINGS)
+    def test_a_transcript_that_ended_early_says_so_too(self, store: Store, format: str) -> None:
+        self.reply(store, cut=True)
+        text = store.export("main").encode()
+        store.import_file(io.BytesIO(text), "2.2", bookmark="back", partial=True)
+        assert "This reply is incomplete." in store.render("back", format)
+
+    @pytest.mark.parametrize("format", RENDERINGS)
     def test_the_model_that_replied_is_named(self, store: Store, format: str) -> None:
         self.reply(store, cut=False)
         page = store.render("main", format)
         assert "small-1" in page
         assert "incomplete" not in page
+
+    @pytest.mark.parametrize(("format", "asked"), [
+        ("html", '<p class="model">Model: <bdi>large-2</bdi></p>'), ("markdown", '\nmodel: "large-2"\n---\n'),
+    ])  # fmt: skip
+    def test_the_head_names_the_model_that_is_asked_and_a_reply_the_one_that_answered(
+        self, store: Store, format: str, asked: str
+    ) -> None:
+        self.reply(store, cut=False)
+        assert "large-2" not in store.render("main", format)
+        store.pointers.set("large", "openai/large-2")
+        store.add_turn("And now?", continues="main", provider_ptr="large")
+        page = store.render("main", format)
+        assert (page.count(asked), page.count("small-1")) == (1, 1)
 
     @needs_zones
     @pytest.mark.parametrize("format", ["html", "markdown"])

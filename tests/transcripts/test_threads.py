@@ -10,7 +10,7 @@ import pytest
 
 from headish import ContextWindow, Message, Store, emit
 from headish.errors import UnknownServer, Unrepresentable
-from headish.transcripts import lint, parse
+from headish.transcripts import FORMATS, lint, parse
 from headish.transcripts.openchatml.namespaces import write_namespace
 from headish.values.blocks import Text, Thinking, ToolResult, ToolUse
 from headish.values.messages import Attributes
@@ -170,6 +170,20 @@ class TestHeads:
         take_in(store, "<<USER>>\nhi\n<<USER_END>>\n", "rwkv")
         assert "W-HEADER-MISSING" not in lint(parse(store.export("main", target)), target)
 
+    def test_the_header_says_the_model_of_the_pointer_where_params_name_none(self, store: Store) -> None:
+        store.pointers.set("milli", "openai/small-1")
+        store.add_turn("Hi", bookmark="main", provider_ptr="milli", inherited={"params": {"seed": 7}})
+        begins = 'version: 2.2\nmodel: "small-1"\ngeneration_settings: {"seed": 7}\n\n'
+        assert store.export("main").startswith(begins)
+        assert "model" not in store.export("main", as_user=True)
+        store.add_turn("Again", continues="main", inherited={"params": {"model": "large"}})
+        assert 'model: "large"' in store.export("main")
+        assert 'model: "small-1"' in store.export("main~1")
+
+    def test_a_pointer_that_is_not_here_says_nothing(self, store: Store) -> None:
+        store.add_turn("Hi", bookmark="main", provider_ptr="elsewhere")
+        assert store.export("main").startswith("version: 2.2\n\n")
+
     def test_a_completion_tells_the_model_its_tools(self, store: Store) -> None:
         store.tools.set("peaks", [PEAK])
         store.add_turn("Be brief.", role="system", bookmark="main", servers=["peaks"])
@@ -250,3 +264,47 @@ class TestEndings:
         store.add_turn("Yo.", role="assistant", continues="main")
         said = json.loads(store.export("main", api))
         assert [each["role"] for each in said["input" if api == "responses" else "messages"]] == ["user", "assistant"]
+
+
+class TestAnswersThatWereCutOff:
+    """A text goes on where an answer broke off: its last message has no end. No format says so of an earlier one."""
+
+    def cut(self, store: Store, text: str) -> None:
+        store.add_turn("Question?", bookmark="main")
+        delta = {"role": "assistant", "content": text}
+        store.reply("main", "openai", [{"model": "small-1", "choices": [{"index": 0, "delta": delta}]}])
+
+    @pytest.mark.parametrize("as_user", [False, True])
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_come_back_cut_off(self, store: Store, format: str, as_user: bool) -> None:
+        self.cut(store, "Hel")
+        text = store.export("main", format, as_user=as_user)
+        assert text.endswith("Hel")
+        store.import_file(io.BytesIO(text.encode()), format, bookmark="back", partial=True)
+        assert (store.text("back"), store.get("back").meta.is_cut_off) == ("Hel", True)
+        assert store.export("back", format) == text
+
+    @pytest.mark.parametrize("format", ["chat", "responses", "anthropic"])
+    def test_are_refused_where_nothing_can_say_so(self, store: Store, format: str) -> None:
+        self.cut(store, "Hel")
+        with pytest.raises(Unrepresentable, match=r'a message that was cut off .*drop="stop"'):
+            store.export("main", format)
+        assert '"Hel"' in store.export("main", format, drop="stop")
+
+    @pytest.mark.parametrize("format", [*FORMATS, "chat"])
+    def test_are_refused_before_the_end(self, store: Store, format: str) -> None:
+        self.cut(store, "Hel")
+        store.add_turn("Go on.", continues="main")
+        with pytest.raises(Unrepresentable, match=r'drop="stop"'):
+            store.export("main", format)
+        assert "Go on." in store.export("main", format, drop="stop")
+
+    @pytest.mark.parametrize("format", ["v0.1", "rwkv"])
+    def test_are_refused_if_they_would_look_like_a_prompt(self, store: Store, format: str) -> None:
+        self.cut(store, "")
+        with pytest.raises(Unrepresentable, match=r'an unfinished message without content .*drop="stop"'):
+            store.export("main", format)
+
+    def test_go_on_in_a_prompt(self, store: Store) -> None:
+        self.cut(store, "Hel")
+        assert store.export("main", for_completion=True).endswith("<|message|>Hel")

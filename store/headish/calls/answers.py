@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _LENGTHS = frozenset({"content-length", "transfer-encoding"})
-"""The headers by which an answer tells where it ends."""
+"""The headers that say where an answer ends."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
-    """What sending and reading share: whom, for how long, how much, and what to keep out of errors."""
+    """What sending and reading share: the provider, the time and bytes allowed, and what to keep out of errors."""
 
     provider: str
     origin: str
@@ -54,8 +54,8 @@ class Call:
 
     The events hold ``***`` for each key of the call, wherever the server echoes one outside the model's own words.
 
-    Iterating raises: InvalidReply for what is no event; Interrupted, TimedOut, UnreadableAnswer (too large). The events
-    that came before stay good.
+    Iterating raises: InvalidReply for what is no event; Interrupted, TimedOut, UnreadableAnswer (too large). Events
+    that came before remain valid.
     """
 
     def __init__(self, exchange: Exchange, response: httpx2.Response, resources: ExitStack) -> None:
@@ -83,7 +83,7 @@ class Call:
         self.close()
 
     def close(self) -> None:
-        """End the connection, also in the middle of the answer."""
+        """End the connection, even in the middle of the answer."""
         self._resources.close()
 
     def _read_chunks(self) -> Iterator[bytes]:
@@ -109,5 +109,5 @@ class Call:
             reason = exchange.redactor.show(str(error)) or type(error).__name__
             raise Interrupted(self.provider, f"the answer broke off: {reason}") from None
         if exchange.deadline.passed and not _LENGTHS.intersection(self._response.headers):
-            # Such an answer ends where its connection does, so it may be the deadline that ended it.
+            # Such an answer ends with its connection, so the deadline may have ended it.
             raise exchange.overdue()

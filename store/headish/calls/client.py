@@ -1,6 +1,6 @@
-"""Calling: one request, tried again while nothing of its answer has come, and never after.
+"""Send one request. It is retried until the first byte of an answer arrives, and never after.
 
-Nothing is followed and nothing is kept: no redirect, no cookie, no connection, no key.
+No redirect is followed. No cookie, connection or key is kept.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def open_call(
     """Send a request's body, as it is, and return the answer once it begins.
 
     ``model`` and ``stream`` choose the address where a provider's address depends on them (Gemini); for the others the
-    body says both. ``headers`` are added, and replace what headish would send; the key's own header does so too.
-    Raises: CallError in all its kinds, but Interrupted; InvalidAddress; InvalidArgument; InvalidContent for a body
+    body says both. ``headers`` are added, and replace those that headish would send, the key's header included.
+    Raises: every CallError except Interrupted; InvalidAddress; InvalidArgument; InvalidContent for a body
     that is no JSON; UnknownFormat for the provider.
     """
     if attempts < 1:
-        raise InvalidArgument("a call has at least one attempt")
+        raise InvalidArgument("a call needs at least one attempt")
     endpoint = find_endpoint(provider)
     address = endpoint.address if base_url is None else parse_address(base_url)
     url = write_url(endpoint, address, model, stream=stream)
@@ -97,7 +97,7 @@ def open_call(
 def _send(
     exchange: Exchange, client: httpx2.Client, request: httpx2.Request, attempts: int, told: Told | None
 ) -> httpx2.Response:
-    """The first answer that is one. A loop, because a retry library's hooks for all that decides here are longer."""
+    """Send the request until an answer begins. A loop: a retry library needs longer hooks for the same decisions."""
     attempt = 1
     while True:
         try:
@@ -124,7 +124,7 @@ def _try_once(exchange: Exchange, client: httpx2.Client, request: httpx2.Request
         if exchange.deadline.passed:
             raise exchange.overdue() from None
         if isinstance(error, httpx2.TimeoutException) and not isinstance(error, httpx2.ConnectTimeout):
-            # Not tried again: the provider has the request, and may be working on it and counting.
+            # Not retried: the provider has the request, and may be working on it and charging for it.
             raise TimedOut(provider, timeouts.read_seconds, "no byte of an answer came") from None
         reason = exchange.redactor.show(str(error)) or type(error).__name__
         raise Unreachable(provider, exchange.origin, reason) from None
@@ -137,7 +137,7 @@ def _try_once(exchange: Exchange, client: httpx2.Client, request: httpx2.Request
 
 
 def _choose_delay(error: CallError, attempt: int) -> float:
-    """What the provider asks for, else twice as long each time, less up to a quarter so that callers spread."""
+    """What the provider asks for. Else the delay doubles each time, less up to a quarter so that callers spread."""
     if isinstance(error, CallRefused) and error.retry_after_seconds is not None:
         return error.retry_after_seconds
     longest = min(FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 10), LONGEST_DELAY_SECONDS)
@@ -154,14 +154,14 @@ def _open_client(exchange: Exchange, address: Address, transport: httpx2.BaseTra
     try:
         return httpx2.Client(
             timeout=httpx2.Timeout(timeouts.read_seconds, connect=timeouts.connect_seconds),
-            # What goes in the clear to this machine must not go through the environment's proxy on another one; and it
-            # has no use for the machine's certificates, which take longer to read than a small model to answer.
+            # A request in the clear to this machine must not pass through a proxy on another one. It needs no
+            # certificates either: reading them takes longer than a small model takes to answer.
             trust_env=not in_the_clear,
             verify=not in_the_clear,
             transport=transport,
         )
     except (ImportError, ValueError) as error:
-        # Such as SOCKS without its package. httpx2 masks the password of a proxy.
+        # For example SOCKS without its package. httpx2 masks the password of a proxy.
         raise Unreachable(exchange.provider, exchange.origin, f"the proxy cannot be used: {error}") from None
 
 

@@ -1,8 +1,8 @@
-"""Time allowed to a call: how long for a connection, for the next byte, and for all of it.
+"""The time that a call may take: to connect, to the next byte, and as a whole.
 
-httpx2 bounds each read, and a server that drips one byte at a time passes every such bound, in the headers as well
-as in the body. So a timer cuts the connection when the whole time is over; whoever waits on it then wakes up. While a
-connection is being made there is nothing to cut, and only the bound of its own holds.
+httpx2 limits each read. A server that sends one byte at a time stays within every such limit, in the headers and in the
+body. So a timer cuts the connection when the whole time is over, and the reader that waits on it wakes up. Before there
+is a connection there is nothing to cut, and only the limit for connecting applies.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from headish.errors import InvalidArgument
 class Timeouts(Struct, frozen=True, kw_only=True):
     """Seconds allowed: to connect, between two bytes, and for the whole call with its retries (None: no bound).
 
-    The whole is an hour if nothing else is said: no answer takes longer, and a server that drips a byte now and then
-    would hold the caller for ever. The caller's own time between two events counts as part of it.
+    The whole call has an hour by default: no answer takes longer, and a server that sends a byte now and then would
+    hold the caller forever. The time that the caller spends between two events counts too.
     """
 
     connect_seconds: float = 10
@@ -38,7 +38,7 @@ class Timeouts(Struct, frozen=True, kw_only=True):
 
 
 class Deadline:
-    """The end of a call's time. ``trace`` is what httpcore2 tells of its connections to."""
+    """The end of a call's time. httpcore2 reports its connections to ``trace``."""
 
     def __init__(self, seconds: float | None) -> None:
         self._end = None if seconds is None else time.monotonic() + seconds
@@ -46,7 +46,7 @@ class Deadline:
         self._timer: threading.Timer | None = None
         if seconds is not None:
             self._timer = threading.Timer(seconds, self._cut)
-            # A call that nobody closed must not keep the program from ending.
+            # A call that was not closed must not keep the program from ending.
             self._timer.daemon = True
             self._timer.start()
 
@@ -72,7 +72,7 @@ class Deadline:
                 self._cut()
 
     def cancel(self) -> None:
-        """The call is over; the timer ends."""
+        """End the timer: the call is over."""
         self._socket = None
         if self._timer is not None:
             self._timer.cancel()
@@ -80,6 +80,6 @@ class Deadline:
     def _cut(self) -> None:
         connection = self._socket
         if connection is not None:
-            # Not the method of a TLS socket, which forgets its state while another thread reads from it.
+            # The method of a TLS socket would forget its state while another thread reads from it.
             with suppress(OSError):
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)

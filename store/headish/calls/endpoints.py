@@ -1,4 +1,4 @@
-"""Where each provider is asked, and what its requests carry beside the body.
+"""The address of each provider, and what its requests carry beside the body.
 
 A base URL given by the caller follows the convention of the provider's own SDK: with ``/v1`` for OpenAI
 (``http://127.0.0.1:11434/v1``), without it for the others.
@@ -20,7 +20,7 @@ _MODEL_FOLDERS = ("models/", "tunedModels/")
 class Endpoint(Struct, frozen=True, kw_only=True):
     """One provider. ``path`` and ``stream_path`` stand behind the base URL; ``{model}`` in them is the model's name.
 
-    ``key_header`` holds ``key_prefix`` and the key. ``key_variables`` and ``keyring_users`` are looked at in order.
+    ``key_header`` holds ``key_prefix`` and the key. ``key_variables`` and ``keyring_users`` are searched in order.
     """
 
     base_url: str
@@ -57,7 +57,7 @@ def write_url(endpoint: Endpoint, address: Address, model: str | None, *, stream
 def _quote_model(model: str | None) -> str:
     """``models/NAME``, as Gemini's paths name a model. Source: google-genai 3.4.0, ``_transformers.t_model``."""
     if not model:
-        raise InvalidArgument("this provider is asked at an address that names the model: give one")
+        raise InvalidArgument("the address of this provider names the model: give one")
     folder = next((folder for folder in _MODEL_FOLDERS if model.startswith(folder)), _MODEL_FOLDERS[0])
     name = model.removeprefix(folder)
     if not name.isprintable() or not name.strip(".") or any(mark in name for mark in "/\\"):

@@ -19,7 +19,7 @@ def write_headers(endpoint: Endpoint, key: str | None, *, stream: bool) -> dict[
     sent = {
         **endpoint.headers,
         "accept": "text/event-stream, application/json" if stream else "application/json",
-        # A compressed answer would have to be bounded twice, and events hardly shrink one by one.
+        # A compressed answer would need two limits, and single events hardly shrink.
         "accept-encoding": "identity",
         "content-type": "application/json",
         "user-agent": f"headish/{__version__}",
@@ -41,6 +41,7 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def find_secrets(endpoint: Endpoint, given: Mapping[str, str]) -> list[str]:
-    """What the caller's headers hold that no error may show: each value, and the word after a scheme such as Bearer."""
+    """The values of the caller's headers that no error may show: each value, and the word after a scheme such as
+    Bearer."""
     values = [value for name, value in given.items() if name in _SECRET_HEADERS or name == endpoint.key_header]
     return [secret for value in values for secret in (value, value.rpartition(" ")[2]) if secret]

@@ -1,8 +1,8 @@
-"""Keys: where they are looked for, and where they may go.
+"""Keys: where headish looks for them, and where it may send them.
 
-The rule: a provider's usual key goes to the provider's own host. To any other address goes only a key that the caller
-named for it, and none to one where somebody on the way could read it. Keys come from the environment or the keyring;
-no argument takes one, so that none ends in a shell's history or in the database.
+A provider's usual key is sent to the provider's own host. Any other address gets only a key that the caller named for
+it. No key is sent where others could read it on the way. Keys come from the environment or the keyring. No argument
+takes a key, so none ends up in a shell's history or in the database.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Key(str):
 def find_key(provider: str, *, base_url: str | None = None, key_env: str | None = None) -> str | None:
     """The key to send to a provider, or None where none is to be sent: another address and no ``key_env``.
 
-    ``key_env`` names the environment variable, or the keyring's entry as ``keyring:NAME``, that is looked at instead
-    of the provider's usual places.
+    ``key_env`` names the environment variable, or the keyring's entry as ``keyring:NAME``, that is read instead of the
+    provider's usual places.
     Raises: MissingKey; InvalidKey; InvalidAddress; InvalidArgument; UnknownFormat for the provider.
     """
     endpoint = find_endpoint(provider)
@@ -54,7 +54,7 @@ def find_key(provider: str, *, base_url: str | None = None, key_env: str | None 
 
 
 def usual_places(endpoint: Endpoint) -> tuple[str, ...]:
-    """Where a provider's key is looked for, each as ``key_env`` would name it."""
+    """The places of a provider's key, each as ``key_env`` would name it."""
     return (*endpoint.key_variables, *(KEYRING_PREFIX + user for user in endpoint.keyring_users))
 
 

@@ -1,8 +1,8 @@
 """Keys stay out of what is stored and printed: every spelling of a call's keys is replaced where its answer comes in.
 
-A server may echo a key wherever it likes: in an error, a header, the name of a model, an event that nobody knows. So
-each event is cleaned before anybody reads it, and the journal, the reply, its notes and every error see the cleaned
-form alone. The model's own words stay as they are: the reader of the provider's answers says where they stand.
+A server may echo a key wherever it likes: in an error, a header, the name of a model, an unknown event. So each event
+is cleaned before anything reads it, and the journal, the reply, its notes and every error see the cleaned form alone.
+The model's own words stay as they are: the reader of the provider's answers says where they stand.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from headish.providers.shared.words import Words
 
 HIDDEN = "***"
 SHORTEST_SECRET = 8
-"""A shorter secret stands in events as it is. Such a one is a placeholder (``none``, ``ollama``) that no server checks,
-and is likely to be a part of ordinary words."""
+"""A shorter secret stays in events. It is a placeholder (``none``, ``ollama``) that no server checks, and is likely to
+be part of ordinary words."""
 _MESSAGE_CHARACTERS = 2000
 
 
@@ -99,7 +99,7 @@ def _spellings(secret: str) -> Iterator[str]:
         return
     data = secret.encode()
     for before in range(3):
-        # Of the first and the last group of four characters, some also depend on what stands around the secret.
+        # Some characters of the first and the last group of four also depend on the text around the secret.
         start, end = (0, 2, 3)[before], (before + len(data)) * 8 // 6
         for encode in (b64encode, urlsafe_b64encode):
             yield encode(b"\0" * before + data).decode()[start:end]

@@ -1,4 +1,4 @@
-"""What a server says instead of an answer, as errors that show no key and no more than a few lines of it."""
+"""What a server says instead of an answer, as errors that show no key and at most a few lines of it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 _BEGINNING_CHARACTERS = 200
 _TRANSIENT_STATUSES = frozenset({408, 409, 429})
-"""Beside all from 500 on. Source: anthropic 2.12.0 and openai 3.54.0, ``_base_client._should_retry``."""
+"""Every status from 500 on is one too. Source: anthropic 2.12.0 and openai 3.54.0, ``_base_client._should_retry``."""
 _READABLE_KINDS = frozenset({"", "text/event-stream", "application/jsonl", "application/x-jsonlines"})
-"""Beside all that end in ``json``. Without a content type the reader of events decides."""
+"""Every kind that ends in ``json`` is one too. Without a content type the reader of events decides."""
 _MESSAGE_PATHS = (("error", "message"), ("message",), ("error",), ("detail",))
 """Where providers and the servers that imitate them put the sentence for people."""
 
 
 def check_answer(provider: str, response: httpx2.Response, redactor: Redactor) -> None:
-    """Refuse what is no answer. Reads no more than the beginning of it.
+    """Refuse what is not an answer. Only its beginning is read.
 
     Raises: CallRefused; Redirected; UnreadableAnswer.
     """
@@ -61,7 +61,7 @@ def _make_refusal(provider: str, response: httpx2.Response, redactor: Redactor) 
 
 
 def _read_beginning(response: httpx2.Response) -> bytes:
-    """The first bytes of a body, as far as they come; nothing of an encoded one."""
+    """The first bytes of a body, as many as arrive; none of an encoded body."""
     import httpx2
 
     data = bytearray()
@@ -97,7 +97,7 @@ def _follow(value: Any, path: tuple[str, ...]) -> Any:
 def read_retry_after(milliseconds: str | None, text: str | None) -> float | None:
     """How many seconds the server asks to wait: ``retry-after-ms``, else ``Retry-After`` in seconds or as a date.
 
-    None where it asks for nothing that lies ahead. Source: RFC 9110 §10.2.3; the SDKs for the milliseconds.
+    None if it asks for no wait, or for a time that has passed. Source: RFC 9110 §10.2.3; the SDKs for the milliseconds.
     """
     seconds = _read_number(milliseconds, 1000) or _read_number(text, 1) or _read_date(text)
     return seconds if seconds is not None and seconds > 0 else None

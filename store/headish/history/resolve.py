@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from headish.content.merge import fold
 from headish.content.unfinished import without_partial
 from headish.history.decode import decode_mapping, read_attributes, read_blocks, read_mapping
 from headish.rows.walks import Walked
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, ContextWindow, Kept, Message, ThreadRecord
+from headish.values.turns import cut_off, reply_of
 
 
 def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
@@ -30,8 +33,18 @@ def resolve_options(walked: Sequence[Walked]) -> dict[str, Any]:
 
 
 def kept_thread(walked: Sequence[Walked]) -> list[Kept]:
-    """The messages of a walk with headish's own keys beside them: what a transcript is written from."""
-    return [Kept(_read_message(turn), read_mapping(turn, "system")) for turn in walked]
+    """The messages of a walk with headish's own keys beside them: what a transcript is written from.
+
+    An answer that was cut off is a message without its end (``stop`` ``none``), as a transcript says it.
+    """
+    return [_kept(turn) for turn in walked]
+
+
+def _kept(turn: Walked) -> Kept:
+    message, system = _read_message(turn), read_mapping(turn, "system")
+    if message.attributes.stop is None and cut_off(reply_of(system), message.attributes):
+        message = replace(message, attributes=replace(message.attributes, stop="none"))
+    return Kept(message, system)
 
 
 def _read_message(turn: Walked) -> Message:

@@ -30,7 +30,7 @@ _PAGE = Markup(
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     '<meta name="referrer" content="no-referrer">\n<meta name="color-scheme" content="light dark">\n'
     "<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-    '<header><h1 dir="auto">{title}</h1>{warning}'
+    '<header><h1 dir="auto">{title}</h1>{model}{warning}'
     '<input id="search" type="search" placeholder="Search in the page" aria-label="Search in the page" hidden>'
     '<output id="found" for="search"></output></header>\n<main>\n{sections}</main>\n'
     "<footer>Turn {head}. Made with headish.</footer>\n<script>{script}</script>\n</body>\n</html>\n"
@@ -52,6 +52,7 @@ def render_html(page: Page) -> str:
             title=_clean(page.title),
             style=Markup(style),  # noqa: S704 - our own files
             script=Markup(script),  # noqa: S704
+            model=Markup('<p class="model">Model: <bdi>{}</bdi></p>').format(_clean(page.model)) if page.model else "",
             warning=Markup(warning if page.debug else ""),  # noqa: S704
             sections=sections,
             head=page.head,

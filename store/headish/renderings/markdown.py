@@ -17,6 +17,7 @@ def render_markdown(page: Page) -> str:
     The text of a message keeps its Markdown, but for what could run or load something (``harmless``).
     """
     facts = {"title": page.title, "turn": page.head, "messages": len(page.sections[0].entries)}
+    facts |= {"model": page.model} if page.model else {}
     front = "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items())
     parts = [f"---\n{escape_json_controls(front)}\n---\n"]
     for index, section in enumerate(page.sections):

@@ -13,7 +13,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from headish.transcripts.shared.transcript import arguments_of, plain_text
-from headish.transcripts.views import visible_text
+from headish.transcripts.views import may_be_seen, visible_text
 from headish.values.blocks import (
     ContentBlock,
     Document,
@@ -72,16 +72,25 @@ class Section(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """A thread for people. ``head`` is the turn that was named; ``debug`` tells that hidden text is shown."""
+    """A thread for people. ``head`` is the turn that was named; ``debug`` tells that hidden text is shown.
+
+    ``model`` is what the thread asks; what really answered stands at each reply.
+    """
 
     title: str
     head: TurnId
     sections: tuple[Section, ...]
     debug: bool
+    model: str | None = None
 
 
 def make_page(
-    thread: Sequence[TurnId], tree: Sequence[TreeTurn], *, title: str | None = None, debug: bool = False
+    thread: Sequence[TurnId],
+    tree: Sequence[TreeTurn],
+    *,
+    title: str | None = None,
+    debug: bool = False,
+    model: str | None = None,
 ) -> Page:
     """The page of a thread (ids in walk order). ``tree`` holds its turns, and those of every branch to be shown."""
     turns = {turn.id: turn for turn in tree}
@@ -89,7 +98,7 @@ def make_page(
     sections = builder.build([each for each in thread if each in turns])
     first = next((entry for section in sections for entry in section.entries if entry.role == "user"), None)
     named = title or (one_line(first.parts[0].body) if first else "A conversation")
-    return Page(named, thread[-1], tuple(sections), debug)
+    return Page(named, thread[-1], tuple(sections), debug, model)
 
 
 def one_line(text: str, limit: int = 80) -> str:
@@ -115,7 +124,7 @@ class _Builder:
             if not entries and sections:
                 continue
             anchor = f"b{len(sections)}"
-            title = one_line(entries[0].parts[0].body, 60) if entries else ""
+            title = next((one_line(part.body, 60) for entry in entries for part in entry.parts), "")
             if origin is not None:
                 origin.branches.append(Branch(anchor, title))
             sections.append(Section(anchor, title, tuple(entries)))
@@ -129,7 +138,7 @@ class _Builder:
         for turn_id in path:
             turn = self._turns[turn_id]
             parts = tuple(_debug_parts(turn.content) if self._debug else _visible_parts(turn))
-            if parts:
+            if parts or _is_empty_answer(turn):
                 entries.append(_entry(turn, parts))
             others = [child for child in turn.children if child not in self._placed]
             leaving += [(self._follow(child), entries[-1] if entries else None) for child in others]
@@ -157,8 +166,14 @@ def _entry(turn: TreeTurn, parts: tuple[Part, ...]) -> Entry:
         bookmarks=turn.bookmarks,
         branches=[],
         model=model if isinstance(model, str) else None,
-        incomplete=bool(turn.reply.get("incomplete")),
+        incomplete=turn.is_cut_off,
     )
+
+
+def _is_empty_answer(turn: TreeTurn) -> bool:
+    """Whether an answer was cut off before anything that may be seen: the page tells that it is missing."""
+    given = turn.attributes
+    return turn.is_cut_off and turn.role == "assistant" and may_be_seen(turn.role, given.channel, given.intent)
 
 
 def _visible_parts(turn: TreeTurn) -> Iterator[Part]:

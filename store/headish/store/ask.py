@@ -32,7 +32,7 @@ OnDelta = Callable[[Delta], object]
 class CallOptions(TypedDict, total=False):
     """How a provider is called: the arguments of ``headish.calls.open_call``.
 
-    ``timeouts`` may be the seconds that the provider may be silent; the whole call then ends after an hour.
+    ``timeouts`` may be a number: how many seconds the provider may be silent. The whole call then ends after an hour.
     """
 
     base_url: str | None
@@ -83,8 +83,7 @@ def say(
 ) -> tuple[Headishes, str | None]:
     """Store what the user says; the turn that is to be asked from, and the bookmark that it carries.
 
-    Whether anybody can be asked, and with which tools, is looked at first: nothing is said twice because a pointer was
-    missing.
+    The pointer and the tools are checked first, so a missing pointer never makes the user say something twice.
     """
     if content is None:
         if bookmark is not None or servers is not None:
@@ -93,7 +92,7 @@ def say(
     _check_asked(space, None if continues is None else _as_headishes(continues), ptr, to, servers)
     names: TurnOptions = {"continues": continues, "bookmark": bookmark, "force": force}
     turn = add_turn(space, content, **(names | {"provider_ptr": ptr, "servers": servers}))
-    # The turn, not its name: somebody else may have moved that by the time the request is made.
+    # The turn, not its name: another writer may move the name before the request is made.
     return turn.id, turn.meta.bookmark
 
 
@@ -126,7 +125,8 @@ def open_answer(
 def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, **options: Any) -> Turn:
     """Ask again what a turn replied to: the new reply stands beside it, and its bookmark moves over.
 
-    Who is asked is what the thread's pointer says, else who replied before. ``options`` are those of ``open_answer``.
+    The provider is that of the thread's pointer, else the one that replied before. ``options`` are those of
+    ``open_answer``.
     Raises: InvalidArgument for a turn that is no reply; as ``open_answer``.
     """
     return _listen(open_retry(space, headish, **options), on_delta)
@@ -143,7 +143,7 @@ def open_retry(space: Space, headish: str = "@", *, stream: bool = True, **optio
 
 
 def _listen(answer: Answer, on_delta: OnDelta | None) -> Turn:
-    """Take an answer to its end."""
+    """Read an answer to its end."""
     with answer:
         for delta in answer:
             if on_delta is not None:
@@ -158,12 +158,13 @@ def _split(options: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
 
 
 def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
-    """The request of a reply's question: to the server that was named for it, else to whom the thread names."""
+    """The request for a reply's question: to the server that was named for that reply, else to the thread's
+    provider."""
     parents, reply = list(turn.meta.continues), turn.meta.reply
     given = {key: value for key, value in settings.items() if value is not None}
     before = {"to": reply.get("provider"), "model": reply.get("model"), **given}
     if "base_url" in reply and not given.keys() & {"to", "ptr"}:
-        # A thread does not go from a machine at home to a provider because nobody said the address again.
+        # A thread must not go from a local server to a provider only because the address was not given again.
         asked = request(space, parents, **before)
         return replace(asked, ptr=None, base_url=reply["base_url"], key_env=reply.get("key_env"))
     try:
@@ -207,7 +208,7 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
 def _check_asked(
     space: Space, headish: Headishes | None, ptr: str | None, to: str | None, servers: Sequence[str] | None
 ) -> None:
-    """Refuse what could not be asked anyway, before anything is stored."""
+    """Refuse a call that cannot be made, before anything is stored."""
     if to is not None:
         check_provider(to)
     named = None if ptr is None else check_name(ptr, "provider pointer")
@@ -227,5 +228,5 @@ def _as_headishes(continues: Continues) -> Headishes:
     if isinstance(continues, str):
         return continues
     if isinstance(continues, int) or not all(isinstance(each, str) for each in continues):
-        raise InvalidArgument("what is asked from is a headish, or several")
+        raise InvalidArgument("continues is a headish, or several")
     return [str(each) for each in continues]

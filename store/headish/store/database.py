@@ -72,7 +72,7 @@ class Database:
         return Spaces(self.backend)
 
     def store(self, space: str = "default", *, create: bool = True) -> Store:
-        """The store of a space, made where it is missing if ``create``. Cheap: ask for it anew whenever it is needed.
+        """The store of a space, made where it is missing if ``create``. Cheap: call it whenever a store is needed.
 
         Closing it closes nothing else. Answers that a dead process left behind are recovered by ``Store.open``; here
         by ``store.streams.recover()``.

@@ -6,14 +6,15 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, UnknownServer
-from headish.history.definitions import tools_served
+from headish.errors import InvalidArgument, InvalidName, UnknownPointer, UnknownServer
+from headish.history.definitions import find_pointer, tools_served
 from headish.history.resolve import kept_thread, resolve_options
 from headish.history.trees import build_tree
 from headish.history.walk import walk
 from headish.rows.turns import StoredTurn
 from headish.rows.walks import read_links
 from headish.store.read import read_names, read_tree
+from headish.store.requests import pointer_named
 from headish.store.space import Headishes, Space
 from headish.values.ids import TurnId
 from headish.values.messages import Kept
@@ -36,21 +37,25 @@ def render(
 
     The page holds only what an end user may see, and only the thread that leads to the headish. ``branches`` adds every
     other branch of its tree (``text`` counts them) and the bookmarks. ``debug`` shows system and tool messages, calls,
-    reasoning and the bookmarks too. Without ``title`` the title is the first words of the user.
+    reasoning and the bookmarks too. Without ``title`` the title is the first words of the user. The head of a page says
+    which model the thread asks, each reply which one answered.
     Raises: UnknownFormat; CorruptTurn.
     """
     from headish.renderings import make_page, render  # late, as below
 
-    def work(connection: Connection, stored: StoredTurn) -> tuple[list[TurnId], list[TreeTurn]]:
+    def work(connection: Connection, stored: StoredTurn) -> tuple[list[TurnId], list[TreeTurn], str | None]:
         walked = walk(connection, space._number, [stored.place])
         thread = [each.id for each in walked]
+        model = _model(connection, space, resolve_options(walked))
         if branches:
-            return thread, read_tree(connection, space._number, stored)
+            return thread, read_tree(connection, space._number, stored), model
         links = read_links(connection, space._number, stored.place)
         # A name may tell of a branch that does not leave with the page.
-        return thread, build_tree(walked, links, read_names(connection, space._number) if debug else {})
+        names = read_names(connection, space._number) if debug else {}
+        return thread, build_tree(walked, links, names), model
 
-    return render(make_page(*space._read_at(headish, work), title=title, debug=debug), format)
+    thread, tree, model = space._read_at(headish, work)
+    return render(make_page(thread, tree, title=title, debug=debug, model=model), format)
 
 
 def export(
@@ -72,7 +77,8 @@ def export(
     own form: one that was imported from the same format comes back byte for byte, if its text was canonical; one of
     another format is converted, one that a program or a provider made is written from the model. Where headish writes
     the head of the text, it says the version, the model and the settings that the thread's options hold, and defines
-    the tools of the thread's ``servers``, as far as the format has a place for them.
+    the tools of the thread's ``servers``, as far as the format has a place for them. Where ``params`` name no model, it
+    is that of the thread's provider pointer.
 
     - ``drop``: what may be lost, by name; else it is refused. ``as_user``: only what an end user may see.
     - ``for_completion``: without the reasoning of finished turns, as ``policy`` drops it (``ocm`` or ``harmony``), and
@@ -90,13 +96,34 @@ def export(
 
     def work(connection: Connection, places: list[Place]) -> tuple[list[Kept], dict[str, Any], list[Definition]]:
         walked = walk(connection, space._number, places)
-        options = resolve_options(walked)
+        options = _with_model(connection, space, resolve_options(walked))
         return kept_thread(walked), options, _tools(connection, space, options, must_know=for_completion)
 
     thread, options, tools = space._read_from(headish, work)
     if as_user:
         thread, options, tools = [Kept(message, {}) for message in for_people(thread)], {}, []
     return write_thread(thread, format, drop=drop, ending=ending, options=options, tools=tools, **spelling)
+
+
+def _with_model(connection: Connection, space: Space, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, with the model of the thread's pointer where ``params`` name none."""
+    model, params = _model(connection, space, options), options.get("params")
+    if model is None or not isinstance(params or {}, Mapping):
+        return dict(options)
+    return {**options, "params": {**(params or {}), "model": model}}
+
+
+def _model(connection: Connection, space: Space, options: Mapping[str, Any]) -> str | None:
+    """The model that a thread asks: what its ``params`` name, else that of its pointer, if there is one."""
+    params = options.get("params")
+    named = params.get("model") if isinstance(params, Mapping) else None
+    if named is not None:
+        return named if isinstance(named, str) else None
+    try:
+        ptr = pointer_named(options)
+        return None if ptr is None else find_pointer(connection, space._number, ptr).model
+    except (UnknownPointer, InvalidName):
+        return None  # an imported thread may name a pointer that is not here
 
 
 def _tools(connection: Connection, space: Space, options: Mapping[str, Any], *, must_know: bool) -> list[Definition]:

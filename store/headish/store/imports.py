@@ -33,11 +33,11 @@ def import_file(
 ) -> Imported:
     """Import a file (a path, or one open for reading bytes); its format is detected when not given.
 
-    ``oasst``: Open Assistant trees, one per line; some thousand messages are one transaction, and where a line is
-    refused, what stands before it has been stored. Transcripts (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``): one
-    thread, one turn per message, nothing of which is stored where the file does not parse, but the file itself as a
-    document with ``keep_raw``. Its tip is named ``bookmark``, else as the file, where that is free. The messages of an
-    API (``chat``, ``responses``, ``anthropic``, as JSON, never detected) become a thread, too.
+    ``oasst``: Open Assistant trees, one per line; some thousand messages are one transaction, and if a line is refused,
+    the lines before it stay stored. Transcripts (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``): one thread, one
+    turn per message. If the file does not parse, nothing is stored, except the file itself as a document with
+    ``keep_raw``. Its tip is named ``bookmark``, else as the file, where that is free. The messages of an API (``chat``,
+    ``responses``, ``anthropic``, as JSON, never detected) become a thread too.
 
     ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
     ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores

@@ -43,11 +43,11 @@ def reply(space: Space, headish: Asked, provider: str, response: Response) -> Tu
     """Store a reply as the assistant turn that continues a headish; its bookmark is carried on.
 
     ``response`` is a whole response (a mapping, an SDK's object, JSON text) or a stream (the text of server-sent
-    events, JSON lines, or an iterable of events). One that ends without its end becomes an incomplete turn.
+    events, JSON lines, or an iterable of events). A stream that stops before its end becomes an incomplete turn.
     ``turn.meta.reply`` keeps the model, stop reason and usage beside it.
     Raises: InvalidReply for text that is neither; UnknownTurn, UnknownFormat.
     """
-    from headish.answers.reading import read_response, reply_draft  # late: most processes ask nobody
+    from headish.answers.reading import read_response, reply_draft  # late: most processes store no reply
 
     if isinstance(headish, Request):
         about = _about(space, headish, provider)
@@ -97,7 +97,7 @@ def _about(space: Space, asked: Asked, provider: str) -> About:
     try:
         return About.of_request(request(space, asked, provider))
     except (InputError, Unrepresentable):
-        # It could not be asked now, and was answered all the same: only what it continues is needed.
+        # No request can be made of it now, but an answer came all the same: only what it continues is needed.
         first = parse_headish(asked if isinstance(asked, str) else asked[0]).bookmark
         pinned = space._read_from(asked, lambda connection, places: pin_turns(connection, space._number, places, first))
         return About(provider=provider, turns=pinned.turns, bookmark=pinned.bookmark)
@@ -130,7 +130,7 @@ def _asked_about(space: Space, headish: Headishes, provider: str) -> About:
 
 
 def _with_own_names(space: Space, headish: Headishes, reply: Reply) -> Reply:
-    """The reply with its calls under the names that the thread knows; only a reply with calls asks which those are."""
+    """The reply with its calls under the names that the thread knows. Only a reply with calls looks them up."""
     if not any(isinstance(block, ToolUse) for block in reply.content):
         return reply
     names = _about(space, headish, reply.provider).tool_names
@@ -142,7 +142,7 @@ def _with_own_names(space: Space, headish: Headishes, reply: Reply) -> Reply:
 
 
 def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
-    """The turn of an answer that has ended; asked again, the same one."""
+    """The turn of an answer that has ended. A second call gives the same turn."""
     from headish.answers.reading import fitting_draft
 
     draft = fitting_draft(about, reply, space._payload_limit_bytes)
@@ -165,7 +165,7 @@ def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
 
 
 def _behind(connection: Connection, space: Space, about: About, found: StoredStream | None) -> About:
-    """What an answer belongs to whose lease ran out while it arrived: it takes the place of its own recovered half."""
+    """What an answer belongs to. If its lease ran out while it arrived, it replaces its own recovered half."""
     recovered = None if found is None or found.outcome is None or found.turn is None else found.turn
     half = None if recovered is None else turn_by_id(connection, space._number, recovered)
     if half is None:
@@ -178,7 +178,7 @@ def _append(connection: Connection, space: Space, about: About, draft: Draft, mi
 
 
 def _stored(connection: Connection, space: Space, ended: StoredStream) -> StoredTurn:
-    """The turn that became of a stream: asked again after the answer to the first time was lost."""
+    """The turn of a stream, for a second call: the answer to the first commit was lost."""
     stored = None if ended.turn is None else turn_by_id(connection, space._number, ended.turn)
     if stored is None:
         raise UnknownStream(ended.id)

@@ -50,15 +50,14 @@ def request(
 ) -> Request:
     """The request that asks a provider to continue a headish.
 
-    Who is asked: the provider ``to``, else what the pointer ``ptr`` says, else what the thread's option
-    ``provider_ptr`` names. A pointer's parameters stand below the thread's own. The tools are those of the thread's
-    ``servers`` (``Store.tools``), and ``tools`` besides. Further ``settings`` are those of
-    ``headish.providers.Settings``.
+    The provider is ``to``, else that of the pointer ``ptr``, else that of the thread's option ``provider_ptr``. A
+    pointer's parameters stand below the thread's own. The tools are those of the thread's ``servers``
+    (``Store.tools``), and ``tools`` besides. Further ``settings`` are those of ``headish.providers.Settings``.
     Cost: six statements and one for each server, however long the thread.
-    Raises: UnknownPointer where nothing says who is asked; UnknownServer; Unsupported for what the provider cannot
+    Raises: UnknownPointer if nothing names a provider; UnknownServer; Unsupported for what the provider cannot
     take; UnknownFormat, InvalidArgument; CorruptTurn.
     """
-    from headish.providers.preparing import prepare_request  # late: most processes ask nobody
+    from headish.providers.preparing import prepare_request  # late: most processes make no request
 
     provider, asked = _ask(space, headish, to, ptr)
     pointer = asked.pointer
@@ -84,7 +83,7 @@ def lint(
     space: Space, headish: Headishes = "@", to: str | None = None, *, ptr: str | None = None,
     tools: ToolList | None = None, **settings: Any,
 ) -> list[Finding]:  # fmt: skip
-    """What a request would repair, leave out or refuse, what it refuses first; nothing is changed.
+    """What a request would repair, leave out or refuse; refusals first. Nothing is changed.
 
     Raises: as ``request``, but for Unsupported.
     """
@@ -131,7 +130,7 @@ def _gather(
 
 
 def usable_pointer(connection: Connection, space: int, ptr: bytes, to: str | None) -> Pointer | None:
-    """The pointer, unless another provider is asked by name: then it says nothing, and need not exist."""
+    """The pointer, unless ``to`` names another provider: then it does not apply, and need not exist."""
     try:
         pointer = find_pointer(connection, space, ptr)
     except UnknownPointer:

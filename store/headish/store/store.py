@@ -23,7 +23,7 @@ class Store(Space):
 
     A *headish* names a turn: an id or its unique prefix, a bookmark, ``@`` for the newest turn, each with suffixes
     (``headish.values.grammar``). Every verb that takes one raises UnknownTurn, Ambiguous or InvalidHeadish; every verb
-    raises DatabaseError where the database is in the way, and Closed once the store is closed.
+    raises DatabaseError if the database fails, and Closed once the store is closed.
     """
 
     _owns_database = False

@@ -37,7 +37,7 @@ class Streams:
         return [each.id for each in self._open()]
 
     def recover(self, *, force: bool = False) -> builtins.list[Turn]:
-        """Turn what dead processes left of answers into turns, incomplete where their end never came.
+        """Make turns of the answers that dead processes left behind, incomplete if their end never arrived.
 
         A stream whose writer may live (its lease has not run out) is left alone, unless ``force``. Of a damaged journal
         the events before the damage are kept. A stream that cannot be recovered is named in the log (``headish``) and
@@ -57,7 +57,7 @@ class Streams:
             raise UnknownStream(str(stream))
 
     def _recover_all(self, force: bool) -> tuple[builtins.list[Turn], HeadishError | None]:
-        """The turns of all streams that can be recovered, and what was in the way of the first that cannot be."""
+        """The turns of all streams that can be recovered, and the error of the first that cannot be."""
         now = time.time_ns() // 1_000_000
         turns: builtins.list[Turn] = []
         first: HeadishError | None = None
@@ -75,9 +75,9 @@ class Streams:
         return turns, first
 
     def recover_quietly(self) -> tuple[Turn, ...]:
-        """``recover`` for a store that is being opened: what is in the way goes to the log and stops nobody.
+        """``recover`` for a store that is being opened: problems go to the log and stop nothing.
 
-        The log's warnings go to standard error where nobody set it up.
+        Where logging is not set up, Python writes warnings to standard error.
         """
         recovered: builtins.list[Turn] = []
         try:
@@ -85,7 +85,7 @@ class Streams:
             for turn in recovered:
                 log.warning("headish: an answer that was cut off is kept as the incomplete turn %s", turn.id)
         except HeadishError as error:
-            log.warning("headish: answers that were cut off could not be looked for: %s", error)
+            log.warning("headish: could not look for answers that were cut off: %s", error)
         return tuple(recovered)
 
     def _open(self) -> builtins.list[StoredStream]:
@@ -93,7 +93,8 @@ class Streams:
         return space._read(lambda connection: streams.open_streams(connection, space._number))
 
     def _recover(self, found: StoredStream, *, force: bool) -> Turn | None:
-        """The turn of a stream whose writer is gone; None where somebody was quicker, or the writer lives after all."""
+        """The turn of a stream whose writer is gone; None if another process was quicker, or if the writer still
+        lives."""
         from headish.answers.reading import decode_stream, fitting_draft, read_stream  # late: rarely needed
 
         space = self._space

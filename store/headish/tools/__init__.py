@@ -1,4 +1,4 @@
-"""Tools: the calls of a thread are dispatched to functions, and their replies come back as messages ready to append."""
+"""Tools: dispatch the calls of a thread to functions, and return their replies as messages ready to append."""
 
 from __future__ import annotations
 

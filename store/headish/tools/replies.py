@@ -20,7 +20,8 @@ Function = Callable[..., Any]
 class Tool(Struct, frozen=True):
     """A function that may be called. ``schema`` is the JSON Schema of its arguments, ``source`` names it in replies.
 
-    ``takes_text``: it gets the exact text of the call, as code for ``python`` is; else the object as one mapping.
+    ``takes_text``: the function gets the exact text of the call, such as code for ``python``; otherwise the object as
+    one mapping.
     """
 
     name: str
@@ -45,7 +46,7 @@ def open_calls(messages: Sequence[Message]) -> list[Call]:
         Call(block, message)
         for index, (block, message) in enumerate(placed)
         if isinstance(block, ToolUse) and message.role == "assistant" and index not in answered
-        # Nobody knows what the rest of a cut-off call would have said.
+        # The rest of a cut-off call is unknown.
         if not is_cut_off(block, message)
     ]
 
@@ -53,7 +54,7 @@ def open_calls(messages: Sequence[Message]) -> list[Call]:
 def make_reply(
     call: Call, tool: Tool | None, *, content: Any = None, error: Mapping[str, Any] | None = None
 ) -> Message:
-    """The reply envelope of §8.2 as a message; in frames where the call came from one."""
+    """The reply envelope of §8.2 as a message, on a channel if the call stood on one."""
     name = call.block.name
     provenance = {
         "source": (tool.source if tool else None) or name,

@@ -1,7 +1,7 @@
-"""Tools: the calls of a thread are dispatched to functions, and their replies come back as messages ready to append.
+"""Tools: dispatch the calls of a thread to functions, and return their replies as messages ready to append.
 
-A tool gets the arguments of its call and nothing else: no reasoning, no history. Whatever goes wrong is a reply in the
-envelope of OpenChatML 2.2 §8.2, with a code that a machine can read, so one bad call never stops the others.
+A tool gets the arguments of its call and nothing else: no reasoning, no history. Every failure becomes a reply in the
+envelope of OpenChatML 2.2 §8.2, with a code for programs, so one bad call never stops the others.
 
     router = Router()
     router.add("lookup", lookup, schema={"type": "object", "required": ["peak"], …})
@@ -18,11 +18,11 @@ from collections.abc import Awaitable, Iterable, Mapping
 from threading import Thread
 from typing import Any
 
-from headish.content.unfinished import is_cut_off
 from headish.errors import InvalidArgument, InvalidCall
 from headish.tools.replies import Call, Function, Tool, make_reply, open_calls
+from headish.tools.rules import refusal
 from headish.tools.schemas import check_arguments, check_schema
-from headish.transcripts.openchatml.forms import FUNCTIONS, is_builtin
+from headish.transcripts.openchatml.forms import FUNCTIONS
 from headish.transcripts.shared.jsontext import read_json
 from headish.transcripts.shared.transcript import arguments_of
 from headish.values.blocks import ToolUse
@@ -51,7 +51,7 @@ class Router:
     ) -> None:
         """Register a tool: a function of one argument, plain or async. ``functions.`` before its name is optional.
 
-        Raises: InvalidArgument for a name that is taken, or a schema that is none.
+        Raises: InvalidArgument for a name that is taken, or a schema that is not valid.
         """
         plain = name.removeprefix(FUNCTIONS)
         if not plain or plain in self._tools:
@@ -70,10 +70,9 @@ class Router:
         tool = self._tools.get(call.name.removeprefix(FUNCTIONS))
         if tool is None:
             raise InvalidCall(call.name, "there is no such tool")
-        if call.partial or (message is not None and _is_cut_off(call, message)):
-            raise InvalidCall(call.name, "it was cut off")
-        if message is not None:
-            _check_channel(call, message)
+        reason = refusal(call, message)
+        if reason is not None:
+            raise InvalidCall(call.name, reason)
         raw = arguments_of(call)
         if tool.takes_text:
             return tool, raw
@@ -141,24 +140,6 @@ class Router:
         given = arguments.get(DEADLINE) if isinstance(arguments, dict) else None
         is_number = isinstance(given, int | float) and not isinstance(given, bool) and given > 0
         return given if is_number else self._deadline_ms
-
-
-def _is_cut_off(call: ToolUse, message: Message) -> bool:
-    # By value: a caller may have built the block anew.
-    return any(block == call and is_cut_off(block, message) for block in message.content)
-
-
-def _check_channel(call: ToolUse, message: Message) -> None:
-    """Functions are called on ``commentary`` only, built-in tools also from ``analysis`` (2.2 §8.3).
-
-    A call that a provider made has no channel. One from a frame is told by its name: only frames write ``functions.``.
-    """
-    channel = message.attributes.channel
-    if channel == "commentary" or (channel == "analysis" and is_builtin(call.name)):
-        return
-    if channel is not None or call.name.startswith(FUNCTIONS):
-        where = f"on {channel}" if channel else "without a channel"
-        raise InvalidCall(call.name, f"a function is called on commentary, not {where}")
 
 
 async def _call(tool: Tool, argument: Any) -> Any:

@@ -1,4 +1,5 @@
-"""Arguments against their JSON Schema. The validator is an extra, imported only by who gives schemas."""
+"""Check arguments against their JSON Schema. The validator is the extra ``tools``, imported when a tool has a
+schema."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from headish.errors import InvalidArgument, InvalidCall
 
 def _validator() -> Any:
     try:
-        import jsonschema  # late: only who gives schemas needs it
+        import jsonschema  # late: needed only if a tool has a schema
     except ImportError:
         raise InvalidArgument("schemas of tools need the extra: pip install 'headish[tools]'") from None
     return jsonschema
@@ -37,6 +38,6 @@ def check_arguments(name: str, arguments: Mapping[str, Any], schema: Mapping[str
     try:
         found = min(errors, key=lambda error: str(error.json_path), default=None)
     except Unresolvable as error:
-        raise InvalidCall(name, f"its schema refers to what is not there: {error}") from None
+        raise InvalidCall(name, f"its schema refers to something that does not exist: {error}") from None
     if found is not None:
         raise InvalidCall(name, f"{found.message[:200]} (at {found.json_path})")

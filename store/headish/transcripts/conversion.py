@@ -20,7 +20,15 @@ from headish.transcripts.heads import make_header
 from headish.transcripts.openchatml.forms import FORMS, FUNCTIONS, is_builtin, qualified
 from headish.transcripts.plain import plain_name
 from headish.transcripts.shared.jsontext import is_object, says_error, says_more
-from headish.transcripts.shared.transcript import UNREAD, Transcript, arguments_of, make_call, plain_text, usual_stop
+from headish.transcripts.shared.transcript import (
+    UNREAD,
+    Transcript,
+    arguments_of,
+    make_call,
+    plain_text,
+    tightened,
+    usual_stop,
+)
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
 from headish.values.messages import Attributes, Message
 
@@ -29,11 +37,14 @@ _OWN: dict[type, tuple[str, str]] = {Mark: ("mark", "a mark"), Tools: ("tools", 
 """What only OpenChatML 0.1 has, with the word that gives it up."""
 
 
-def convert(transcript: Transcript, source: str, target: str, *, drop: Collection[str] = ()) -> Transcript:
+def convert(
+    transcript: Transcript, source: str, target: str, *, drop: Collection[str] = (), tight: bool = False
+) -> Transcript:
     """The transcript as the target format says it.
 
     ``drop`` names what is given up (``header``, ``call_id``, …). Free to change are only layout, ``return``, an error
     flag that is false, how blocks are grouped into messages, and the number of the header's version.
+    ``tight``: to OpenChatML 0.1 from another format, without the line break before ``<|im_end|>``.
     Raises: ConversionLoss (E-CONVERT-LOSS) with all the words for ``drop`` that are needed; UnknownFormat,
     InvalidArgument.
     """
@@ -41,6 +52,8 @@ def convert(transcript: Transcript, source: str, target: str, *, drop: Collectio
 
     def work(words: Collection[str]) -> Transcript:
         converted, _ = _checked(transcript, source, target, lambda made: write(made, target, strict=False), words)
+        if tight and source != target == "v0.1":
+            converted = replace(converted, messages=tuple(map(tightened, converted.messages)))
         if source == target or converted.header is not None or "header" in words:
             return replace(converted, format=target)
         return replace(converted, header=make_header(target, {}), format=target)

@@ -13,7 +13,7 @@ from headish.transcripts.shared.parser import Parser
 from headish.transcripts.shared.transcript import Transcript
 
 FORMATS = ("v0.1", "2.0", "2.2", "harmony", "rwkv")
-_ALIASES = {"openchatml": "2.2"}
+ALIASES = {"openchatml": "2.2"}
 
 
 def open_parser(
@@ -45,12 +45,12 @@ def write(transcript: Transcript, format: str, *, strict: bool = True, bos: str 
 
 def is_format(name: object) -> bool:
     """Whether there is a format of that name."""
-    return name in FORMATS or name in _ALIASES
+    return name in FORMATS or name in ALIASES
 
 
 def known_format(format: str) -> str:
     """The name of a format, aliases resolved. Raises: UnknownFormat."""
-    name = _ALIASES.get(format, format)
+    name = ALIASES.get(format, format)
     if name not in FORMATS:
-        raise UnknownFormat(format, (*FORMATS, *_ALIASES))
+        raise UnknownFormat(format, (*FORMATS, *ALIASES))
     return name

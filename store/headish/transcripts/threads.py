@@ -26,22 +26,24 @@ from headish.transcripts.apis.responses import to_responses
 from headish.transcripts.conversion import convert_messages
 from headish.transcripts.drops import DROPPABLE as DROPPABLE
 from headish.transcripts.drops import give_up, merge_texts, name_all
-from headish.transcripts.formats import FORMATS, is_format, known_format, write
+from headish.transcripts.formats import ALIASES, FORMATS, known_format, write
 from headish.transcripts.heads import define_tools, make_header
 from headish.transcripts.interchange.neutral import from_json
 from headish.transcripts.openchatml.flatten import flatten
 from headish.transcripts.openchatml.forms import FORMS
 from headish.transcripts.plain import write_plain
 from headish.transcripts.shared.native import note_calls
-from headish.transcripts.shared.transcript import UNREAD, Transcript
+from headish.transcripts.shared.transcript import UNREAD, Transcript, tightened
 from headish.transcripts.views import for_completion, for_training, visible_text
 from headish.values.blocks import Mark, Text
-from headish.values.messages import ContextWindow, Kept, Message
+from headish.values.messages import NO_ATTRIBUTES, Attributes, ContextWindow, Kept, Message
 
 APIS: dict[str, Callable[[Transcript], Any]] = {
     "chat": to_chat, "responses": to_responses, "anthropic": to_anthropic,
 }  # fmt: skip
 """The messages of APIs, whose model is that of the RWKV template."""
+TARGETS = (*FORMATS, *ALIASES, *APIS)
+"""What a thread can be written as."""
 
 
 class Ending(Struct, frozen=True):
@@ -74,8 +76,8 @@ def write_thread(
     Raises: Unrepresentable and its kinds, with all the words for ``drop`` that are needed; UnknownFormat;
     InvalidArgument.
     """
-    if format not in APIS and not is_format(format):
-        raise UnknownFormat(format, (*FORMATS, "openchatml", *APIS))
+    if format not in TARGETS:
+        raise UnknownFormat(format, TARGETS)
     form = "rwkv" if format in APIS else known_format(format)
 
     def work(words: Collection[str]) -> str:
@@ -98,10 +100,7 @@ def read_thread(
     """A thread as a transcript of the target format. Raises: Unrepresentable."""
     _check_one(thread, drop)
     messages = _completed(
-        [
-            replace(message, attributes=replace(message.attributes, tight=True)) if tight and not is_own else message
-            for message, is_own in _messages(thread, target, drop)
-        ]
+        [tightened(message) if tight and not is_own else message for message, is_own in _messages(thread, target, drop)]
     )
     own = len(list(takewhile(lambda kept: kept.system.get("format") == target, thread)))
     definitions = define_tools(target, tools)
@@ -160,9 +159,14 @@ def _completed(messages: list[Message]) -> list[Message]:
 
 
 def for_people(thread: Sequence[Kept]) -> list[Message]:
-    """What an end user may see of a thread: messages of one text each."""
+    """What an end user may see of a thread: messages of one text each; what was cut off has no end here either."""
     seen = [(kept.message, visible_text(kept.message)) for kept in thread]
-    return [Message(role=message.role, content=(Text(text),), turn=message.turn) for message, text in seen if text]
+    return [_as_seen(message, text) for message, text in seen if text]
+
+
+def _as_seen(message: Message, text: str) -> Message:
+    attributes = Attributes(stop="none") if message.attributes.stop == "none" else NO_ATTRIBUTES
+    return Message(role=message.role, content=(Text(text),), attributes=attributes, turn=message.turn)
 
 
 def _check_one(thread: Sequence[Kept], drop: Collection[str]) -> None:

@@ -53,6 +53,11 @@ class Meta(Struct, frozen=True, omit_defaults=True):
         ``incomplete`` … (``headish.providers.Reply.to_meta``). Empty if the turn is not a reply."""
         return reply_of(self.system)
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the turn is an answer that was cut off, or a message that a transcript ended in the middle of."""
+        return cut_off(self.reply, self.attributes)
+
     def to_dict(self) -> dict[str, Any]:
         """As the schema reference writes it: absent values are left out, the system's keys are beside the rest."""
         record: dict[str, Any] = {"role": self.role, "content_type": self.content_type}
@@ -106,7 +111,7 @@ class Turn(Struct, frozen=True, eq=False):
         meta, reply = self.meta, self.meta.reply
         facts = [f"{self.id} {meta.role or 'sequence'}", local_time(self.time)]
         facts += [f"of {reply.get('model') or reply.get('provider')}"] if reply else []
-        facts += ["incomplete"] if reply.get("incomplete") else []
+        facts += ["incomplete"] if meta.is_cut_off else []
         facts += [f"on {meta.bookmark}"] if meta.bookmark else []
         return f"<Turn {escape_controls(', '.join(facts))}>"
 
@@ -125,6 +130,11 @@ class TreeTurn(Struct, frozen=True):
     """As ``Meta.reply``."""
 
     @property
+    def is_cut_off(self) -> bool:
+        """As ``Meta.is_cut_off``."""
+        return cut_off(self.reply, self.attributes)
+
+    @property
     def text(self) -> str:
         """The text blocks joined; never reasoning or calls."""
         return join_texts(self.content)
@@ -134,6 +144,11 @@ def reply_of(system: Mapping[str, Any]) -> Mapping[str, Any]:
     """What headish's own keys of a turn say of a provider's answer; empty for a turn that is none."""
     found = system.get("reply")
     return found if isinstance(found, Mapping) else {}
+
+
+def cut_off(reply: Mapping[str, Any], attributes: Attributes) -> bool:
+    """Whether a turn is only the beginning of a message: its reply says so, or the transcript that it came from."""
+    return bool(reply.get("incomplete")) or attributes.stop == "none"
 
 
 class Bookmark(Struct, frozen=True):

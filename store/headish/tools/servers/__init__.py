@@ -1,7 +1,7 @@
-"""Tool servers: what they offer is listed, and the calls of a thread are run on them.
+"""Tool servers: list what they offer, and run the calls of a thread on them.
 
 ``read_config`` reads which servers there are, ``ToolServers`` starts them and calls. The package ``mcp``, which speaks
-the Model Context Protocol, is imported when a server is started and not before.
+the Model Context Protocol, is imported only when a server starts.
 """
 
 from __future__ import annotations

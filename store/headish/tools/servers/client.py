@@ -1,7 +1,7 @@
-"""Tool servers for code that waits: started together, called together, stopped with the block.
+"""Tool servers for synchronous code: they start together, are called together, and stop at the end of the block.
 
-What goes wrong while a call runs is the result of that call and of no other: a server that dies, hangs or answers
-nonsense costs the thread an error result, which the model reads, and never the answers of its neighbours.
+A failure while a call runs is the result of that call alone. A server that dies, hangs or answers nonsense costs the
+thread an error result, which the model reads, and never the answers of other servers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ToolServers:
             definitions = servers.tools()
             results = servers.call_all(calls)
 
-    Ctrl-C while a call is waited for cancels it and is raised on; the end of the block then stops the servers. Several
+    Ctrl-C while a call runs cancels the call and is raised again; the end of the block then stops the servers. Several
     threads may call at the same time.
     """
 
@@ -83,24 +83,25 @@ class ToolServers:
         """Stop all servers; their processes are gone when this returns."""
         running, self._running = self._running, None
         if running is not None:
-            # Not told what was raised: a KeyboardInterrupt would end the event loop before the servers are stopped.
+            # The stack is not told what was raised: a KeyboardInterrupt would end the event loop before the servers are
+            # stopped.
             running.stack.close()
 
     def tools(self) -> dict[str, list[dict[str, Any]]]:
-        """By server, its MCP ``tools/list`` as it said it when it started, all pages."""
+        """The MCP ``tools/list`` of each server, all pages, as the server gave it when it started."""
         return {name: [strictjson.plain(tool) for tool in each.tools] for name, each in self._now.sessions.items()}
 
     def call(
         self, server: str, tool: str, arguments: Mapping[str, Any], *, tool_use_id: str | None = None
     ) -> ToolResult:
-        """Call one tool. Whatever goes wrong is an error result."""
+        """Call one tool. Every failure is an error result."""
         [result] = self.call_all([ToolUse(f"{server}{SEPARATOR}{tool}", tool_use_id, arguments)])
         return result
 
     def call_all(self, calls: Sequence[ToolUse]) -> list[ToolResult]:
         """Run all calls at the same time. Results are in the order of the calls, with their ids and names.
 
-        A call's name is ``server___tool``, split at the first ``___``. Whatever goes wrong is an error result.
+        A call's name is ``server___tool``, split at the first ``___``. Every failure is an error result.
         """
         running = self._now
         waited: list[Future[ToolResult]] = []

@@ -1,7 +1,7 @@
-"""Which tool servers there are: the JSON file that most programs with tools read (``{"mcpServers": {…}}``).
+"""The list of tool servers: the JSON file that most programs with tools read (``{"mcpServers": {…}}``).
 
-No key need stand in the file: ``${VARIABLE}`` and ``${VARIABLE:-default}`` in its strings are taken from the
-environment. Errors tell the place and the variable, never the value, because values are where the keys are.
+The file needs no keys: ``${VARIABLE}`` and ``${VARIABLE:-default}`` in its strings are taken from the
+environment. Errors name the place and the variable, never the value, because a value may be a key.
 
 Source: the file as Claude Desktop and most clients after it read it; variables as in code.claude.com/docs/en/mcp,
 "Environment variable expansion".
@@ -48,9 +48,9 @@ ServerConfig = StdioServer | HttpServer
 
 
 def read_config(path: str | os.PathLike[str]) -> dict[str, ServerConfig]:
-    """The servers of a file by name, in its order. Keys that nobody here knows are ignored.
+    """The servers of a file by name, in its order. Unknown keys are ignored.
 
-    A default stands for a variable that is not set; one that is set to nothing gives nothing.
+    A default replaces a variable that is not set. A variable that is set to nothing gives nothing.
     Raises: InvalidConfig with the file, the server and the reason.
     """
     file = os.fspath(path)

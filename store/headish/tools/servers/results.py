@@ -1,6 +1,6 @@
-"""What a tool server answers as a result block, and what went wrong as a result that says so.
+"""Make a result block of a tool server's answer, and of a failure a result that says so.
 
-Nothing is dropped: content that a result block cannot hold, or that is too large to keep, makes the whole answer an
+Nothing is dropped. If a result block cannot hold the content, or it is too large to keep, the whole answer becomes an
 error result, which a model can read, instead of a shorter one.
 
 Source: Model Context Protocol 2025-11-25 and 2026-07-28, "Tool Result"; their content blocks are the same.

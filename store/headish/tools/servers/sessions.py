@@ -3,8 +3,8 @@
 Invariant: a connection is entered and left by one task, ``Session.run``, which stays in it for as long as the server
 runs. Calls come from other tasks and only borrow the client, so a call that is cancelled leaves the connection whole.
 
-The package ``mcp`` takes half a second to import. This module and ``transports`` do that, so they are imported when
-servers are started and not before.
+The package ``mcp`` takes half a second to import. This module and ``transports`` import it, so they are imported only
+when servers start.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from headish.tools.servers.transports import TRANSPORTS, Told
 from headish.version import __version__
 
 PAGES_LIMIT = 100
-"""A server that lists its tools on more pages than this is taken for one that never ends."""
+"""A server that lists its tools on more pages counts as one that never ends."""
 STOP_SECONDS = 5.0
 """How long a server is given to say goodbye. The package then ends the process of one that we started."""
 _REASON_LIMIT = 300
@@ -52,7 +52,7 @@ class Session:
     async def run(self) -> None:
         """Connect, list the tools, and keep the connection until ``stopping``.
 
-        Raises: ServerFailed, but only before ``started``: what fails later is told to the calls.
+        Raises: ServerFailed, but only before ``started``: later failures go to the calls.
         """
         limit = anyio.CancelScope(deadline=anyio.current_time() + self._start_seconds)
         try:

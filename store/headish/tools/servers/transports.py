@@ -1,7 +1,7 @@
 """The two ways to a tool server: a program's standard input and output, and streamable HTTP.
 
-A program is ended with the connection, its descendants too (the package ``mcp`` does that). Requests to an address keep
-to its origin, so headers that hold a key go nowhere else; of each answer at most ``ANSWER_LIMIT_BYTES`` are read.
+A program is ended with the connection, its descendants too (the package ``mcp`` does that). Requests stay at the origin
+of their address, so headers that hold a key go nowhere else. At most ``ANSWER_LIMIT_BYTES`` of each answer are read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from headish.tools.servers.config import HttpServer, ServerConfig, StdioServer
 from headish.tools.servers.results import RESULT_LIMIT_BYTES
 
 ANSWER_LIMIT_BYTES = 2 * RESULT_LIMIT_BYTES
-"""The largest answer of an HTTP server that is read. A result that may be kept can be longer as it is escaped there."""
+"""The largest answer of an HTTP server that is read. A result that may be kept can be longer there, because it is
+escaped."""
 CONNECT_SECONDS = 30.0
 
 Told = list[str]
@@ -37,13 +38,13 @@ def open_stdio(server: StdioServer, errlog: TextIO | None, told: Told) -> Stream
         # One byte that is not UTF-8 would otherwise end the reading, and every later call would wait for its time-out.
         encoding_error_handler="replace",
     )
-    # Not sys.stderr: what stands in for that in a test or a notebook is no file, and a child needs one.
+    # Not sys.stderr: in a test or a notebook that is no real file, and a child process needs one.
     return stdio_client(parameters, cast("TextIO", errlog or sys.__stderr__))
 
 
 @asynccontextmanager
 async def open_http(server: HttpServer, errlog: TextIO | None, told: Told) -> AsyncIterator[Any]:
-    """Open the address. How long an answer may take is not decided here but by who waits for it."""
+    """Open the address. The caller decides how long an answer may take."""
 
     async def look(response: httpx2.Response) -> None:
         told[:] = [f"HTTP {response.status_code} {response.reason_phrase}".strip()] if response.is_error else []

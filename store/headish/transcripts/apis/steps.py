@@ -110,8 +110,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _read_message(message: Message, target: str) -> Step:
     given = replace(message.attributes, tight=False)
-    if stop_of(message) != usual_stop(message):
-        raise Unmappable(target, f"a message that ends in {stop_of(message)!r}", turn=message.turn, drop="stop")
+    stop = stop_of(message)
+    if stop != usual_stop(message):
+        what = "a message that was cut off" if stop == "none" else f"a message that ends in {stop!r}"
+        raise Unmappable(target, what, turn=message.turn, drop="stop")
     if replace(given, stop=None) != NO_ATTRIBUTES:
         raise Unmappable(target, "the attributes of a message, such as a speaker's name", turn=message.turn)
     block = only_block(message)

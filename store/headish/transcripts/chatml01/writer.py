@@ -76,7 +76,7 @@ def _write_message(message: Message) -> str:
     head = _write_header(message)
     if stop == "none":
         if not body:
-            raise _refused(message, "an unfinished message without content")
+            raise _refused(message, "an unfinished message without content", "stop")
         return head + body
     tight = message.attributes.tight and not body.endswith("\n")
     return f"{head}{body}{'' if tight else chr(10)}{IM_END}"

@@ -39,6 +39,9 @@ def _write_block(message: Message) -> str:
         raise _refused(message, f"the stop {stop!r}", "stop")
     if END_TAGS[tag] in body:
         raise _refused(message, f"a text that holds {END_TAGS[tag]}")
+    if stop == "none" and tag == "ASSISTANT" and not body:
+        # It would be read as the prompt for an answer.
+        raise _refused(message, "an unfinished message without content", "stop")
     opening = f"<<{tag}{attributes}>>\n"
     if len(opening) > MESSAGE_HEADER_LIMIT:
         raise HeaderValue(TITLE, f"a tag of more than {MESSAGE_HEADER_LIMIT:,} characters", turn=message.turn)

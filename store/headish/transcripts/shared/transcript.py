@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from headish.content import strictjson
 from headish.errors import InvalidContent, Unrepresentable
@@ -91,6 +92,11 @@ def make_message(role: str | None, content: Sequence[ContentBlock], **said: Any)
     if given.get("stop") == _usual_stop(blocks):
         del given["stop"]
     return Message(role=role, content=blocks, attributes=Attributes(**given) if given else NO_ATTRIBUTES)
+
+
+def tightened(message: Message) -> Message:
+    """The message without the line break before ``<|im_end|>`` (OpenChatML 0.1)."""
+    return replace(message, attributes=replace(message.attributes, tight=True))
 
 
 def make_call(

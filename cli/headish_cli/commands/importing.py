@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.options import Settings, force_option, input_path, json_option, pass_settings
-from headish_cli.output import counted, one_line, print_json, say
+from headish_cli.printing.output import counted, one_line, print_json, say
 
 if TYPE_CHECKING:
     from headish.imports.imported import Imported
@@ -86,7 +86,7 @@ def import_command(
     else:
         _summarize(done)
     if refused:
-        from headish_cli.output import Told
+        from headish_cli.printing.output import Told
 
         raise Told(f"{counted(refused, 'file')} of {len(listed)} could not be imported")
 

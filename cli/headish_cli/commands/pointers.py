@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.options import Settings, json_option, parse_settings, pass_settings
-from headish_cli.output import cells, one_line, pad, print_json, print_json_lines, say
+from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
     from headish.providers.pointers import NamedPointer

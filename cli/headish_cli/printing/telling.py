@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.output import print_json, say
+from headish_cli.printing.output import print_json, say
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -17,6 +17,20 @@ if TYPE_CHECKING:
 def turn_record(turn: Turn) -> dict[str, Any]:
     """A turn as JSON shows it: its record, and the options that are resolved at it."""
     return {**turn.to_dict(), "options": turn.options}
+
+
+def reply_record(store: Store, turn: Turn) -> dict[str, Any]:
+    """``turn_record``, and of a reply the message in the one form that all providers' replies are read into."""
+    from headish.values.blocks import to_mapping
+
+    said = turn.meta.reply
+    if not said:
+        return turn_record(turn)
+    content = [to_mapping(block) for block in store.blocks(turn.id)]
+    message: dict[str, Any] = {"role": "assistant", "content": content}
+    message |= {"model": said.get("model"), "stop_reason": said.get("stop_reason")}
+    message |= {"usage": said["usage"]} if "usage" in said else {}
+    return {**turn_record(turn), "reply": {"message": message}}
 
 
 def tell_turn(store: Store, turn: Turn, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from headish.errors import HeadishError
     from headish.values.blocks import ContentBlock
     from headish.values.ids import TurnId
+    from headish.values.turns import Meta, TreeTurn
 
 ROLE_COLOURS = {"system": "magenta", "developer": "magenta", "user": "cyan", "assistant": "green", "tool": "yellow"}
 MODEL_COLUMNS = 20
@@ -153,9 +154,9 @@ def role_word(role: str | None) -> str:
     return click.style(f"{role or '-':<9}", fg=ROLE_COLOURS.get(role or ""))
 
 
-def reply_mark(reply: Mapping[str, Any]) -> str:
+def reply_mark(turn: Meta | TreeTurn) -> str:
     """What stands behind a reply in a list: the model, without the path before its name, and that it was cut off."""
-    model, incomplete = reply.get("model"), bool(reply.get("incomplete"))
+    model, incomplete = turn.reply.get("model"), turn.is_cut_off
     named = [one_line(model.rpartition("/")[2], MODEL_COLUMNS if width() else None)] if isinstance(model, str) else []
     facts = ", ".join([*named, *(["incomplete"] if incomplete else [])])
     return " " + click.style(f"({facts})", fg="red" if incomplete else None, dim=not incomplete) if facts else ""

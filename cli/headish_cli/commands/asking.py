@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from headish_cli.options import INTERRUPTED, Settings, force_option, json_option, pass_settings, read_text
-from headish_cli.output import Stopped, Told, print_json, say
-from headish_cli.showing import AnswerPrinter, announce_call, approve_call, describe_call
-from headish_cli.telling import tell_branch, tell_reply, turn_record
+from headish_cli.printing.output import Stopped, Told, print_json, say
+from headish_cli.printing.showing import AnswerPrinter, announce_call, approve_call, describe_call
+from headish_cli.printing.telling import reply_record, tell_branch, tell_reply
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -100,7 +100,8 @@ def retry_command(settings: Settings, headish: str, as_json: bool, timeout: floa
     The new answer stands beside the old one, and the bookmark moves over to it.
     """
     with settings.open() as store:
-        turn, stopped = _show(lambda: store.open_retry(headish, **call, **_timeouts(timeout), told=_tell_wait), as_json)
+        asked = {**call, **_timeouts(timeout), "told": _tell_wait}
+        turn, stopped = _show(store, lambda: store.open_retry(headish, **asked), as_json)
         _end(store, turn, call, stopped=stopped)
 
 
@@ -146,20 +147,24 @@ def _take_rounds(
     """Ask, run what the answer calls, and ask again, until an answer calls nothing; whether Ctrl-C stopped it."""
     if loop.running is not None and isinstance(head, str):
         # An answer may have left its calls open: they are run before it is asked again.
-        results = loop.store.run_tools(head, loop.running.call_all, approve=loop.approve)
+        results = _run_calls(loop, loop.running, head)
         head, bookmark = (head, bookmark) if results is None else (results.id, results.meta.bookmark)
     for left in reversed(range(loop.rounds)):
-        turn, stopped = _show(partial(open_answer, head, bookmark), as_json)
+        turn, stopped = _show(loop.store, partial(open_answer, head, bookmark), as_json)
         if loop.running is None or stopped or turn.meta.reply.get("incomplete") or not left:
             return turn, stopped
-        results = loop.store.run_tools(turn.id, loop.running.call_all, approve=loop.approve)
+        results = _run_calls(loop, loop.running, turn.id)
         if results is None:
             return turn, False
         head, bookmark = results.id, results.meta.bookmark
     raise AssertionError("there is at least one round")
 
 
-def _show(open_answer: Callable[[], Answer], as_json: bool) -> tuple[Turn, bool]:
+def _run_calls(loop: Loop, running: ToolServers, head: str) -> Turn | None:
+    return loop.store.run_tools(head, running.call_all, approve=loop.approve, told=lambda note: say(f"note: {note}"))
+
+
+def _show(store: Store, open_answer: Callable[[], Answer], as_json: bool) -> tuple[Turn, bool]:
     """Print an answer as it arrives. Ctrl-C ends it: what arrived is kept, and the second value is true."""
     answer = open_answer()
     printer = AnswerPrinter(quiet=as_json)
@@ -177,7 +182,7 @@ def _show(open_answer: Callable[[], Answer], as_json: bool) -> tuple[Turn, bool]
         raise
     turn = answer.finish()
     if as_json:
-        print_json(turn_record(turn))
+        print_json(reply_record(store, turn))
     return turn, stopped
 
 

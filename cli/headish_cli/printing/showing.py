@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.output import one_line, say, write
+from headish_cli.printing.output import one_line, say, write
 
 if TYPE_CHECKING:
     from headish.providers import Delta
     from headish.values.blocks import ToolUse
 
 ARGUMENTS_SHOWN = 2_000
+NO_TERMINAL = "Not run: no terminal to ask for approval. Use --yes to run every call."
+"""The person reads it, and so does the model, as the result of its call."""
 
 
 class AnswerPrinter:
@@ -78,8 +80,8 @@ def announce_call(call: ToolUse) -> bool:
 def approve_call(call: ToolUse) -> bool | str:
     """Ask at the terminal whether a call may run. Without a terminal no call runs."""
     if not sys.stdin.isatty():
-        say(f"Not run: no terminal to ask for approval. Use --yes to run every call: {describe_call(call)}")
-        return "The call was not run: nobody was there to allow it."
+        say(f"{NO_TERMINAL} The call was {describe_call(call)}")
+        return NO_TERMINAL
     try:
         return click.confirm(f"run {describe_call(call)}?", err=True)
     except click.Abort:

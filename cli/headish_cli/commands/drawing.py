@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 import click
 
 from headish_cli.options import Settings, headish_argument, json_option, pass_settings
-from headish_cli.output import marks, one_line, preview, print_json_lines, reply_mark, role_word, room_beside, shorten
+from headish_cli.printing.output import (
+    marks,
+    one_line,
+    preview,
+    print_json_lines,
+    reply_mark,
+    role_word,
+    room_beside,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from headish.values.ids import TurnId
@@ -60,7 +69,7 @@ def _line(rails: str, turn: TreeTurn, short: Mapping[TurnId, str], current: bool
     merged = [short[parent] for parent in turn.continues[1:]]
     also = click.style(f" (also continues {', '.join(merged)})", dim=True) if merged else ""
     before = f"{rails}{dot} {click.style(short[turn.id], fg='yellow')} {role_word(turn.role)} "
-    behind = reply_mark(turn.reply) + also + marks(turn.bookmarks)
+    behind = reply_mark(turn) + also + marks(turn.bookmarks)
     return before + one_line(preview(turn.content), room_beside(before, behind)) + behind
 
 
@@ -70,5 +79,6 @@ def _record(turn: TreeTurn, current: str) -> dict[str, object]:
     record: dict[str, object] = {"id": turn.id, "role": turn.role}
     record["content"] = [to_mapping(block) for block in turn.content]
     record |= {"reply": dict(turn.reply)} if turn.reply else {}
+    record |= {"incomplete": True} if turn.is_cut_off else {}
     lists = {"continues": turn.continues, "children": turn.children, "bookmarks": turn.bookmarks}
     return {**record, **lists, "current": turn.id == current}

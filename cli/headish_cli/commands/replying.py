@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings, read_stdin
-from headish_cli.output import cells, counted, one_line, pad, print_json, print_json_lines, say
-from headish_cli.telling import tell_branch, tell_reply, tell_turn, turn_record
-
-if TYPE_CHECKING:
-    from headish import Turn
-    from headish.values.blocks import ContentBlock
+from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say
+from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn
 
 
 @click.command("reply")
@@ -39,21 +34,11 @@ def reply_command(settings: Settings, headish: str, provider: str, file: str, as
     with settings.open() as store:
         turn = store.reply(headish, provider, data)
         if as_json:
-            print_json({**turn_record(turn), "reply": _normalized(turn, store.blocks(turn.id))})
+            print_json(reply_record(store, turn))
             tell_branch(store, turn)
         else:
             tell_turn(store, turn, as_json)
     tell_reply(turn)
-
-
-def _normalized(turn: Turn, content: tuple[ContentBlock, ...]) -> dict[str, Any]:
-    """The reply in the one form that all providers' replies are read into."""
-    from headish.values.blocks import to_mapping
-
-    said = turn.meta.reply
-    message: dict[str, Any] = {"role": "assistant", "content": [to_mapping(block) for block in content]}
-    message |= {"model": said.get("model"), "stop_reason": said.get("stop_reason")}
-    return {"message": message | ({"usage": said["usage"]} if "usage" in said else {})}
 
 
 @click.command("recover")

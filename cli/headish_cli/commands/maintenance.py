@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings
-from headish_cli.output import counted, one_line, print_json, say, write
+from headish_cli.printing.output import counted, one_line, print_json, say, write
 
 if TYPE_CHECKING:
     from headish.values.reports import Report

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.graph import draw_graph
 from headish_cli.options import Settings, headish_argument, json_option, pass_settings
-from headish_cli.output import (
+from headish_cli.printing.graph import draw_graph
+from headish_cli.printing.output import (
     marks,
     one_line,
     preview,
@@ -22,7 +22,7 @@ from headish_cli.output import (
     shorten,
     write,
 )
-from headish_cli.telling import turn_record
+from headish_cli.printing.telling import reply_record
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -44,7 +44,7 @@ def get_command(settings: Settings, headish: str, payload: bool, as_json: bool) 
         if as_json:
             from headish.values.blocks import to_mapping
 
-            print_json({**turn_record(turn), "content": [to_mapping(block) for block in content]})
+            print_json({**reply_record(store, turn), "content": [to_mapping(block) for block in content]})
             return
     say(_describe(turn))
     write("\n\n".join(_whole_text(block) for block in content) + "\n")
@@ -89,7 +89,7 @@ def _log_line(store: Store, turn: Turn, short: str, names: list[str], indent: in
     from headish.values.times import local_time
 
     before = f"{click.style(short, fg='yellow')} {local_time(turn.time)} {role_word(turn.meta.role)} "
-    behind = reply_mark(turn.meta.reply) + marks(names)
+    behind = reply_mark(turn.meta) + marks(names)
     return before + one_line(preview(store.blocks(turn.id)), room_beside(" " * indent, before, behind)) + behind
 
 
@@ -106,7 +106,7 @@ def _describe(turn: Turn) -> str:
     reply = turn.meta.reply
     facts = [f"turn {turn.id}", turn.meta.role or "a bare sequence", local_time(turn.time, "milliseconds")]
     facts += [f"reply of {reply.get('model') or 'an unnamed model'} ({reply.get('provider')})"] if reply else []
-    facts += ["incomplete"] if reply.get("incomplete") else []
+    facts += ["incomplete"] if turn.meta.is_cut_off else []
     facts += [f"on {turn.meta.bookmark}"] if turn.meta.bookmark else []
     facts += [f"continues {', '.join(turn.meta.continues)}"] if turn.meta.continues else []
     facts += ["cached"] if turn.meta.cache else []

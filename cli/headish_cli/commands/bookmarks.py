@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from headish_cli.options import Settings, expect_options, json_option, pass_settings, read_expect
-from headish_cli.output import cells, one_line, pad, preview, print_json, print_json_lines, room_beside, say
+from headish_cli.printing.output import (
+    cells,
+    one_line,
+    pad,
+    preview,
+    print_json,
+    print_json_lines,
+    reply_mark,
+    room_beside,
+    say,
+)
+
+if TYPE_CHECKING:
+    from headish import Turn
+    from headish.values.turns import Bookmark
 
 
 @click.group("bookmark")
@@ -21,14 +37,20 @@ def list_command(settings: Settings, as_json: bool) -> None:
     with settings.open() as store:
         found = store.bookmarks.list()
         if as_json:
-            print_json_lines({"name": each.name, "turn": each.turn} for each in found)
+            print_json_lines(_record(each, store.get(each.turn)) for each in found)
             return
         names = {each.name: one_line(each.name, None) for each in found}
         column = min(max(map(cells, names.values()), default=0), 40)
         for each in found:
             name = click.style(pad(names[each.name], column), fg="blue", bold=True)
             before = f"{name}  {click.style(each.turn, fg='yellow')}  "
-            click.echo(before + one_line(preview(store.blocks(each.turn)), room_beside(before)))
+            behind = reply_mark(store.get(each.turn).meta)
+            click.echo(before + one_line(preview(store.blocks(each.turn)), room_beside(before, behind)) + behind)
+
+
+def _record(bookmark: Bookmark, turn: Turn) -> dict[str, object]:
+    record: dict[str, object] = {"name": bookmark.name, "turn": bookmark.turn}
+    return {**record, "incomplete": True} if turn.meta.is_cut_off else record
 
 
 @bookmark_command.command("set")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings, read_stdin
-from headish_cli.output import cells, counted, one_line, pad, print_json, print_json_lines, say, width
+from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say, width
 
 
 @click.group("tools")

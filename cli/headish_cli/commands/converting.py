@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.options import input_path, json_option
-from headish_cli.output import print_json, write
+from headish_cli.printing.output import print_json, write
 
 if TYPE_CHECKING:
     from headish.transcripts import Transcript
@@ -19,7 +19,6 @@ JSON_FORMS = {
     "interchange20": "2.0",
 }  # fmt: skip
 """The forms of JSON, and the format whose model each one holds; the neutral model itself holds any."""
-APIS = ("chat", "responses", "anthropic")
 from_option = click.option("--from", "source", metavar="FORMAT", help="What FILE is; detected when not given.")
 
 
@@ -31,6 +30,9 @@ from_option = click.option("--from", "source", metavar="FORMAT", help="What FILE
 @click.option("--partial", is_flag=True, help="Take a transcript that ends early.")
 @click.option("--relaxed", is_flag=True, help="Take bodies that break their constraint, and missing channels.")
 @click.option("--start-role", metavar="ROLE", help="The text begins inside this role's header, as a completion does.")
+@click.option("--tight", is_flag=True, help="v0.1: no line break before <|im_end|> where headish writes a message.")
+@click.option("--bos", default="[BOS]", help="v0.1: the base model's token for the beginning.")
+@click.option("--eos", default="[EOS]", help="v0.1: the base model's token for the end.")
 def convert_command(
     file: str,
     source: str | None,
@@ -39,16 +41,23 @@ def convert_command(
     partial: bool,
     relaxed: bool,
     start_role: str | None,
+    tight: bool,
+    **tokens: str,
 ) -> None:
     """Print a transcript in another format. What would not come back the same is refused.
 
     Formats are v0.1, 2.0, 2.2 (OpenChatML), harmony, rwkv; as JSON chat, responses, anthropic, interchange (2.2),
     interchange20, and json, the neutral model.
     """
+    from headish.errors import UnknownFormat
     from headish.transcripts import convert, convert_to_api, emit, to_json
     from headish.transcripts.drops import give_up
+    from headish.transcripts.formats import ALIASES, FORMATS
+    from headish.transcripts.threads import APIS
 
-    settings = {"partial": partial, "strict": not relaxed, "start_role": start_role}
+    if target not in (*FORMATS, *ALIASES, *JSON_FORMS):
+        raise UnknownFormat(target, (*FORMATS, *ALIASES, *JSON_FORMS))
+    settings = {"partial": partial, "strict": not relaxed, "start_role": start_role, **tokens}
     transcript, form = read_transcript(read_bytes(file), source, settings)
     if target == "json":
         print_json(to_json(give_up(transcript, drop)), pretty=True)
@@ -56,11 +65,11 @@ def convert_command(
         print_json(convert_to_api(transcript, form or "rwkv", _writers()[target], drop=drop), pretty=True)
     else:
         wanted = JSON_FORMS.get(target) or target
-        converted = convert(transcript, form or wanted, wanted, drop=drop)
+        converted = convert(transcript, form or wanted, wanted, drop=drop, tight=tight)
         if target in JSON_FORMS:
             print_json(_writers()[target](converted), pretty=True)
         else:
-            write(emit(converted, wanted, strict=not relaxed))
+            write(emit(converted, wanted, strict=not relaxed, **tokens))
 
 
 @click.command("lint-transcript")

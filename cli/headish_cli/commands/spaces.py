@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings
-from headish_cli.output import one_line, print_json_lines, say
+from headish_cli.printing.output import one_line, print_json_lines, say
 
 
 @click.group("spaces")

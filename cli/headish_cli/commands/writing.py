@@ -19,7 +19,7 @@ from headish_cli.options import (
     read_stdin,
     read_text,
 )
-from headish_cli.telling import tell_turn
+from headish_cli.printing.telling import tell_turn
 
 F = TypeVar("F", bound=Callable[..., Any])
 _continues = click.option("-c", "--continues", multiple=True, metavar="HEADISH",

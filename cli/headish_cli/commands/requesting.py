@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from headish_cli.options import Settings, headish_argument, json_option, pass_settings
-from headish_cli.output import one_line, print_json, print_json_lines, say
+from headish_cli.printing.output import one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
     from headish.providers import Request

@@ -7,9 +7,11 @@ from typing import Any
 import click
 
 from headish_cli.options import Settings, headish_argument, pass_settings
-from headish_cli.output import say, write
+from headish_cli.printing.output import say, write
 
 PAGES = ("html", "markdown", "text")
+KEPT = "its message has no end, and 'headish import --partial' reads it"
+DROPPED = "the transcript does not say so"
 
 
 @click.command("export")
@@ -74,6 +76,6 @@ def export_command(
                 )
             except UnknownFormat as error:
                 raise UnknownFormat(error.name, (*error.known, *PAGES)) from None
-            if store.get(headish).meta.reply.get("incomplete"):
-                say("The reply at the end is incomplete; the transcript does not say so.")
+            if store.get(headish).meta.is_cut_off:
+                say(f"The reply at the end is incomplete; {DROPPED if 'stop' in drop else KEPT}.")
     write(text)
