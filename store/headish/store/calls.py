@@ -42,6 +42,7 @@ def run_tools(space: Space, headish: str, run: Run, *, approve: Approve | None =
     Raises: what ``run`` and ``approve`` raise; InvalidArgument for more or fewer results than calls. Nothing is stored
     then.
     """
+    space._check_writable()
     turn, bookmark = named_turn(space, headish)
     calls = open_calls(space, turn.id)
     if not calls:
