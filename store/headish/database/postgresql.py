@@ -186,6 +186,12 @@ class PostgreSQLBackend:
                 self._check_lost(pooled, _CommitLost(error, result) if not reads else _ConnectionLost(error))
                 raise
             return result
+        except Exception:
+            raise
+        except BaseException:
+            # An interrupt, perhaps between a statement and its answer: nothing can follow it, not even a ROLLBACK.
+            pooled.invalidate()
+            raise
         finally:
             pooled.close()  # the pool rolls back what was not committed
 
