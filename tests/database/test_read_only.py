@@ -293,12 +293,14 @@ class TestMedia:
         elsewhere.mkdir()
         fill(str(folder / "chat.db"))
         (elsewhere / "chat.db").hardlink_to(folder / "chat.db")
-        with mounted(folder), Store.open(folder / "chat.db") as reader:
-            assert reader.stats().turns == 2
-            with Store.open(elsewhere / "chat.db") as writer:
-                writer.add_turn("x" * 5000, continues="main")
-            with pytest.raises(DatabaseReplaced, match="open it anew"):
-                reader.stats()
+        with mounted(folder):
+            (elsewhere / "chat.db").chmod(0o644)
+            with Store.open(folder / "chat.db") as reader:
+                assert reader.stats().turns == 2
+                with Store.open(elsewhere / "chat.db") as writer:
+                    writer.add_turn("x" * 5000, continues="main")
+                with pytest.raises(DatabaseReplaced, match="open it anew"):
+                    reader.stats()
             with Store.open(folder / "chat.db") as again:
                 assert again.stats().turns == 3
 

@@ -12,7 +12,7 @@ import os
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import URL
 
@@ -80,8 +80,8 @@ def is_writable(target: str) -> bool:
     """
     if not os.path.exists(target):
         return True
-    beside = _folder_is_writable(target) or all(os.access(target + each, os.W_OK) for each in ("-wal", "-shm"))
-    return beside and os.access(target, os.W_OK)
+    beside = _folder_is_writable(target) or all(_may(target + each, os.W_OK) for each in ("-wal", "-shm"))
+    return beside and _may(target, os.W_OK)
 
 
 class ReadOnlyFile(NamedTuple):
@@ -104,7 +104,7 @@ def as_read_only(target: str) -> ReadOnlyFile:
                 " files; copy it, with its -wal file, to one that does"
             )  # fmt: skip
         state, query["immutable"] = file_state(target), "1"
-    return ReadOnlyFile(URL.create("sqlite", database="file:" + quote(os.path.abspath(target)), query=query), state)
+    return ReadOnlyFile(URL.create("sqlite", database=Path(target).absolute().as_uri(), query=query), state)
 
 
 def file_state(target: str) -> tuple[int, ...]:
@@ -138,11 +138,16 @@ def _beginning(target: str) -> bytes:
 
 def _can_share(target: str) -> bool:
     """Whether a reader finds, or may make, the files by which it and writers take turns."""
-    return _folder_is_writable(target) or all(os.access(target + each, os.R_OK) for each in ("-wal", "-shm"))
+    return _folder_is_writable(target) or all(_may(target + each, os.R_OK) for each in ("-wal", "-shm"))
 
 
 def _folder_is_writable(target: str) -> bool:
-    return os.access(os.path.dirname(os.path.abspath(target)), os.W_OK | os.X_OK)
+    return _may(os.path.dirname(os.path.abspath(target)), os.W_OK | os.X_OK)
+
+
+def _may(path: str, how: int) -> bool:
+    # As SQLite will try it: a program that runs with another user's rights has two identities.
+    return os.access(path, how, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _size(path: str) -> int:
