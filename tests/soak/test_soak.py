@@ -67,3 +67,11 @@ def test_a_missing_compiler_is_a_reason_to_skip(soak: Soak, monkeypatch: pytest.
     monkeypatch.setenv("PATH", "")
     with pytest.raises(Skipped, match="no C compiler: install one as cc"):
         rounds.compile_faults(soak.folder)
+
+
+def test_without_a_mount_a_limit_on_files_takes_its_place(soak: Soak, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    done = rounds.fill_the_disk(soak)
+    assert done.how.startswith("RLIMIT_FSIZE of 1 MB, because mount cannot be run")
+    assert (done.faults, done.lost) == (10, 0)
+    assert done.acknowledged
