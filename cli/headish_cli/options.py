@@ -27,6 +27,7 @@ class Settings(NamedTuple):
 
     db: str | None
     space: str
+    read_only: bool = False
 
     @property
     def target(self) -> str:
@@ -41,13 +42,13 @@ class Settings(NamedTuple):
         """The store. Only commands that store something make what is missing."""
         from headish import Store
 
-        return Store.open(self.target, space=self.space, create=create)
+        return Store.open(self.target, space=self.space, create=create, read_only=self.read_only)
 
     def open_database(self, *, create: bool = False) -> Database:
         """The database, for the commands that look at all of its spaces."""
         from headish import Database
 
-        return Database.open(self.target, create=create)
+        return Database.open(self.target, create=create, read_only=self.read_only)
 
 
 pass_settings: Callable[[F], F] = click.make_pass_decorator(Settings)  # type: ignore[assignment]

@@ -55,6 +55,7 @@
         ├── DatabaseTooOld        run ``headish db upgrade`` first
         ├── DatabaseLocked        another process held it for longer than the time-out
         ├── DatabaseReadOnly      it cannot be written
+        │   └── ReadOnly          it was opened read-only: open it where, or so, that it can be written
         ├── DatabaseFull          no space left on the disk
         ├── DatabaseCorrupt       the file itself is damaged
         ├── DatabaseUnavailable   the server or file cannot be reached
@@ -517,6 +518,13 @@ class DatabaseReadOnly(DatabaseError):
     """The database cannot be written."""
 
 
+class ReadOnly(DatabaseReadOnly):
+    """A verb that writes, of a database that was opened read-only: asked for, or the file cannot be written.
+
+    Raised before any statement.
+    """
+
+
 class DatabaseFull(DatabaseError):
     """No space is left; the transaction was rolled back."""
 
@@ -542,7 +550,8 @@ class DatabaseTimedOut(DatabaseError):
 
 
 class DatabaseReplaced(DatabaseError):
-    """The file was removed or replaced while it was open; nothing was stored."""
+    """The file was removed or replaced while it was open, or written while it was read without locks; nothing was
+    stored."""
 
 
 class OutcomeUnknown(DatabaseError):

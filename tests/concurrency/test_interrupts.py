@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import pytest
 
 from headish import Store
+from headish.database.query import Connection
 from headish.errors import HeadishError
+from support.interrupts import Interrupted, interrupted_calls, interrupting, is_free
 from support.places import FilePlace, Place
 
 pytestmark = pytest.mark.slow
@@ -24,54 +25,7 @@ if not hasattr(signal, "setitimer"):
     pytest.skip("interrupts are sent by setitimer, which this platform lacks", allow_module_level=True)
 
 INTERRUPTS = int(os.environ.get("HEADISH_INTERRUPTS", "100"))
-"""``make soak`` sends 10,000."""
-
-
-class Interrupted(BaseException):
-    """What the signal's handler raises: no error that anybody catches."""
-
-
-@contextmanager
-def interrupting() -> Iterator[None]:
-    def interrupt(*_: object) -> None:
-        raise Interrupted
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def is_free(store: Store) -> None:
-    """Another connection can write at once: no transaction was left open."""
-    path = store._backend.target
-    with sqlite3.connect(path, timeout=0, isolation_level=None) as other:
-        other.execute("BEGIN IMMEDIATE")
-        other.execute("ROLLBACK")
-
-
-def interrupted_calls(store: Store, count: int, seed: int) -> tuple[int, set[str]]:
-    """Calls that are interrupted at random moments; how many were, and the ids that were acknowledged."""
-    chance, acknowledged, interrupts = random.Random(seed), set[str](), 0
-    while interrupts < count:
-        try:
-            signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.00005, 0.003))
-            for number in range(100):
-                acknowledged.add(store.add_turn(f"{seed} {interrupts} {number}", continues="main").id)
-                store.get("main")
-        except Interrupted:
-            interrupts += 1
-        finally:
-            with suppress(Interrupted):
-                signal.setitimer(signal.ITIMER_REAL, 0)
-        if interrupts % 10 == 0:
-            with suppress(Interrupted):
-                is_free(store) if isinstance(store._backend.target, str) and os.path.exists(
-                    store._backend.target
-                ) else None
-    return interrupts, acknowledged
+"""How many a test sends; ``make soak`` sends 10,000."""
 
 
 class TestInterrupts:
@@ -79,10 +33,10 @@ class TestInterrupts:
         store = durable_place.open()
         store.add_turn("root", bookmark="main")
         with interrupting():
-            _, acknowledged = interrupted_calls(store, INTERRUPTS, seed=1)
+            acknowledged = interrupted_calls(store, INTERRUPTS, seed=1)
         turn = store.add_turn("after", continues="main")
         stored = {each.id for each in store.turns()}
-        assert acknowledged | {turn.id} <= stored
+        assert acknowledged.keys() | {turn.id} <= stored
         assert [each.id for each in store.heads()] == [turn.id]
         assert durable_place.open().add_turn("another writer", continues="main").meta.continues == (turn.id,)
         assert store.verify().problems == ()
@@ -105,6 +59,23 @@ class TestInterrupts:
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 is_free(store)
         assert store.verify().problems == ()
+
+    def test_one_that_comes_between_a_statement_and_its_answer_ends_the_connection_in_silence(
+        self, new_postgresql: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with Store.open(new_postgresql) as store, interrupting():
+            store.add_turn("root", bookmark="main")
+
+            def work(connection: Connection) -> None:
+                connection._cursor.execute("SELECT 1")
+                signal.setitimer(signal.ITIMER_REAL, 0.05)
+                connection._cursor.execute("SELECT pg_sleep(1)")
+
+            with caplog.at_level(logging.ERROR), pytest.raises(Interrupted):
+                store._write(work)
+            assert caplog.text == ""
+            store.add_turn("after", continues="main")
+            assert len(store.log("main")) == 2
 
     def test_an_exception_of_the_work_leaves_none_either(self, file_place: FilePlace) -> None:
         store = file_place.open()

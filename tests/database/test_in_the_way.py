@@ -98,7 +98,7 @@ class TestWritingInVain:
             assert store.get("main") == turn
             assert store.resolve("main").messages[0].turn == turn.id
             for write in (lambda: store.add_turn("r"), lambda: store.bookmarks.set("x", "main")):
-                with pytest.raises(DatabaseReadOnly, match="cannot be written"):
+                with pytest.raises(DatabaseReadOnly, match="opened read-only"):
                     write()
 
     @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write anywhere; run as another user")

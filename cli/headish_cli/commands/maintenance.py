@@ -87,7 +87,7 @@ def current_command(settings: Settings, as_json: bool) -> None:
     from headish.database.schema import REVISION
     from headish.database.upgrade import current_revision
 
-    database = connect(settings.target, create=False)
+    database = connect(settings.target, create=False, read_only=settings.read_only)
     current = current_revision(database)
     database.close()
     if as_json:
@@ -106,7 +106,7 @@ def upgrade_command(settings: Settings) -> None:
     from headish.database.schema import REVISION
     from headish.database.upgrade import upgrade_schema
 
-    database = connect(settings.target, create=False)
+    database = connect(settings.target, create=False, read_only=settings.read_only)
     backup = upgrade_schema(database)
     database.close()
     say(f"The schema is {REVISION}." + (f" The database before the upgrade: {backup}" if backup else ""))

@@ -16,6 +16,8 @@ Durability = Literal["full", "normal"]
 DURABILITIES = ("full", "normal")
 """``full``: an acknowledged turn survives a power cut. ``normal``: it survives ``kill -9``, not a power cut."""
 
+ASKED_READ_ONLY = "it was opened read-only; open it without read_only=True, --read-only or mode=ro to write to it"
+
 
 Settle = Callable[[Connection, T], bool]
 """Whether what a piece of work returned is stored, seen from a new transaction."""
@@ -32,13 +34,18 @@ class Backend(Protocol):
 
     target: str
     upgrades_itself: bool
+    read_only: bool
+
+    def check_writable(self) -> None:
+        """Raises: ReadOnly if the database was opened read-only; Closed."""
+        ...
 
     def read(self, work: Callable[[Connection], T]) -> T: ...
 
     def write(self, work: Callable[[Connection], T], settle: Settle[T] | None = None) -> T:
         """``settle`` finds out whether a commit succeeded whose answer was lost; without it, the work is run again.
 
-        Raises: OutcomeUnknown where that cannot be found out.
+        Raises: ReadOnly before any statement; OutcomeUnknown where the outcome cannot be found out.
         """
         ...
 
@@ -55,7 +62,7 @@ class Backend(Protocol):
         ...
 
     def prepare(self) -> None:
-        """Set what a database needs once, after its revision was found to be ours."""
+        """Set what a database that can be written needs once, after its revision was found to be ours."""
         ...
 
     def backup(self, label: str) -> str | None:

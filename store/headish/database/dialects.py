@@ -23,7 +23,9 @@ DATABASES: dict[str, type[SQLiteBackend] | type[PostgreSQLBackend]] = {
 }
 
 
-def connect(target: str | os.PathLike[str], *, durability: str = "full", create: bool = True) -> Backend:
+def connect(
+    target: str | os.PathLike[str], *, durability: str = "full", create: bool = True, read_only: bool = False
+) -> Backend:
     """The database at a path, ``:memory:`` or a SQLAlchemy URL (``sqlite``, ``postgresql+psycopg``).
 
     Only the file's first bytes are read: upgrade.py checks the schema.
@@ -37,7 +39,7 @@ def connect(target: str | os.PathLike[str], *, durability: str = "full", create:
         raise InvalidArgument(f"unknown database {url.drivername!r}: use {', '.join(sorted(DATABASES))}")
     if url.drivername == "postgresql":
         url = url.set(drivername="postgresql+psycopg")
-    return database(url, durability=durability, create=create)
+    return database(url, durability=durability, create=create, read_only=read_only)
 
 
 def _url(target: str | os.PathLike[str]) -> URL:

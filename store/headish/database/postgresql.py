@@ -22,7 +22,7 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from headish.database.backend import Settle
+from headish.database.backend import ASKED_READ_ONLY, Settle
 from headish.database.owner import Owner
 from headish.database.query import Connection
 from headish.errors import (
@@ -34,6 +34,7 @@ from headish.errors import (
     InvalidArgument,
     NotADatabase,
     OutcomeUnknown,
+    ReadOnly,
 )
 
 T = TypeVar("T")
@@ -80,16 +81,18 @@ class PostgreSQLBackend:
 
     upgrades_itself = False
 
-    def __init__(self, url: URL, *, durability: str, create: bool) -> None:
+    def __init__(self, url: URL, *, durability: str, create: bool, read_only: bool = False) -> None:
         try:
             import psycopg
         except ImportError:
             raise InvalidArgument("PostgreSQL needs the extra: pip install 'headish[postgresql]'") from None
         self._psycopg = psycopg
-        self.target = url.render_as_string(hide_password=True)
+        self.target, self.read_only = url.render_as_string(hide_password=True), read_only
         commit = "off" if durability == "normal" else "on"
         given = url.query.get("options", "")  # ours are added to the user's own
         options = f"{given if isinstance(given, str) else ' '.join(given)} {_SETTINGS} -c synchronous_commit={commit}"
+        if read_only:  # the server refuses writes, too
+            options += " -c default_transaction_read_only=on"
         self._url, self._options = url, options.strip()
         self._owner = Owner(self.target, self._renew)
         self._renew()
@@ -118,6 +121,7 @@ class PostgreSQLBackend:
         return self._attempt(lambda: self._transact(work, reads=True))
 
     def write(self, work: Callable[[Connection], T], settle: Settle[T] | None = None) -> T:
+        self.check_writable()
         unsettled: list[T] = []
 
         def settled(connection: Connection) -> T:
@@ -139,6 +143,11 @@ class PostgreSQLBackend:
                 raise
             reason = f"the connection was lost during the commit, so it may be stored or not ({error.reason})"
             raise OutcomeUnknown(self.target, reason) from error
+
+    def check_writable(self) -> None:
+        self._owner.check()
+        if self.read_only:
+            raise ReadOnly(self.target, ASKED_READ_ONLY)
 
     def _attempt(self, attempt: Callable[[], T]) -> T:
         """Try until the server could order the transaction with the others, or for a while after it was lost."""
@@ -177,6 +186,12 @@ class PostgreSQLBackend:
                 self._check_lost(pooled, _CommitLost(error, result) if not reads else _ConnectionLost(error))
                 raise
             return result
+        except Exception:
+            raise
+        except BaseException:
+            # An interrupt, perhaps between a statement and its answer: nothing can follow it, not even a ROLLBACK.
+            pooled.invalidate()
+            raise
         finally:
             pooled.close()  # the pool rolls back what was not committed
 
@@ -212,7 +227,7 @@ class PostgreSQLBackend:
         self._owner.check()
         try:
             with self._engine.connect() as connection:
-                self._begin(connection.connection, reads=False)
+                self._begin(connection.connection, reads=self.read_only)
                 with connection.begin():
                     yield connection
         except (self._psycopg.Error, DBAPIError) as error:

@@ -16,7 +16,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,7 +27,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from headish.database.backend import Settle
+from headish.database.backend import ASKED_READ_ONLY, Settle
+from headish.database.files import as_read_only, check_file, file_state, identity, is_writable, locate, unused
 from headish.database.owner import Owner
 from headish.database.query import Connection
 from headish.errors import (
@@ -40,7 +40,7 @@ from headish.errors import (
     DatabaseReplaced,
     DatabaseUnavailable,
     NotADatabase,
-    UnknownDatabase,
+    ReadOnly,
 )
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ PROBLEMS_SHOWN = 100
 """How many problems of its own a database reports at the most."""
 IDLE_CONNECTIONS = 4
 """How many open connections are kept between transactions."""
-_MAGIC = b"SQLite format 3\x00"
+FOUND_READ_ONLY = "it cannot be written here; check the permissions of file and folder, or copy it to a folder of yours"
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 
 
@@ -92,17 +92,29 @@ class SQLiteBackend:
 
     upgrades_itself = True
 
-    def __init__(self, url: URL, *, durability: str, create: bool, wait_seconds: float = WAIT_SECONDS) -> None:
-        self.target = url.database or ":memory:"
+    def __init__(
+        self, url: URL, *, durability: str, create: bool, read_only: bool = False, wait_seconds: float = WAIT_SECONDS
+    ) -> None:
+        found = locate(url)
+        self.target, self._url, self._in_memory, self._is_uri = found.path, found.url, found.in_memory, found.is_uri
         self._wait_seconds = wait_seconds
         self._owner = Owner(self.target, self._renew)
         self._synchronous = _SYNCHRONOUS[durability]
-        self._in_memory = self.target == ":memory:" or "mode=memory" in self.target
-        self._is_uri = self.target.startswith("file:")
+        self.read_only, self._why_read_only = read_only or found.read_only, ASKED_READ_ONLY
+        self._state: tuple[int, ...] | None = None
+        self._identity = None
         if not (self._in_memory or self._is_uri):
-            _check_file(self.target, create)
-        self._url, self._identity = url, None if self._in_memory or self._is_uri else _identity(self.target)
+            check_file(self.target, create and found.may_create and not self.read_only)
+            self._identity = identity(self.target)
+            self._choose_access()
         self._renew()
+
+    def _choose_access(self) -> None:
+        """Open read-only what was asked for so, and what cannot be written from here."""
+        if not self.read_only and not is_writable(self.target):
+            self.read_only, self._why_read_only = True, FOUND_READ_ONLY
+        if self.read_only:
+            self._url, self._state = as_read_only(self.target)
 
     def _renew(self) -> object:
         """Make what a process needs: connections and locks of its own. Returns what it replaces."""
@@ -114,7 +126,8 @@ class SQLiteBackend:
         connect_args = {"check_same_thread": False, "timeout": 0, "isolation_level": None}
         self._engine = sqlalchemy.create_engine(self._url, connect_args=connect_args, **pool)
         event.listen(self._engine, "connect", self._set_pragmas)
-        event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+        begin = "BEGIN" if self.read_only else "BEGIN IMMEDIATE"
+        event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql(begin))
         self._idle: deque[PoolProxiedConnection] = deque()  # its methods are atomic between threads
         # Memory is one connection behind a lock (rule R13, connections and statements); for a file the lock spares
         # threads the sleeps below.
@@ -125,14 +138,25 @@ class SQLiteBackend:
     def read(self, work: Callable[[Connection], T]) -> T:
         self._owner.check()
         with self._reading:
-            return self._wait(lambda: self._transact("BEGIN", work))
+            try:
+                result = self._wait(lambda: self._transact("BEGIN", work))
+            except DatabaseError:
+                self._check_state()  # without locks, a write beside it may look like any damage
+                raise
+            self._check_state()
+            return result
 
     def write(self, work: Callable[[Connection], T], settle: Settle[T] | None = None) -> T:
         """As ``Backend.write``. A commit here fails or succeeds in this process, so there is nothing to settle."""
-        self._owner.check()
+        self.check_writable()
         with self._writing:
             self._check_identity()
             return self._wait(lambda: self._transact("BEGIN IMMEDIATE", work))
+
+    def check_writable(self) -> None:
+        self._owner.check()
+        if self.read_only:
+            raise ReadOnly(self.target, self._why_read_only)
 
     def _transact(self, begin: str, work: Callable[[Connection], T]) -> T:
         pooled = self._take_connection()
@@ -192,7 +216,7 @@ class SQLiteBackend:
 
     def _set_pragmas(self, connection: sqlite3.Connection, _record: object) -> None:
         if self._identity is None and not (self._in_memory or self._is_uri):
-            self._identity = _identity(self.target)  # the connection has just made the file
+            self._identity = identity(self.target)  # the connection has just made the file
         # Foreign keys are a connection's setting in SQLite, off by default, and cannot be set inside a transaction.
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
@@ -201,6 +225,8 @@ class SQLiteBackend:
         connection.execute("PRAGMA cache_size = -16000")
         # The log of one large transaction would otherwise keep its size until the last connection closes.
         connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
+        # The driver refuses to write too, whatever becomes of the checks above it.
+        connection.execute(f"PRAGMA query_only = {int(self.read_only)}")
 
     @contextmanager
     def schema_connection(self) -> Iterator[sqlalchemy.Connection]:
@@ -249,7 +275,7 @@ class SQLiteBackend:
 
     def prepare(self) -> None:
         """Switch to write-ahead logging, which stays with the file; two processes may try at once."""
-        if self._in_memory or self._is_read_only():
+        if self._in_memory or self._is_uri:
             return
         pooled = self._engine.raw_connection()
         try:
@@ -259,14 +285,11 @@ class SQLiteBackend:
         finally:
             pooled.close()
 
-    def _is_read_only(self) -> bool:
-        return not os.access(self.target, os.W_OK) or "mode=ro" in self.target or "immutable=1" in self.target
-
     def backup(self, label: str) -> str | None:
         """A consistent copy beside the file, made by SQLite itself and moved into place when it is whole."""
         if self._in_memory or self._is_uri:
             return None
-        final = _unused(Path(f"{self.target}.{label}"))
+        final = unused(Path(f"{self.target}.{label}"))
         part = Path(f"{final}.part")
         part.unlink(missing_ok=True)
         # With the mode of the database from the start: what only its owner may read must not lie open beside it.
@@ -304,9 +327,14 @@ class SQLiteBackend:
         files = (Path(self.target + suffix) for suffix in ("", "-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
+    def _check_state(self) -> None:
+        """Refuse what was read of a file that is read without locks, if somebody wrote it meanwhile."""
+        if self._state is not None and (identity(self.target) is None or file_state(self.target) != self._state):
+            raise DatabaseReplaced(self.target, "it was written while it was open read-only; open it anew")
+
     def _check_identity(self) -> None:
         """Refuse to write into a file that has another name now, or none: nobody would find it there."""
-        if self._identity is not None and _identity(self.target) != self._identity:
+        if self._identity is not None and identity(self.target) != self._identity:
             raise DatabaseReplaced(self.target, "it was removed or replaced while it was open; open it anew")
 
     def close(self) -> None:
@@ -318,46 +346,10 @@ class SQLiteBackend:
         self._engine.dispose()
 
 
-def _check_file(target: str, create: bool) -> None:
-    path = Path(target)
-    if path.is_dir():
-        raise NotADatabase(target, "it is a folder")
-    if not path.exists():
-        if not create:
-            raise UnknownDatabase(target, "there is no database")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DatabaseUnavailable(target, f"its folder cannot be made ({error.strerror})") from None
-        return
-    try:
-        with path.open("rb") as file:
-            beginning = file.read(len(_MAGIC))
-    except OSError as error:
-        raise DatabaseUnavailable(target, f"it cannot be read ({error.strerror})") from None
-    if beginning and beginning != _MAGIC:
-        raise NotADatabase(target, "the file is not a SQLite database")
-
-
 def _driver(connection: sqlalchemy.Connection) -> sqlite3.Connection:
     driver = connection.connection.driver_connection
     assert isinstance(driver, sqlite3.Connection)
     return driver
-
-
-def _identity(target: str) -> tuple[int, int] | None:
-    """Which file a path names now: its device and inode; None where there is none."""
-    try:
-        found = os.stat(target)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _unused(path: Path) -> Path:
-    """The path, with a number after it if an earlier backup is there: a backup is never overwritten."""
-    numbered = (Path(f"{path}.{number}") for number in count(2))
-    return path if not path.exists() else next(each for each in numbered if not each.exists())
 
 
 def _primary_code(error: Exception) -> int:

@@ -27,13 +27,14 @@ def ensure_schema(database: Backend, *, create: bool) -> None:
     """Leave the database at this library's revision, or refuse it.
 
     A missing schema is made, in one transaction. An older one is upgraded if the database upgrades itself (SQLite does,
-    after a backup beside the file).
+    after a backup beside the file). Of one that was opened read-only nothing is made, upgraded or set.
     Cost: one statement if the revision is right.
     Raises: NotADatabase, UnknownDatabase, DatabaseTooNew, DatabaseTooOld.
     """
     if _quick_revision(database) != REVISION:
-        _settle(database, create)
-    database.prepare()
+        _settle(database, create and not database.read_only)
+    if not database.read_only:
+        database.prepare()
 
 
 def current_revision(database: Backend) -> str | None:
@@ -46,7 +47,9 @@ def upgrade_schema(database: Backend, revision: str = REVISION) -> str | None:
     """Upgrade (or, given an older revision, downgrade) in one transaction; returns the backup's path if one was made.
 
     The lock is taken before the backup, so that the copy is what the upgrade starts from.
+    Raises: ReadOnly, UnknownDatabase, DatabaseTooNew.
     """
+    database.check_writable()
     with database.schema_connection() as connection:
         current = _revision(database, connection)
         if current is None:
@@ -95,9 +98,10 @@ def _settle(database: Backend, create: bool) -> None:
 
 
 def _upgrade_or_refuse(database: Backend, current: str) -> None:
-    if not database.upgrades_itself:
+    if database.read_only or not database.upgrades_itself:
+        where = " where it can be written" if database.read_only else ""
         raise DatabaseTooOld(
-            database.target, f"its schema is {current}, this headish writes {REVISION}; run 'headish db upgrade'"
+            database.target, f"its schema is {current}, this headish writes {REVISION}; run 'headish db upgrade'{where}"
         )
     upgrade_schema(database)
 

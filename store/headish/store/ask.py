@@ -85,6 +85,7 @@ def say(
 
     The pointer and the tools are checked first, so a missing pointer never makes the user say something twice.
     """
+    space._check_writable()
     if content is None:
         if bookmark is not None or servers is not None:
             raise InvalidArgument("bookmark and servers belong to something that is said: give content")
@@ -116,6 +117,7 @@ def open_answer(
     says otherwise), ``attempts`` and ``told``.
     Raises: as ``request``; CallError where nothing of an answer came.
     """
+    space._check_writable()
     call, settings = _split(options)
     asked = request(space, headish, to, ptr=ptr, tools=tools, model=model, **settings)
     asked = replace(asked, bookmark=bookmark or asked.bookmark)
@@ -134,6 +136,7 @@ def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, 
 
 def open_retry(space: Space, headish: str = "@", *, stream: bool = True, **options: Any) -> Answer:
     """``retry``, step by step, as ``open_answer`` asks."""
+    space._check_writable()
     turn, bookmark = named_turn(space, headish)
     if turn.meta.role != "assistant" or not turn.meta.continues:
         raise InvalidArgument(f"turn {turn.id} is no answer: only an answer can be asked for again")

@@ -46,6 +46,7 @@ def run_tools(
     Raises: what ``run`` and ``approve`` raise; InvalidArgument for more or fewer results than calls. Nothing is stored
     then.
     """
+    space._check_writable()
     turn, bookmark = named_turn(space, headish)
     message = _message(space, turn.id)
     calls = _calls(message)

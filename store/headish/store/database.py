@@ -44,6 +44,7 @@ class Database:
         *,
         durability: Durability = "full",
         create: bool = True,
+        read_only: bool = False,
         payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
     ) -> Self:
         """Open a path, ``:memory:`` or a SQLAlchemy URL (``sqlite``, ``postgresql+psycopg``).
@@ -51,9 +52,13 @@ class Database:
         ``create`` makes the file and the tables where they are missing. A SQLite database of an older headish is
         upgraded, after a backup beside it; an older PostgreSQL one is refused until ``headish db upgrade``.
         ``durability="normal"`` trades the survival of a power cut for faster appends.
+
+        ``read_only``: nothing is made, upgraded or recovered, and a verb that writes raises ReadOnly before any
+        statement. ``?mode=ro`` in a SQLite URL says the same. A SQLite file that cannot be written (its permissions, a
+        read-only medium) is opened so without being asked; ``Database.read_only`` tells.
         Raises: InvalidArgument, UnknownDatabase, NotADatabase, DatabaseTooNew, DatabaseTooOld.
         """
-        backend = connect(target, durability=durability, create=create)
+        backend = connect(target, durability=durability, create=create, read_only=read_only)
         try:
             ensure_schema(backend, create=create)
         except BaseException:
@@ -65,6 +70,11 @@ class Database:
     def target(self) -> str:
         """The path or URL, without a password."""
         return self.backend.target
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened read-only."""
+        return self.backend.read_only
 
     @property
     def spaces(self) -> Spaces:
@@ -81,7 +91,7 @@ class Database:
         """
         name = check_name(space, "space")
         number = self.backend.read(lambda connection: find_space(connection, name))
-        if number is None and create:
+        if number is None and create and not self.read_only:
             check_name(space, "space", is_new=True)
             number = self.backend.write(lambda connection: add_space(connection, name))
         if number is None:

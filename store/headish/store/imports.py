@@ -45,6 +45,7 @@ def import_file(
     Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName, BookmarkTaken; InvalidArgument for a
     ``bookmark`` of trees, which are named by their own ids.
     """
+    space._check_writable()
     if format not in READERS:
         settings = {"partial": partial, "strict": strict, "start_role": start_role, "bos": bos, "eos": eos}
         names = Names(bookmark, force, None if continues is None else parse_headish(continues))

@@ -49,6 +49,7 @@ def reply(space: Space, headish: Asked, provider: str, response: Response) -> Tu
     """
     from headish.answers.reading import read_response, reply_draft  # late: most processes store no reply
 
+    space._check_writable()
     if isinstance(headish, Request):
         about = _about(space, headish, provider)
         read = read_response(about, response)
@@ -75,6 +76,7 @@ def capture(
     """
     from headish.answers.capture import Capture  # late, as above
 
+    space._check_writable()
     about = _about(space, headish, provider)
     if replaces is not None:
         about = replace(about, replaces=replaces.id, bookmark=about.bookmark or replaces.meta.bookmark)

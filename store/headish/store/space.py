@@ -101,6 +101,10 @@ class Space:
             headish, lambda connection, places: fold_options(walk_inherited(connection, self._number, places))
         )
 
+    def _check_writable(self) -> None:
+        """For verbs that read, call or run something before they write. Raises: ReadOnly, Closed."""
+        self._open_backend().check_writable()
+
     def _open_backend(self) -> Backend:
         if self._is_closed:
             raise Closed(f"the store of the space {self.space!r}")

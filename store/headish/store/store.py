@@ -80,25 +80,38 @@ class Store(Space):
         space: str = "default",
         durability: Durability = "full",
         create: bool = True,
+        read_only: bool = False,
         payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
     ) -> Store:
         """Open one space of a database: the short way. The arguments are those of ``Database.open``.
 
-        ``create`` makes the space, too. Answers that a dead process left behind are recovered, and the log
-        (``headish``) says so. ``close`` closes the database.
+        ``create`` makes the space, too. Answers that a dead process left behind are recovered, unless the database is
+        open read-only, and the log (``headish``) says so. ``close`` closes the database.
         Raises: as ``Database.open`` and ``Database.store``.
         """
         from headish.store.database import Database  # late: a database makes stores
 
-        database = Database.open(target, durability=durability, create=create, payload_limit_bytes=payload_limit_bytes)
+        database = Database.open(
+            target,
+            durability=durability,
+            create=create,
+            read_only=read_only,
+            payload_limit_bytes=payload_limit_bytes,
+        )
         try:
             store = database.store(space, create=create)
         except BaseException:
             database.close()
             raise
         store._owns_database = True
-        store.recovered = store.streams.recover_quietly()
+        if not store.read_only:
+            store.recovered = store.streams.recover_quietly()
         return store
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the database was opened read-only: a verb that writes raises ReadOnly."""
+        return self._backend.read_only
 
     @property
     def bookmarks(self) -> Bookmarks:

@@ -44,6 +44,7 @@ class Streams:
         passed over; ``drop`` forgets it.
         Raises: CorruptTurn if there was something to recover, and nothing could be.
         """
+        self._space._check_writable()
         recovered, error = self._recover_all(force)
         if error is not None and not recovered:
             raise error

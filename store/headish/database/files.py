@@ -1,0 +1,157 @@
+"""The file of a SQLite database: where it lies, whether it can be written, and how it is opened where it cannot.
+
+A database in WAL mode needs two files beside it, ``-wal`` and ``-shm``. A reader makes them where it may. In a folder
+that takes no files it reads with those that stand there; where there are none, nobody has the database open for
+writing, and SQLite reads the file alone (``immutable=1``). It then takes no locks, so headish looks at the file after
+each read: a read beside which it has changed is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from sqlalchemy import URL
+
+from headish.errors import DatabaseUnavailable, InvalidArgument, NotADatabase, UnknownDatabase
+
+MODES = ("ro", "rw", "rwc", "memory")
+_MAGIC = b"SQLite format 3\x00"
+_OURS = {"mode", "immutable", "uri"}
+_VERSIONS = slice(18, 20)  # of a file's header: 2 and 2 if its readers and writers use a write-ahead log
+
+
+class Location(NamedTuple):
+    """What a URL says of a database: its path, and how it may be opened."""
+
+    url: URL
+    path: str
+    in_memory: bool = False
+    is_uri: bool = False
+    read_only: bool = False
+    may_create: bool = True
+
+
+def locate(url: URL) -> Location:
+    """What a SQLite URL names. ``?mode=ro`` and ``?immutable=1`` open it read-only, ``?mode=rw`` makes no file.
+
+    Raises: InvalidArgument for another mode.
+    """
+    mode = str(url.query.get("mode", "rwc"))
+    if mode not in MODES:
+        raise InvalidArgument(f"unknown mode {mode!r} in the database URL: use {', '.join(MODES)}")
+    path = url.database or ":memory:"
+    if path == ":memory:" or mode == "memory" or "mode=memory" in path:
+        return Location(url, path, in_memory=True)
+    if path.startswith("file:"):
+        if url.query.keys() - _OURS:
+            return Location(url, path, is_uri=True)  # a cache, a file system of SQLite's own: left to SQLite
+        path = unquote(urlsplit(path).path)
+    read_only = mode == "ro" or url.query.get("immutable") in ("1", "true")
+    plain = url.set(database=path).difference_update_query(_OURS)
+    return Location(plain, path, read_only=read_only, may_create=mode == "rwc" and not read_only)
+
+
+def check_file(target: str, create: bool) -> None:
+    """Refuse what is no SQLite file. Raises: NotADatabase, UnknownDatabase, DatabaseUnavailable."""
+    path = Path(target)
+    if path.is_dir():
+        raise NotADatabase(target, "it is a folder")
+    if not path.exists():
+        if not create:
+            raise UnknownDatabase(target, "there is no database")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DatabaseUnavailable(target, f"its folder cannot be made ({error.strerror})") from None
+        return
+    beginning = _beginning(target)
+    if beginning and beginning[: len(_MAGIC)] != _MAGIC:
+        raise NotADatabase(target, "the file is not a SQLite database")
+
+
+def is_writable(target: str) -> bool:
+    """Whether this process may write a database: the file, and its folder or the two files beside it.
+
+    The system is asked, so a read-only medium counts, for root as well. A file that is missing is no hindrance.
+    """
+    if not os.path.exists(target):
+        return True
+    beside = _folder_is_writable(target) or all(_may(target + each, os.W_OK) for each in ("-wal", "-shm"))
+    return beside and _may(target, os.W_OK)
+
+
+class ReadOnlyFile(NamedTuple):
+    """How a file is opened only to be read. ``state`` is what it looks like while it is read without locks."""
+
+    url: URL
+    state: tuple[int, ...] | None
+
+
+def as_read_only(target: str) -> ReadOnlyFile:
+    """``mode=ro``, and ``immutable=1`` where SQLite could not read it otherwise and nobody has it open to write.
+
+    Raises: DatabaseUnavailable where the log beside it holds turns that cannot be read from where it lies.
+    """
+    state, query = None, {"uri": "true", "mode": "ro"}
+    if _beginning(target)[_VERSIONS] == b"\2\2" and not _can_share(target):
+        if _size(target + "-wal"):
+            raise DatabaseUnavailable(
+                target, "the turns that were stored last are in its log, which cannot be read in a folder that takes no"
+                " files; copy it, with its -wal file, to one that does"
+            )  # fmt: skip
+        state, query["immutable"] = file_state(target), "1"
+    return ReadOnlyFile(URL.create("sqlite", database=Path(target).absolute().as_uri(), query=query), state)
+
+
+def file_state(target: str) -> tuple[int, ...]:
+    """What changes where somebody writes a database: which file it is, its size, its times, its log."""
+    found = os.stat(target)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, _size(target + "-wal")
+
+
+def identity(target: str) -> tuple[int, int] | None:
+    """Which file a path names now: its device and inode; None where there is none."""
+    try:
+        found = os.stat(target)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def unused(path: Path) -> Path:
+    """The path, with a number after it if an earlier backup is there: a backup is never overwritten."""
+    numbered = (Path(f"{path}.{number}") for number in count(2))
+    return path if not path.exists() else next(each for each in numbered if not each.exists())
+
+
+def _beginning(target: str) -> bytes:
+    try:
+        with open(target, "rb") as file:
+            return file.read(100)
+    except OSError as error:
+        raise DatabaseUnavailable(target, f"it cannot be read ({error.strerror})") from None
+
+
+def _can_share(target: str) -> bool:
+    """Whether a reader finds, or may make, the files by which it and writers take turns."""
+    return _folder_is_writable(target) or all(_may(target + each, os.R_OK) for each in ("-wal", "-shm"))
+
+
+def _folder_is_writable(target: str) -> bool:
+    return _may(os.path.dirname(os.path.abspath(target)), os.W_OK | os.X_OK)
+
+
+def _may(path: str, how: int) -> bool:
+    # As SQLite will try it: a program that runs with another user's rights has two identities.
+    return os.access(path, how, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
