@@ -7,15 +7,15 @@ another. Of two that extend one chain the second sees what the first added, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from headish.content.drafts import Draft
 from headish.content.hashes import digest_turn, seal_turn
 from headish.database.query import Connection
 from headish.history.planning import Earlier, Known, Plan, Planner, count_ends, stored_parents
-from headish.rows.bookmarks import Step, find_named, move_bookmark
-from headish.rows.counters import refresh_after, take_seq
+from headish.rows.bookmarks import Named, Step, find_named, move_bookmark
+from headish.rows.counters import Numbers, take_seq
 from headish.rows.payloads import add_payloads, split_payload
 from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of
 from headish.values.ids import Mint, TurnId
@@ -30,7 +30,33 @@ class Appended(NamedTuple):
     continues: tuple[TurnId, ...]
 
 
+class Written(NamedTuple):
+    """What an append stored, and what a store may remember of it once it is committed.
+
+    ``moved``: the name that moved with an only turn, and where it was left. ``continued``: the stored turns that got
+    another one behind them.
+    """
+
+    built: list[Appended]
+    before: Numbers
+    after: Numbers
+    moved: dict[bytes, Named]
+    continued: frozenset[Place]
+
+
 def append(
+    connection: Connection,
+    space: int,
+    drafts: Sequence[Draft],
+    mint: Mint,
+    *,
+    carries_names: bool = True,
+) -> list[Appended]:
+    """``append_batch`` for what continues nothing of an earlier batch: the stored turns."""
+    return append_batch(connection, space, drafts, mint, carries_names=carries_names).built
+
+
+def append_batch(
     connection: Connection,
     space: int,
     drafts: Sequence[Draft],
@@ -39,7 +65,7 @@ def append(
     first_index: int = 0,
     earlier: Sequence[Earlier] = (),
     carries_names: bool = True,
-) -> list[Appended]:
+) -> Written:
     """Store the drafts in order; all of them, or none.
 
     A draft may continue earlier drafts by index; ``first_index`` is the index of the first one here, ``earlier``
@@ -57,15 +83,49 @@ def append(
     tips = {place: tip_of(connection, space, place) for place in stored_parents(plans)}
     roots, heads = count_ends(plans, tips)
     given_bytes = sum(len(draft.payload) for draft in drafts)
-    seq = take_seq(connection, space, len(drafts), roots=roots, heads=heads, given_bytes=given_bytes)
-    builder = _Builder(seq, {place.chain: tip.pos for place, tip in tips.items()}, mint)
+    after = take_seq(connection, space, len(drafts), roots=roots, heads=heads, given_bytes=given_bytes)
+    builder = _Builder(after.seq - len(drafts) + 1, {place.chain: tip.pos for place, tip in tips.items()}, mint)
     built = [builder.build(draft, plan) for draft, plan in zip(drafts, plans, strict=True)]
     data = [split_payload(draft.payload) for draft in drafts]
     add_turns(connection, space, zip([appended.turn for appended in built], data, strict=True))
     add_links(connection, space, builder.links)
-    _move_bookmarks(connection, space, built, planner)
-    refresh_after(connection, seq, len(drafts))
-    return built
+    moved = _move_bookmarks(connection, space, built, planner)
+    before = Numbers(after.seq - len(drafts), after.change)
+    return Written(built, before, after, moved if len(drafts) == 1 else {}, frozenset(tips))
+
+
+def make_stored(
+    draft: Draft,
+    place: Place,
+    seq: int,
+    turn_id: TurnId,
+    digests: Iterable[bytes],
+    continues: Iterable[TurnId],
+    name: bytes | None,
+) -> StoredTurn:
+    """The row of a draft, its digest and seal derived from the digests and ids of what it continues."""
+    said = draft.said
+    digest = digest_turn(said, digests)
+    beside = {"inherited": draft.inherited, "system": draft.system, "app": draft.app}
+    return StoredTurn(
+        chain=place.chain,
+        pos=place.pos,
+        seq=seq,
+        id=turn_id,
+        role=said.role,
+        type=said.type,
+        content_type=None if said.type is None and said.content_type == BLOCKS_TYPE else said.content_type,
+        cache=1 if draft.cache else None,
+        attributes=said.attributes,
+        digest=digest,
+        hash=said.hash,
+        seal=seal_turn(turn_id, digest, continues, head=name, cache=draft.cache, **beside),
+        head=name,
+        erased=None,
+        key=None,
+        supersedes=None,
+        **beside,
+    )
 
 
 class _Builder:
@@ -80,30 +140,9 @@ class _Builder:
         parents = [self._parent(parent) for parent in plan.parents]
         seq = self._seq + len(self._built)
         place = self._place(seq, [place for place, _, _ in parents])
-        said, turn_id = draft.said, self._mint()
-        digest = digest_turn(said, [digest for _, _, digest in parents])
         continues = tuple(parent_id for _, parent_id, _ in parents)
-        beside = {"inherited": draft.inherited, "system": draft.system, "app": draft.app}
-        is_blocks = said.content_type == BLOCKS_TYPE and said.type is None
-        stored = StoredTurn(
-            chain=place.chain,
-            pos=place.pos,
-            seq=seq,
-            id=turn_id,
-            digest=digest,
-            seal=seal_turn(turn_id, digest, continues, head=plan.name, cache=draft.cache, **beside),
-            role=said.role,
-            type=said.type,
-            content_type=None if is_blocks else said.content_type,
-            head=plan.name,
-            cache=1 if draft.cache else None,
-            attributes=said.attributes,
-            hash=said.hash,
-            erased=None,
-            key=None,
-            supersedes=None,
-            **beside,
-        )
+        digests = [digest for _, _, digest in parents]
+        stored = make_stored(draft, place, seq, self._mint(), digests, continues, plan.name)
         self._built.append(stored)
         return Appended(stored, continues)
 
@@ -130,15 +169,17 @@ def _move_bookmarks(
     space: int,
     built: Sequence[Appended],
     planner: Planner,
-) -> None:
+) -> dict[bytes, Named]:
     moves: dict[bytes, list[Step]] = {}
     for (turn, _), plan in zip(built, planner.plans, strict=True):
         if plan.name is not None:
             step = Step(turn.place, turn.digest, own=True, seq=turn.seq)
             moves.setdefault(plan.name, []).append(step)
+    moved: dict[bytes, Named] = {}
     for name in sorted(moves):
         # A name that moves because it was alone at its turn was not looked up: nobody mentioned it.
         before = planner.found.get(name)
         if before is None and name not in planner.mentioned:
             before = find_named(connection, space, name)
-        move_bookmark(connection, space, name, moves[name], before)
+        moved[name] = move_bookmark(connection, space, name, moves[name], before)
+    return moved

@@ -171,10 +171,12 @@ def count_bookmarks(connection: Connection, space: int) -> int:
     return int(count)
 
 
-def move_bookmark(connection: Connection, space: int, name: bytes, steps: Sequence[Step], before: Named | None) -> int:
+def move_bookmark(
+    connection: Connection, space: int, name: bytes, steps: Sequence[Step], before: Named | None
+) -> Named:
     """Move a name along the steps: it ends at the last, each is logged. ``before`` is where it is, None if it is not.
 
-    Returns the number of the last move. Cost: two statements, one more for a name that is made.
+    Returns where it is then. Cost: two statements, one more for a name that is made.
     """
     move, running = (before.move, before.running) if before else _last_log(connection, space, name)
     now, logged = time.time_ns() // 1_000_000, []
@@ -189,7 +191,7 @@ def move_bookmark(connection: Connection, space: int, name: bytes, steps: Sequen
     else:
         connection.run_rows(MOVE, [(chain, pos, number, recent, int(last.own), running, space, name, before.move)])
     connection.run_rows(ADD_LOG, logged)
-    return number
+    return Named(last.place, number, running)
 
 
 def set_bookmark(connection: Connection, space: int, name: bytes, turn: StoredTurn) -> int:
@@ -197,7 +199,7 @@ def set_bookmark(connection: Connection, space: int, name: bytes, turn: StoredTu
     before = find_named(connection, space, name)
     seq, change = take_change(connection, space)
     step = Step(turn.place, turn.digest, turn.head == name, seq, change)
-    return move_bookmark(connection, space, name, [step], before)
+    return move_bookmark(connection, space, name, [step], before).move
 
 
 def bookmark_if_free(connection: Connection, space: int, name: bytes, turn: StoredTurn) -> bool:

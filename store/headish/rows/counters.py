@@ -32,7 +32,19 @@ TAKE_SEQ = Query(
         heads=counter.c.heads + bindparam("more_heads"),
         given_bytes=counter.c.given_bytes + bindparam("more_bytes"),
     )
-    .returning(counter.c.seq),
+    .returning(counter.c.seq, counter.c.change),
+)
+TAKE_NEXT = Query(
+    "take the next commit number, if nothing was written since",
+    update(counter)
+    .where(
+        _row, counter.c.seq == bindparam("known"), counter.c.change == bindparam("changes"), counter.c.state.is_(None)
+    )
+    .values(
+        seq=bindparam("following"),
+        latest=bindparam("following"),
+        given_bytes=counter.c.given_bytes + bindparam("more_bytes"),
+    ),
 )
 TAKE_CHANGE = Query(
     "take a number of a change",
@@ -57,9 +69,17 @@ RETIRE_COUNTER = Query(
 
 # A server keeps a statement's plan with the connection. One made while the tables were empty may take any index, since
 # all begin with the space, and then reads the whole space for every turn: an append would cost what the store holds.
-# New statistics make plans anew, everywhere; the server's own come a minute later.
+# New statistics make plans anew; the server's own come a minute later. A process that starts later has none to keep.
 REFRESH = Query("refresh statistics", refresh_statistics())
 REFRESHED_AT = (100, 10_000)
+"""After how many turns of a process the planner gets new statistics."""
+
+
+class Numbers(NamedTuple):
+    """How far a space is: the number of its last turn, and that of the last change beside the turns."""
+
+    seq: int
+    change: int
 
 
 class Counter(NamedTuple):
@@ -84,12 +104,24 @@ def lock_space(connection: Connection, space: int) -> None:
 
 def take_seq(
     connection: Connection, space: int, count: int, *, roots: int = 0, heads: int = 0, given_bytes: int = 0
-) -> int:
-    """The first of ``count`` commit numbers of a space that is locked, so commits come in their order (rule R1, commit
-    order). The rest is what these turns add to the counts of the space."""
+) -> Numbers:
+    """How far the space is once it has taken ``count`` commit numbers. It is locked, so commits come in their order
+    (rule R1, commit order). The rest is what these turns add to the counts of the space."""
     row = connection.row(TAKE_SEQ, space=space, count=count, more_roots=roots, more_heads=heads, more_bytes=given_bytes)
     assert row is not None
-    return int(row[0]) - count + 1
+    return Numbers(*row)
+
+
+def take_next(connection: Connection, space: int, known: Numbers, given_bytes: int) -> bool:
+    """Take one commit number for a turn that continues a head, and lock the space, if it is as far as is known.
+
+    False, and nothing is changed, if anything was written since.
+    """
+    following = known.seq + 1
+    taken = connection.run(
+        TAKE_NEXT, space=space, known=known.seq, changes=known.change, following=following, more_bytes=given_bytes
+    )
+    return taken == 1
 
 
 def take_change(connection: Connection, space: int) -> tuple[int, int]:
@@ -115,7 +147,11 @@ def retire_counter(connection: Connection, space: int) -> bool:
     return connection.run(RETIRE_COUNTER, space=space, became=REMOVED) == 1
 
 
-def refresh_after(connection: Connection, first: int, count: int) -> None:
-    """Give the planner new statistics when a space has reached a size that it cannot have guessed."""
-    if any(first <= size < first + count for size in REFRESHED_AT):
-        connection.run(REFRESH)
+def is_refreshed_by(first: int, last: int) -> bool:
+    """Whether these turns of a process, counted from 1, make its first plans old."""
+    return any(first <= size <= last for size in REFRESHED_AT)
+
+
+def refresh_plans(connection: Connection) -> None:
+    """Give the planner new statistics. In a transaction of its own: it may take as long as the tables are large."""
+    connection.run(REFRESH)

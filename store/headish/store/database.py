@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -15,8 +16,9 @@ from headish.database.backend import Backend, Durability
 from headish.database.dialects import connect
 from headish.database.query import Connection
 from headish.database.upgrade import ensure_schema
-from headish.errors import SpaceNotEmpty, SpaceTaken, UnknownSpace
+from headish.errors import DatabaseError, SpaceNotEmpty, SpaceTaken, UnknownSpace
 from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.rows.counters import is_refreshed_by, refresh_plans
 from headish.rows.spaces import add_space, find_space, list_spaces, remove_space, rename_space
 from headish.store.store import Store
 from headish.values.ids import IdMint
@@ -34,6 +36,7 @@ class Database:
     def __init__(self, backend: Backend, payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES) -> None:
         self.backend, self.payload_limit_bytes = backend, payload_limit_bytes
         self.mint = IdMint().mint
+        self._written = 0
         # Not at exit: a forked child would close what its parent uses.
         weakref.finalize(self, backend.close).atexit = False
 
@@ -108,6 +111,14 @@ class Database:
         for space in self.spaces:
             reports[space] = self.store(space, create=False).verify(progress)
         return reports
+
+    def count_written(self, turns: int) -> None:
+        """Count turns of this process; new plans are made where they are many more than when its first ones were."""
+        before, self._written = self._written, self._written + turns
+        if is_refreshed_by(before + 1, self._written):
+            # Statistics that cannot be made now leave the plans as they are.
+            with suppress(DatabaseError):
+                self.backend.write(refresh_plans)
 
     def close(self) -> None:
         """Give the connections back, for good: this database and its stores raise ``Closed`` from now on."""

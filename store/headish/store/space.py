@@ -15,6 +15,7 @@ from headish.errors import Closed, OutcomeUnknown
 from headish.history.append import Appended
 from headish.history.decode import make_turn
 from headish.history.find import find_place, find_turn
+from headish.history.remembered import NOTHING
 from headish.history.resolve import fold_options
 from headish.history.walk import walk_inherited
 from headish.rows.counters import lock_space
@@ -42,24 +43,36 @@ class Space:
         self._backend = database.backend
         self._payload_limit_bytes = database.payload_limit_bytes
         self._is_closed = False
+        self._remembered = NOTHING
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         """What a piece of work reads, in one transaction."""
         return self._open_backend().read(work)
 
-    def _write(self, work: Callable[[Connection], T], settle: Settle[T] | None = None) -> T:
+    def _write(
+        self,
+        work: Callable[[Connection], T],
+        settle: Settle[T] | None = None,
+        quick: Callable[[Connection], T | None] | None = None,
+    ) -> T:
         """What a piece of work returns once it is stored, in one transaction that has the space to itself.
 
         ``settle`` finds out whether it is stored, if the answer to the commit is lost; without it, it is run again.
+        ``quick`` is tried first and locks the space itself; it changes nothing where it returns None.
         """
 
         def locked(connection: Connection) -> T:
+            done = None if quick is None else quick(connection)
+            if done is not None:
+                return done
             lock_space(connection, self._number)
             return work(connection)
 
         return self._open_backend().write(locked, settle)
 
-    def _store(self, work: Callable[[Connection, Mint], T]) -> T:
+    def _store(
+        self, work: Callable[[Connection, Mint], T], quick: Callable[[Connection, Mint], T | None] | None = None
+    ) -> T:
         """``_write`` for work that stores turns: however often it is run, it stores the same ids, once.
 
         Raises: OutcomeUnknown with the ids.
@@ -70,14 +83,20 @@ class Space:
             kept.rewind()
             return work(connection, kept)
 
+        def run_quick(connection: Connection) -> T | None:
+            kept.rewind()
+            return None if quick is None else quick(connection, kept)
+
         def settle(connection: Connection, _: T) -> bool:
             return bool(kept.ids) and turn_by_id(connection, self._number, kept.ids[0]) is not None
 
         try:
-            return self._write(run, settle)
+            stored = self._write(run, settle, run_quick)
         except OutcomeUnknown as error:
             error.ids = tuple(kept.ids)
             raise
+        self._database.count_written(len(kept.ids))
+        return stored
 
     def _read_at(self, headish: str, work: Callable[[Connection, StoredTurn], T]) -> T:
         """What a piece of work reads of the turn that a headish names."""

@@ -1,0 +1,106 @@
+"""What a store remembers of its names spares it reading them, and never decides what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headish import Store
+from headish.errors import HeadishError
+from headish.history.remembered import NAMES, NOTHING
+from support.growing import texts
+from support.insides import counted_statements, unchanged
+from support.places import Place
+
+NAMES_USED = ("main", "side")
+
+
+def _another_name(store: Store, name: str) -> None:
+    store.add_turn("set", continues=name, bookmark="third", force=True)
+
+
+STEPS: dict[str, Callable[[Store, str], Any]] = {
+    "continue": lambda store, name: store.add_turn("next", continues=name),
+    "continue by id": lambda store, name: store.add_turn("by id", continues=store.bookmarks[name]),
+    "fork": lambda store, name: store.add_turn("fork", continues=f"{name}~1"),
+    "nameless": lambda store, name: store.add_turn("nameless"),
+    "respond": lambda store, name: store.add_turn("respond", respond=True),
+    "undo": lambda store, name: store.bookmarks.undo(name),
+    "set": lambda store, name: store.bookmarks.set(name, "@"),
+    "remove": lambda store, name: store.bookmarks.remove(name),
+    "large": lambda store, name: store.add_turn("x" * 3000, continues=name),
+    "record": lambda store, name: store.record([{"role": "user", "content": "r"}], continues=name),
+    "batch": lambda store, name: store.add_turns(
+        [{"content": "b", "continues": name}, {"content": "c", "continues": 0}]
+    ),
+    "another name": _another_name,
+    "pointer": lambda store, name: store.pointers.set(name, f"openai/{store.stats().turns}"),
+}
+
+
+@given(steps=st.lists(st.tuples(st.integers(0, 1), st.sampled_from(sorted(STEPS)), st.sampled_from(NAMES_USED))))
+def test_two_stores_write_what_one_writes_that_remembers_nothing(
+    durable_place: Place, steps: list[tuple[int, str, str]]
+) -> None:
+    with durable_place.fresh() as one, one._database.store(one.space) as other, durable_place.fresh() as careful:
+        for store in (one, careful):
+            for name in NAMES_USED:
+                store.add_turn(name, bookmark=name)
+        for which, step, name in steps:
+            careful._remembered = NOTHING
+            assert _done((one, other)[which], step, name) == _done(careful, step, name)
+        for name in NAMES_USED:
+            assert _thread(one, name) == _thread(careful, name)
+        counted = [(each.turns, each.roots, each.heads, each.bookmarks) for each in (one.stats(), careful.stats())]
+        assert counted[0] == counted[1]
+        assert one.verify().problems == careful.verify().problems == ()
+
+
+def _done(store: Store, step: str, name: str) -> type[Exception] | None:
+    try:
+        STEPS[step](store, name)
+    except HeadishError as error:
+        return type(error)
+    return None
+
+
+def _thread(store: Store, name: str) -> list[str] | None:
+    return texts(store, name) if name in store.bookmarks else None
+
+
+def test_names_that_are_continued_in_turn_are_all_remembered(store: Store) -> None:
+    names = [f"n{index}" for index in range(NAMES // 2)]  # all hundred turns would have new plans made
+    for name in names:
+        store.add_turn("first", bookmark=name)
+    for name in names:
+        with counted_statements() as counted:
+            store.add_turn("next", continues=name)
+        assert counted.count == 4
+    assert store.verify().problems == ()
+
+
+def test_what_another_store_wrote_is_seen(durable_place: Place) -> None:
+    one, other = durable_place.open(), durable_place.open()
+    for index in range(6):
+        (one, other)[index % 2].add_turn(str(index), bookmark="main", continues="main" if index else None)
+    assert texts(one, "main") == [str(index) for index in range(6)]
+    assert one.verify().problems == ()
+
+
+def test_what_is_refused_is_not_remembered(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.add_turn("first", bookmark="main")
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("before the commit")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("headish.rows.bookmarks.run_on", fail)
+        with unchanged(store), pytest.raises(RuntimeError):
+            store.add_turn("refused", continues="main")
+    store.add_turn("second", continues="main")
+    assert texts(store, "main") == ["first", "second"]
+    assert store.verify().problems == ()
