@@ -8,9 +8,11 @@ from headish.errors import UnknownFormat
 from headish.providers import PROVIDERS, prepare_request
 from headish.transcripts.formats import FORMATS, is_format
 from headish.transcripts.threads import write_thread
+from headish.values.doors import TEXT, an, door
 from headish.values.messages import ContextWindow, Kept
 
 
+@door(window=an(ContextWindow), target=TEXT)
 def emit(window: ContextWindow, target: str, **settings: Any) -> str | dict[str, Any]:
     """A window as a transcript (text) or as a provider's request body (plain JSON data).
 

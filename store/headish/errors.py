@@ -65,11 +65,27 @@
 
 The facts are attributes, so that a program need not read the sentence. ``code`` is the
 specification's word for the error, if it has one.
+
+A value of the wrong Python type is an InputError like any other bad value, and no TypeError: what a program passes on
+may come from anywhere, and one ``except`` is enough. Only a call that does not fit the signature (an unknown keyword, a
+missing argument) is Python's own TypeError.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+SHOWN_CHARACTERS = 200
+"""So much of a value that was given stands in an error."""
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it, whatever it is: in short, and without failing itself."""
+    try:
+        text = repr(value)
+    except Exception:  # one nested too deep, a number of too many digits, a __repr__ that fails
+        return f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
 
 
 class HeadishError(Exception):
@@ -177,7 +193,7 @@ class InvalidRole(InputError):
 
     def __init__(self, role: object) -> None:
         self.role = role
-        super().__init__(f"unknown role {role!r}: use system, developer, user, assistant or tool")
+        super().__init__(f"unknown role {shown(role)}: use system, developer, user, assistant or tool")
 
 
 class InvalidContent(InputError):
@@ -277,7 +293,7 @@ class UnknownFormat(InputError):
 
     def __init__(self, name: str, known: tuple[str, ...], kind: str = "format") -> None:
         self.name, self.known = name, known
-        super().__init__(f"unknown {kind} {name!r}: known are {', '.join(known)}")
+        super().__init__(f"unknown {kind} {shown(name)}: known are {', '.join(known)}")
 
 
 class HiddenMessage(HeadishError):

@@ -15,7 +15,7 @@ from headish.answers.journal import About
 from headish.answers.trimming import trim_reply
 from headish.content.drafts import Draft, make_message_draft
 from headish.content.encoding import encode_payload
-from headish.errors import CorruptTurn, InvalidReply, TooLarge
+from headish.errors import CorruptTurn, InvalidArgument, InvalidReply, TooLarge, shown
 from headish.providers.shared.values import Reply
 from headish.providers.stream import Stream
 from headish.rows.streams import StoredStream
@@ -34,6 +34,8 @@ def read_response(about: About, response: bytes | str | Mapping[str, Any] | Iter
     if isinstance(response, bytes | str):
         return _read_text(about, read_events(response))
     whole = isinstance(response, Mapping) or hasattr(response, "model_dump")
+    if not whole and not isinstance(response, Iterable):
+        raise InvalidArgument(f"an answer is a response, its text or its events, not {shown(response)}")
     return read_stream(about, [response] if whole else response)
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection, Row
-from headish.errors import CorruptTurn, InvalidArgument, UnknownPointer, UnknownServer
+from headish.errors import CorruptTurn, InvalidArgument, UnknownPointer, UnknownServer, shown
 from headish.providers.pointers import NamedPointer, Pointer, decode_pointer
 from headish.providers.shared.tools import served_tools
 from headish.rows.definitions import POINTER, TOOLS, find_definition
@@ -70,7 +70,7 @@ def _listed(connection: Connection, space: int, servers: Any) -> Iterable[tuple[
     if servers is None:
         return []
     if not isinstance(servers, list | tuple) or not all(isinstance(each, str) for each in servers):
-        raise InvalidArgument(f"the option servers={servers!r}: it is a list of names")
+        raise InvalidArgument(f"the option servers={shown(servers)}: it is a list of names")
     return [(name, find_tools(connection, space, check_name(name, "server"))) for name in dict.fromkeys(servers)]
 
 

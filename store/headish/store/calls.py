@@ -15,6 +15,7 @@ from headish.rows.turns import StoredTurn
 from headish.store.read import resolve
 from headish.store.space import Space
 from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
+from headish.values.doors import door
 from headish.values.grammar import parse_headish
 from headish.values.turns import Turn
 
@@ -34,6 +35,7 @@ def open_calls(space: Space, headish: str = "@") -> list[ToolUse]:
     return [block for block in last.content if isinstance(block, ToolUse)]
 
 
+@door()
 def run_tools(space: Space, headish: str, run: Run, *, approve: Approve | None = None) -> Turn | None:
     """Run the open calls of a reply, and store their results as one turn that continues it; None without calls.
 

@@ -19,6 +19,7 @@ from headish.errors import SpaceNotEmpty, SpaceTaken, UnknownSpace
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.spaces import add_space, find_space, list_spaces, remove_space, rename_space
 from headish.store.store import Store
+from headish.values.doors import door
 from headish.values.ids import IdMint
 from headish.values.names import check_name, stored_name
 from headish.values.reports import Problem, Report
@@ -38,6 +39,7 @@ class Database:
         weakref.finalize(self, backend.close).atexit = False
 
     @classmethod
+    @door()
     def open(
         cls,
         target: str | os.PathLike[str],
@@ -88,6 +90,7 @@ class Database:
             raise UnknownSpace(self.target, space)
         return Store(self, space, number)
 
+    @door()
     def verify(self, progress: Progress | None = None) -> dict[str, Report]:
         """The report of every space, by name; under the empty name what the database's own check found.
 

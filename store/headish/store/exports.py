@@ -15,6 +15,7 @@ from headish.rows.turns import StoredTurn
 from headish.rows.walks import read_links
 from headish.store.read import read_names, read_tree
 from headish.store.space import Headishes, Space
+from headish.values.doors import door
 from headish.values.ids import TurnId
 from headish.values.messages import Kept
 from headish.values.places import Place
@@ -23,6 +24,7 @@ from headish.values.turns import TreeTurn
 Definition = Mapping[str, Any]
 
 
+@door()
 def render(
     space: Space,
     headish: str = "@",
@@ -53,6 +55,7 @@ def render(
     return render(make_page(*space._read_at(headish, work), title=title, debug=debug), format)
 
 
+@door()
 def export(
     space: Space,
     headish: Headishes = "@",

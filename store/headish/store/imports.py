@@ -12,9 +12,11 @@ from headish.imports.imported import Imported, Names
 from headish.imports.readers import READERS
 from headish.imports.trees import in_tree_batches, store_trees
 from headish.store.space import Space
+from headish.values.doors import FILE, door
 from headish.values.grammar import parse_headish
 
 
+@door(source=FILE)
 def import_file(
     space: Space,
     source: str | os.PathLike[str] | BinaryIO,

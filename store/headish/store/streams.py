@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 from headish.database.query import Connection
-from headish.errors import CorruptTurn, HeadishError, InputError, UnknownStream
+from headish.errors import CorruptTurn, HeadishError, InputError, UnknownStream, shown
 from headish.history.append import Appended
 from headish.history.replies import append_reply
 from headish.rows import streams
@@ -54,7 +54,7 @@ class Streams:
         space = self._space
         id = as_turn_id(stream) if isinstance(stream, str) else None
         if id is None or not space._write(lambda connection: streams.drop_stream(connection, space._number, id)):
-            raise UnknownStream(str(stream))
+            raise UnknownStream(stream if isinstance(stream, str) else shown(stream))
 
     def _recover_all(self, force: bool) -> tuple[builtins.list[Turn], HeadishError | None]:
         """The turns of all streams that can be recovered, and what was in the way of the first that cannot be."""

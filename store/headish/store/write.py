@@ -11,13 +11,14 @@ from typing import Any, Unpack
 from headish.content.drafts import DocumentOptions, Draft, TurnOptions, make_document_draft, make_draft
 from headish.content.encoding import Content
 from headish.content.media import guess_media_type
-from headish.errors import InvalidArgument, InvalidRole, TooLarge
+from headish.errors import InvalidArgument, InvalidRole, TooLarge, shown
 from headish.history.append import Appended, append
 from headish.history.batches import StoredTurns, in_batches, read_item
 from headish.history.planning import Earlier
 from headish.history.record import record_list
 from headish.store.read import read_range
 from headish.store.space import Space
+from headish.values.doors import LIST, door, is_path
 from headish.values.grammar import parse_headish
 from headish.values.messages import Message
 from headish.values.names import check_name
@@ -63,6 +64,7 @@ def add_document(
     return _add(space, make_document_draft(data, turn, content_type=content_type, system=system))
 
 
+@door(items=LIST)
 def add_turns(space: Space, items: Iterable[Mapping[str, Any] | Content]) -> StoredTurns:
     """Store a stream of turns of any length, in bounded memory.
 
@@ -84,6 +86,7 @@ def add_drafts(space: Space, drafts: Iterable[Draft], *, carries_names: bool = T
     return StoredTurns(partial(read_range, space), batches, count)
 
 
+@door(messages=LIST)
 def record(
     space: Space,
     messages: Iterable[Message | Mapping[str, Any]],
@@ -139,12 +142,12 @@ def _read_document(
 ) -> tuple[bytes, dict[str, Any]]:
     """The bytes of a document, and what is kept beside them."""
     if name is not None and not isinstance(name, str):
-        raise InvalidArgument(f"the name of a document is text, not {name!r}")
+        raise InvalidArgument(f"the name of a document is text, not {shown(name)}")
     system: dict[str, Any] = {}
     if isinstance(document, bytes | bytearray | memoryview):
         data = bytes(document)
-    elif not isinstance(document, str | os.PathLike) or "\0" in str(document):
-        raise InvalidArgument(f"a document is bytes or a path, not {document!r}")
+    elif not is_path(document):
+        raise InvalidArgument(f"a document is bytes or a path, not {shown(document)}")
     else:
         path = Path(document)
         system = {"document_name": path.name, "original_path": str(path.absolute())}

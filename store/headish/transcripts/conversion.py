@@ -22,6 +22,7 @@ from headish.transcripts.plain import plain_name
 from headish.transcripts.shared.jsontext import is_object, says_error, says_more
 from headish.transcripts.shared.transcript import UNREAD, Transcript, arguments_of, make_call, plain_text, usual_stop
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.doors import TEXT, an, door
 from headish.values.messages import Attributes, Message
 
 T = TypeVar("T")
@@ -29,6 +30,7 @@ _OWN: dict[type, tuple[str, str]] = {Mark: ("mark", "a mark"), Tools: ("tools", 
 """What only OpenChatML 0.1 has, with the word that gives it up."""
 
 
+@door(transcript=an(Transcript), source=TEXT, target=TEXT)
 def convert(transcript: Transcript, source: str, target: str, *, drop: Collection[str] = ()) -> Transcript:
     """The transcript as the target format says it.
 
@@ -57,6 +59,7 @@ def convert_messages(messages: Sequence[Message], source: str, target: str, drop
     return list(converted.messages)
 
 
+@door(transcript=an(Transcript), source=TEXT)
 def convert_to_api(
     transcript: Transcript, source: str, write: Callable[[Transcript], T], *, drop: Collection[str] = ()
 ) -> T:
