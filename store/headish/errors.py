@@ -61,7 +61,8 @@
         ├── DatabaseTimedOut      a time limit of the server ended the statement
         ├── DatabaseReplaced      the file was removed or replaced while it was open
         ├── OutcomeUnknown        the connection was lost during the commit: it may be stored
-        └── CorruptTurn           stored bytes that do not decode or disagree with their address
+        └── CorruptRecord         stored bytes that do not decode or disagree with their address
+            └── CorruptTurn       those of a turn
 
 The facts are attributes, so that a program need not read the sentence. ``code`` is the
 specification's word for the error, if it has one.
@@ -209,11 +210,12 @@ class TooDeep(InvalidContent):
 
 
 class TooLarge(InvalidContent):
-    """More bytes than ``limit_bytes``; the value has at least ``size_bytes``."""
+    """More bytes than ``limit_bytes``; the value has at least ``size_bytes``: more if ``is_cut``."""
 
-    def __init__(self, what: str, size_bytes: int, limit_bytes: int) -> None:
-        self.size_bytes, self.limit_bytes = size_bytes, limit_bytes
-        super().__init__(what, f"it has {size_bytes:,} bytes and the limit is {limit_bytes:,}")
+    def __init__(self, what: str, size_bytes: int, limit_bytes: int, *, is_cut: bool = False) -> None:
+        self.size_bytes, self.limit_bytes, self.is_cut = size_bytes, limit_bytes, is_cut
+        has = f"{size_bytes:,} bytes or more" if is_cut else f"{size_bytes:,} bytes"
+        super().__init__(what, f"it has {has} and the limit is {limit_bytes:,}")
 
 
 class InvalidArgument(InputError):
@@ -545,12 +547,19 @@ class DatabaseCorrupt(DatabaseError):
     """The file itself is damaged."""
 
 
-class CorruptTurn(DatabaseError):
-    """Stored bytes that do not decode, or that disagree with their address; ``turn`` names it."""
+class CorruptRecord(DatabaseError):
+    """Stored bytes that do not decode, or that disagree with their address: a turn's, a pointer's, a stream's."""
+
+    def __init__(self, what: str, reason: str) -> None:
+        super().__init__(what, reason + "; 'headish verify' lists everything that disagrees")
+
+
+class CorruptTurn(CorruptRecord):
+    """Stored bytes of a turn that do not decode, or that disagree with their address; ``turn`` names it."""
 
     def __init__(self, turn: str, reason: str) -> None:
         self.turn = turn
-        super().__init__(f"turn {turn}", reason + "; 'headish verify' lists everything that disagrees")
+        super().__init__(f"turn {turn}", reason)
 
 
 class DatabaseTimedOut(DatabaseError):

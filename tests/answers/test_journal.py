@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from headish import Store, Turn
 from headish.answers.capture import Capture
 from headish.database.query import Connection
-from headish.errors import CorruptTurn, DatabaseError, DatabaseLocked, DatabaseReadOnly, UnknownStream
+from headish.errors import CorruptRecord, DatabaseError, DatabaseLocked, DatabaseReadOnly, UnknownStream
 from headish.rows import streams
 from headish.store.replies import _finish
 from headish.values.blocks import Text
@@ -163,7 +163,7 @@ class TestAWriterThatIsKilled:
         wait_until(lambda: b"of times" in journalled(store), "it is journalled")
         [damaged] = store.streams.list()
         run_sql(store, "UPDATE stream SET about = CAST('{' AS BLOB)")
-        with unchanged(store), pytest.raises(CorruptTurn, match=f"of the stream {damaged}"):
+        with unchanged(store), pytest.raises(CorruptRecord, match=f"^the stream {damaged}: "):
             store.streams.recover(force=True)
         captures.append(begin(store, lease_seconds=600))
         wait_until(lambda: journalled(store).count(b"of times") == 2, "both are journalled")

@@ -173,7 +173,7 @@ def encode_content(given: Content, *, json: bool = False) -> bytes:
     """Content as payload bytes."""
     if type(given) is str and not json:
         return encoding.encode_text(given)
-    return encoding.encode_payload(encoding.read_content(given, json=json))
+    return encoding.encode_json(given) if json else encoding.encode_payload(encoding.read_content(given))
 
 
 def encode_attributes(given: Attributes | Mapping[str, Any] | None) -> bytes | None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 from headish.database.query import Connection
-from headish.errors import CorruptTurn, HeadishError, InputError, UnknownStream, shown
+from headish.errors import CorruptRecord, HeadishError, InputError, UnknownStream, shown
 from headish.history.append import Appended
 from headish.history.replies import append_reply
 from headish.rows import streams
@@ -42,7 +42,7 @@ class Streams:
         A stream whose writer may live (its lease has not run out) is left alone, unless ``force``. Of a damaged journal
         the events before the damage are kept. A stream that cannot be recovered is named in the log (``headish``) and
         passed over; ``drop`` forgets it.
-        Raises: CorruptTurn if there was something to recover, and nothing could be.
+        Raises: CorruptRecord if there was something to recover, and nothing could be.
         """
         recovered, error = self._recover_all(force)
         if error is not None and not recovered:
@@ -66,7 +66,7 @@ class Streams:
                 continue
             try:
                 turn = self._recover(each, force=force)
-            except (CorruptTurn, InputError) as error:
+            except (CorruptRecord, InputError) as error:
                 # One damaged journal must not keep the others from being recovered.
                 log.warning("headish: the stream %s cannot be recovered: %s", each.id, error)
                 first = first or error
@@ -85,7 +85,7 @@ class Streams:
             for turn in recovered:
                 log.warning("headish: an answer that was cut off is kept as the incomplete turn %s", turn.id)
         except HeadishError as error:
-            log.warning("headish: answers that were cut off could not be looked for: %s", error)
+            log.warning("headish: it could not be looked up whether an answer was cut off before: %s", error)
         return tuple(recovered)
 
     def _open(self) -> builtins.list[StoredStream]:
