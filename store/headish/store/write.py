@@ -19,6 +19,7 @@ from headish.history.record import record_list
 from headish.store.read import read_range
 from headish.store.space import Space
 from headish.values.doors import LIST, door, is_path
+from headish.values.files import open_regular
 from headish.values.grammar import parse_headish
 from headish.values.messages import Message
 from headish.values.names import check_name
@@ -159,12 +160,13 @@ def _read_document(
 
 def _read_file(path: Path, limit_bytes: int) -> bytes:
     try:
-        with path.open("rb") as file:
-            data = file.read(limit_bytes + 1)
+        with open_regular(path) as file:
+            data = file.read(limit_bytes + 1)  # no more, however the file grows meanwhile
+            size_bytes = max(len(data), os.fstat(file.fileno()).st_size)
     except OSError as error:
         raise InvalidArgument(f"the document {str(path)!r} cannot be read: {error.strerror}") from None
     if len(data) > limit_bytes:
-        raise TooLarge("document", path.stat().st_size, limit_bytes)
+        raise TooLarge("document", size_bytes, limit_bytes)
     return data
 
 
