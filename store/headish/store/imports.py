@@ -39,7 +39,9 @@ def import_file(
     refused, what stands before it has been stored. Transcripts (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``): one
     thread, one turn per message, nothing of which is stored where the file does not parse, but the file itself as a
     document with ``keep_raw``. Its tip is named ``bookmark``, else as the file, where that is free. The messages of an
-    API (``chat``, ``responses``, ``anthropic``, as JSON, never detected) become a thread, too.
+    API (``chat``, ``responses``, ``anthropic``, as JSON, never detected) become a thread, too, and so do the thread
+    records of the schema reference (``records``: ``{id, role, content, inherited, cache}``, a JSON list or one per
+    line, never detected), whose ``head`` becomes a bookmark and whose older key ``options`` is read as ``inherited``.
 
     ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
     ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
