@@ -154,6 +154,17 @@ class TestAWriterThatIsKilled:
         assert (other.streams.list(), other.streams.recover(force=True)) == ([], [])
         assert len(asked.streams.list()) == 1
 
+    def test_a_store_that_opens_where_streams_cannot_be_read_does_not_say_that_there_are_any(
+        self, file_place: FilePlace, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        store = file_place.open()
+        store.add_turn("How was it?", bookmark="main")
+        run_sql(store, "ALTER TABLE stream RENAME COLUMN expires TO away")
+        with caplog.at_level(logging.WARNING, "headish"):
+            assert file_place.open().recovered == ()
+        [record] = caplog.records
+        assert record.getMessage().startswith("headish: it could not be looked up whether an answer was cut off")
+
     def test_one_that_cannot_be_recovered_is_named_and_does_not_stop_the_others(
         self, file_place: FilePlace, caplog: pytest.LogCaptureFixture
     ) -> None:

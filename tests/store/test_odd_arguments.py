@@ -348,3 +348,20 @@ def test_refusing_what_lies_too_deep_stores_nothing() -> None:
         with pytest.raises(TooDeep):
             store.add_turn("hello", inherited={"params": deep(lambda value: {"a": value})})
         assert store.stats().turns == before
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        transcripts.Stream,
+        lambda value: transcripts.Stream("v0.1").feed(value),
+        lambda value: transcripts.Stream().feed(value),
+        providers.Stream,
+        lambda value: providers.Stream("openai").feed(value),
+    ],
+    ids=["a format", "a chunk of a format", "a chunk of any format", "a provider", "an event"],
+)
+def test_a_stream_takes_what_is_odd_or_refuses_it_by_name(take: Callable[[Any], Any]) -> None:
+    for make in ODD.values():
+        with contextlib.suppress(HeadishError):
+            take(make())
