@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.limits import PAYLOAD_LIMIT_BYTES, TRANSCRIPT_LIMIT_BYTES
 
 if TYPE_CHECKING:
     from headish import Database, Store
@@ -98,11 +98,29 @@ def read_text(text: str | None, *, may_be_absent: bool = False) -> str | None:
     return piped or None
 
 
-def read_stdin(limit_bytes: int | None = None) -> bytes:
-    """Standard input to its end, or one byte past a limit, which is enough for the library to refuse it."""
+def read_stdin(limit_bytes: int = PAYLOAD_LIMIT_BYTES) -> bytes:
+    """Standard input to its end. Raises: TooLarge past the limit, without waiting for an end."""
     if sys.stdin is None:
         return b""
-    return sys.stdin.buffer.read() if limit_bytes is None else sys.stdin.buffer.read(limit_bytes + 1)
+    return _within(sys.stdin.buffer.read(limit_bytes + 1), "standard input", limit_bytes)
+
+
+def read_file(file: str, limit_bytes: int = TRANSCRIPT_LIMIT_BYTES) -> bytes:
+    """The bytes of a regular file, or of standard input for ``-``. Raises: OSError; TooLarge past the limit."""
+    from headish.values.files import open_regular
+
+    if file == "-":
+        return read_stdin(limit_bytes)
+    with open_regular(file) as opened:
+        return _within(opened.read(limit_bytes + 1), file, limit_bytes)
+
+
+def _within(data: bytes, what: str, limit_bytes: int) -> bytes:
+    if len(data) <= limit_bytes:
+        return data
+    from headish.errors import TooLarge
+
+    raise TooLarge(what, len(data), limit_bytes, is_cut=True)
 
 
 def _brings_data() -> bool:

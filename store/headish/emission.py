@@ -8,11 +8,13 @@ from typing import Any
 from headish.errors import UnknownFormat
 from headish.providers import PROVIDERS, prepare_request
 from headish.transcripts import threads
+from headish.values.doors import TEXT, an, door
 from headish.values.messages import ContextWindow, Kept
 
 Written = str | dict[str, Any]
 
 
+@door(window=an(ContextWindow), target=TEXT)
 def emit(window: ContextWindow, target: str, **settings: Any) -> Written:
     """A window as a transcript (text), as the messages of an API (JSON text), or as a provider's request body (data).
 

@@ -62,15 +62,32 @@
         ├── DatabaseTimedOut      a time limit of the server ended the statement
         ├── DatabaseReplaced      the file was removed or replaced while it was open
         ├── OutcomeUnknown        the connection was lost during the commit: it may be stored
-        └── CorruptTurn           stored bytes that do not decode or disagree with their address
+        └── CorruptRecord         stored bytes that do not decode or disagree with their address
+            └── CorruptTurn       those of a turn
 
 The facts are attributes, so that a program need not read the sentence. ``code`` is the
 specification's word for the error, if it has one.
+
+A value of the wrong Python type is an InputError like any other bad value, and no TypeError: what a program passes on
+may come from anywhere, and one ``except`` is enough. Only a call that does not fit the signature (an unknown keyword, a
+missing argument) is Python's own TypeError.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+SHOWN_CHARACTERS = 200
+"""So much of a value that was given stands in an error."""
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it, whatever it is: in short, and without failing itself."""
+    try:
+        text = repr(value)
+    except Exception:  # one nested too deep, a number of too many digits, a __repr__ that fails
+        return f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
 
 
 class HeadishError(Exception):
@@ -178,7 +195,7 @@ class InvalidRole(InputError):
 
     def __init__(self, role: object) -> None:
         self.role = role
-        super().__init__(f"unknown role {role!r}: use system, developer, user, assistant or tool")
+        super().__init__(f"unknown role {shown(role)}: use system, developer, user, assistant or tool")
 
 
 class InvalidContent(InputError):
@@ -194,11 +211,12 @@ class TooDeep(InvalidContent):
 
 
 class TooLarge(InvalidContent):
-    """More bytes than ``limit_bytes``; the value has at least ``size_bytes``."""
+    """More bytes than ``limit_bytes``; the value has at least ``size_bytes``: more if ``is_cut``."""
 
-    def __init__(self, what: str, size_bytes: int, limit_bytes: int) -> None:
-        self.size_bytes, self.limit_bytes = size_bytes, limit_bytes
-        super().__init__(what, f"it has {size_bytes:,} bytes and the limit is {limit_bytes:,}")
+    def __init__(self, what: str, size_bytes: int, limit_bytes: int, *, is_cut: bool = False) -> None:
+        self.size_bytes, self.limit_bytes, self.is_cut = size_bytes, limit_bytes, is_cut
+        has = f"{size_bytes:,} bytes or more" if is_cut else f"{size_bytes:,} bytes"
+        super().__init__(what, f"it has {has} and the limit is {limit_bytes:,}")
 
 
 class InvalidArgument(InputError):
@@ -278,7 +296,7 @@ class UnknownFormat(InputError):
 
     def __init__(self, name: str, known: tuple[str, ...], kind: str = "format") -> None:
         self.name, self.known = name, known
-        super().__init__(f"unknown {kind} {name!r}: known are {', '.join(known)}")
+        super().__init__(f"unknown {kind} {shown(name)}: known are {', '.join(known)}")
 
 
 class HiddenMessage(HeadishError):
@@ -537,12 +555,19 @@ class DatabaseCorrupt(DatabaseError):
     """The file itself is damaged."""
 
 
-class CorruptTurn(DatabaseError):
-    """Stored bytes that do not decode, or that disagree with their address; ``turn`` names it."""
+class CorruptRecord(DatabaseError):
+    """Stored bytes that do not decode, or that disagree with their address: a turn's, a pointer's, a stream's."""
+
+    def __init__(self, what: str, reason: str) -> None:
+        super().__init__(what, reason + "; 'headish verify' lists everything that disagrees")
+
+
+class CorruptTurn(CorruptRecord):
+    """Stored bytes of a turn that do not decode, or that disagree with their address; ``turn`` names it."""
 
     def __init__(self, turn: str, reason: str) -> None:
         self.turn = turn
-        super().__init__(f"turn {turn}", reason + "; 'headish verify' lists everything that disagrees")
+        super().__init__(f"turn {turn}", reason)
 
 
 class DatabaseTimedOut(DatabaseError):

@@ -49,6 +49,15 @@ CANDIDATES_SHOWN = 10
 IMPORT_LINE_BYTES = 64 * 1024 * 1024
 """The longest line of an imported file: memory holds one line at a time. Error: ``InvalidImport``."""
 
+STREAM_LIMIT_BYTES = 1024 * 1024 * 1024
+"""The most bytes of a stream that an import keeps on the disk because it reads twice. Error: ``InvalidImport``."""
+
+TRANSCRIPT_LIMIT_BYTES = 256 * 1024 * 1024
+"""The largest file that the command reads whole: to convert or lint a transcript, or as an answer to store.
+
+Error: ``TooLarge``.
+"""
+
 EVENT_LIMIT_BYTES = 32 * 1024 * 1024
 """The largest event of a provider's answer; a whole answer is one event. Error: ``InvalidReply``."""
 

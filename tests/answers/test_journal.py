@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from headish import Store, Turn
 from headish.answers.capture import Capture
 from headish.database.query import Connection
-from headish.errors import CorruptTurn, DatabaseError, DatabaseLocked, DatabaseReadOnly, UnknownStream
+from headish.errors import CorruptRecord, DatabaseError, DatabaseLocked, DatabaseReadOnly, UnknownStream
 from headish.rows import streams
 from headish.store.replies import _finish
 from headish.values.blocks import Text
@@ -154,6 +154,17 @@ class TestAWriterThatIsKilled:
         assert (other.streams.list(), other.streams.recover(force=True)) == ([], [])
         assert len(asked.streams.list()) == 1
 
+    def test_a_store_that_opens_where_streams_cannot_be_read_does_not_say_that_there_are_any(
+        self, file_place: FilePlace, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        store = file_place.open()
+        store.add_turn("How was it?", bookmark="main")
+        run_sql(store, "ALTER TABLE stream RENAME COLUMN expires TO away")
+        with caplog.at_level(logging.WARNING, "headish"):
+            assert file_place.open().recovered == ()
+        [record] = caplog.records
+        assert record.getMessage().startswith("headish: could not look for answers that were cut off")
+
     def test_one_that_cannot_be_recovered_is_named_and_does_not_stop_the_others(
         self, file_place: FilePlace, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -163,7 +174,7 @@ class TestAWriterThatIsKilled:
         wait_until(lambda: b"of times" in journalled(store), "it is journalled")
         [damaged] = store.streams.list()
         run_sql(store, "UPDATE stream SET about = CAST('{' AS BLOB)")
-        with unchanged(store), pytest.raises(CorruptTurn, match=f"of the stream {damaged}"):
+        with unchanged(store), pytest.raises(CorruptRecord, match=f"^the stream {damaged}: "):
             store.streams.recover(force=True)
         captures.append(begin(store, lease_seconds=600))
         wait_until(lambda: journalled(store).count(b"of times") == 2, "both are journalled")

@@ -172,7 +172,7 @@ def test_a_document_past_the_limit_is_refused(place: Place, tmp_path: Path, from
 
 
 def test_a_path_that_cannot_be_read_is_refused(store: Store, tmp_path: Path) -> None:
-    for path, reason in ((tmp_path / "missing.txt", "No such file"), (tmp_path, "directory")):
+    for path, reason in ((tmp_path / "missing.txt", "No such file"), (tmp_path, "it is a folder")):
         with unchanged(store), pytest.raises(InvalidArgument, match=reason):
             store.add_document(path)
 

@@ -9,7 +9,7 @@ import pytest
 
 from headish import Store
 from headish.errors import (
-    CorruptTurn,
+    CorruptRecord,
     InvalidAddress,
     InvalidArgument,
     InvalidContent,
@@ -118,7 +118,7 @@ class TestPointers:
         store.pointers.set("milli", "openai/m")
         run_sql(store, "UPDATE definition SET data = CAST('{}' AS BLOB)")
         for find in (store.pointers.__getitem__, store.pointers.history):
-            with pytest.raises(CorruptTurn, match="of the provider pointer 'milli'"):
+            with pytest.raises(CorruptRecord, match=r"^the provider pointer 'milli': "):
                 find("milli")
 
 

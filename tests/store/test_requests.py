@@ -155,3 +155,16 @@ class TestLint:
                 asked.request("main")
             counts.add(counted.count)
         assert counts == {7}
+
+
+class TestWhichTurnSetAnOption:
+    def test_a_key_with_a_dot_is_no_path(self, store: Store) -> None:
+        first = store.add_turn("Hi", bookmark="main", inherited={"a.b": 1})
+        second = store.add_turn("Hi", continues="main", inherited={"a": {"b": 2}, 'say "a"': {"": 3}})
+        origins = store.request("main", "anthropic").options
+        assert origins == {'"a.b"': first.id, "a.b": second.id, r'"say \"a\"".""': second.id}
+
+    def test_a_value_that_replaces_a_record_leaves_its_namesake_alone(self, store: Store) -> None:
+        first = store.add_turn("Hi", bookmark="main", inherited={"a.b": 1, "a": {"b": 2}})
+        second = store.add_turn("Hi", continues="main", inherited={"a": 5})
+        assert store.request("main", "anthropic").options == {'"a.b"': first.id, "a": second.id}

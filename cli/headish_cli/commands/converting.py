@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import input_path, json_option
+from headish_cli.options import json_option, read_file
 from headish_cli.printing.output import print_json, write
 
 if TYPE_CHECKING:
@@ -92,11 +91,8 @@ def lint_transcript_command(file: str, source: str | None, as_json: bool) -> Non
 
 def read_bytes(file: str) -> bytes:
     """The bytes of a file, or of standard input for ``-``."""
-    path = input_path(file)
-    if not isinstance(path, Path):
-        return bytes(path.read())
     try:
-        return path.read_bytes()
+        return read_file(file)
     except OSError as error:
         from headish.errors import InvalidImport
 

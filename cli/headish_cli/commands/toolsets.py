@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings, read_stdin
+from headish_cli.options import Settings, json_option, pass_settings, read_file
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say, width
 
 
@@ -28,7 +26,7 @@ def set_command(settings: Settings, server: str, file: str) -> None:
     from headish.errors import InvalidArgument
 
     try:
-        data = read_stdin() if file == "-" else Path(file).read_bytes()
+        data = read_file(file)
     except OSError as error:
         raise InvalidArgument(f"the file {file!r} cannot be read: {error.strerror}") from None
     with settings.open(create=True) as store:

@@ -15,7 +15,7 @@ from headish.answers.journal import About
 from headish.answers.trimming import trim_reply
 from headish.content.drafts import Draft, make_message_draft
 from headish.content.encoding import encode_payload
-from headish.errors import CorruptTurn, InvalidReply, TooLarge
+from headish.errors import CorruptRecord, InvalidArgument, InvalidReply, TooLarge, shown
 from headish.providers.shared.values import Reply
 from headish.providers.stream import Stream
 from headish.rows.streams import StoredStream
@@ -34,6 +34,8 @@ def read_response(about: About, response: bytes | str | Mapping[str, Any] | Iter
     if isinstance(response, bytes | str):
         return _read_text(about, read_events(response))
     whole = isinstance(response, Mapping) or hasattr(response, "model_dump")
+    if not whole and not isinstance(response, Iterable):
+        raise InvalidArgument(f"an answer is a response, its text or its events, not {shown(response)}")
     return read_stream(about, [response] if whole else response)
 
 
@@ -48,12 +50,12 @@ def read_stream(about: About, events: Iterable[Any]) -> Reply:
 def decode_stream(found: StoredStream, chunks: Iterable[bytes]) -> tuple[About, list[Any]]:
     """What a journal kept of an answer: what it belongs to, and its events, up to the first that is damaged.
 
-    Raises: CorruptTurn if it cannot be told what the answer belongs to.
+    Raises: CorruptRecord if it cannot be told what the answer belongs to.
     """
     try:
         about = msgspec.json.decode(found.about, type=About)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptTurn(f"of the stream {found.id}", f"its journal does not decode ({error})") from None
+        raise CorruptRecord(f"the stream {found.id}", f"its journal does not decode ({error})") from None
     events: list[Any] = []
     # What comes after a damaged event is not appended to what came before it: nothing says what is missing between.
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):

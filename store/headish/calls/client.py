@@ -31,6 +31,7 @@ from headish.errors import (
 )
 from headish.limits import RETRY_AFTER_LIMIT_SECONDS
 from headish.values.addresses import Address, parse_address
+from headish.values.doors import door
 
 if TYPE_CHECKING:
     import httpx2
@@ -43,6 +44,7 @@ LONGEST_DELAY_SECONDS = 8.0
 """The waits double from the first to the longest. Source: anthropic 2.12.0 and openai 3.54.0, ``_constants.py``."""
 
 
+@door()
 def open_call(
     provider: str,
     body: Mapping[str, Any],

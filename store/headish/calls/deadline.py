@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from headish.errors import InvalidArgument
+from headish.errors import InvalidArgument, shown
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class Timeouts(Struct, frozen=True, kw_only=True):
         for name in self.__struct_fields__:
             seconds = getattr(self, name)
             if seconds is not None and not 0 < seconds <= threading.TIMEOUT_MAX:
-                raise InvalidArgument(f"{name} is a number of seconds above 0, not {seconds!r}")
+                raise InvalidArgument(f"{name} is a number of seconds above 0, not {shown(seconds)}")
 
 
 class Deadline:

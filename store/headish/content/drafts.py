@@ -16,8 +16,8 @@ from headish.content import encoding, strictjson
 from headish.content.encoding import Content
 from headish.content.hashes import Said, hash_payload
 from headish.content.merge import combine
-from headish.content.secrecy import find_secret
-from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarge
+from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
+from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarge, shown
 from headish.limits import CONTINUES_LIMIT, MAPPING_LIMIT_BYTES
 from headish.values.attributes import refused_attribute
 from headish.values.grammar import Headish, parse_headish
@@ -158,7 +158,7 @@ def _draft(payload: bytes, said: Said, turn: Mapping[str, Any], system: bytes | 
         cache=bool(turn.get("cache")),
         inherited=_encode_inherited(turn),
         system=system,
-        app=_encode_mapping(turn.get("meta"), "meta"),
+        app=_encode_meta(turn.get("meta")),
     )
 
 
@@ -173,7 +173,7 @@ def encode_content(given: Content, *, json: bool = False) -> bytes:
     """Content as payload bytes."""
     if type(given) is str and not json:
         return encoding.encode_text(given)
-    return encoding.encode_payload(encoding.read_content(given, json=json))
+    return encoding.encode_json(given) if json else encoding.encode_payload(encoding.read_content(given))
 
 
 def encode_attributes(given: Attributes | Mapping[str, Any] | None) -> bytes | None:
@@ -223,7 +223,7 @@ def read_expect(expect: object) -> TurnId | Absent | None:
         return expect
     expected = as_turn_id(expect) if isinstance(expect, str) else None
     if expected is None:
-        raise InvalidArgument(f"expect takes the 25 digits of a turn id or ABSENT, not {expect!r}")
+        raise InvalidArgument(f"expect takes the 25 digits of a turn id or ABSENT, not {shown(expect)}")
     return expected
 
 
@@ -236,15 +236,25 @@ def _encode_inherited(turn: Mapping[str, Any]) -> bytes | None:
         named["servers"] = _listed(named["servers"])
     if not isinstance(given, Mapping):
         raise InvalidContent("inherited", f"it must be a mapping, not {type(given).__name__}")
-    secret = find_secret(given["params"], "$.params") if "params" in given else None
+    _refuse_secret(given, "inherited")
+    encoded = _encode_mapping(given, "inherited")  # first: what is merged must have an end
+    return _encode_mapping(combine(given, named), "inherited") if named else encoded
+
+
+def _encode_meta(given: Mapping[str, Any] | None) -> bytes | None:
+    _refuse_secret(given, "meta")
+    return _encode_mapping(given, "meta")
+
+
+def _refuse_secret(given: Any, what: str) -> None:
+    secret = find_secret(given, "$")
     if secret is not None:
-        raise InvalidContent("inherited", "it looks like a key: keys stay in the environment or a keyring", secret)
-    return _encode_mapping(combine(given, named), "inherited")
+        raise InvalidContent(what, LOOKS_LIKE_A_KEY, secret)
 
 
 def _check_media_type(given: str) -> None:
     if not isinstance(given, str) or not given.isascii() or not given.isprintable():
-        raise InvalidArgument(f"content_type is a media type in printable ASCII, not {given!r}")
+        raise InvalidArgument(f"content_type is a media type in printable ASCII, not {shown(given)}")
 
 
 def _listed(servers: Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from headish.content import strictjson
+from headish.content.numbers import Numbers
 from headish.errors import InvalidContent
 from headish.values.blocks import (
     KINDS,
@@ -39,15 +40,11 @@ _SPELLINGS: dict[str, dict[str, str]] = {"thinking": {"thinking": "text"}, "tool
 """Older spellings that are read and never written (rule R8, block kinds)."""
 
 
-def read_content(content: Content, *, json: bool = False) -> tuple[ContentBlock, ...]:
-    """The blocks of any content that ``add_turn`` takes; ``json`` reads it as JSON text of blocks.
+def read_content(content: Content) -> tuple[ContentBlock, ...]:
+    """The blocks of any content that ``add_turn`` takes.
 
     Raises: InvalidContent with the path of the bad value; TooDeep.
     """
-    if json:
-        if not isinstance(content, str | bytes):
-            raise InvalidContent(WHAT, "with json=True it must be JSON text")
-        content = strictjson.decode(content, WHAT)
     if isinstance(content, str):
         strictjson.check_text(content, WHAT)
         return (Text(content),)
@@ -81,6 +78,23 @@ def encode_payload(blocks: tuple[ContentBlock, ...]) -> bytes:
     return _encode([to_mapping(block) for block in blocks])
 
 
+def encode_json(text: object) -> bytes:
+    """The payload bytes of content that is given as JSON text: every number keeps its own digits.
+
+    Raises: as ``read_content``; InvalidContent for a number that no reader has, but inside the arguments of a call,
+    which are kept as ``raw`` then.
+    """
+    if not isinstance(text, str | bytes):
+        raise InvalidContent(WHAT, "with json=True it must be JSON text")
+    numbers = Numbers()
+    content = strictjson.decode(text, WHAT, number=numbers.read)
+    if not numbers.texts:
+        return encode_payload(read_content(content))
+    payload = numbers.readable(encode_payload(read_content(numbers.spell_arguments(content))), WHAT)
+    decode_payload(payload)  # a number may stand where a text belongs
+    return payload
+
+
 def encode_text(text: str) -> bytes:
     """The payload of one text block, for the hot path: the same bytes as ``encode_payload``.
 
@@ -101,7 +115,10 @@ def decode_payload(payload: bytes) -> tuple[ContentBlock, ...]:
         pass  # a kind or key that the typed decoder does not know
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidContent("a payload", f"it does not decode ({error})") from None
-    values = msgspec.json.decode(payload)
+    try:
+        values = msgspec.json.decode(payload)
+    except msgspec.DecodeError as error:
+        raise InvalidContent("a payload", f"it does not decode ({error})") from None
     if not isinstance(values, list):
         raise InvalidContent("a payload", "it is not a list of blocks")
     return tuple(_read_mapping(value, f"$[{index}]") for index, value in enumerate(values))

@@ -1,31 +1,93 @@
-"""Finds what looks like a key. Keys belong in the environment or a keyring, not in a database."""
+"""Finds what looks like a key. Keys belong in the environment or a keyring, not in a database.
+
+Two things give a key away: the name that a text stands under, and the shape of the text. A name counts only as a whole
+(``api_key``, ``x-api-key``, ``clientSecret``), so that ``max_tokens`` or the ``key`` of a sort is none; a shape needs
+its prefix and as many random characters as a real key has. A reference to a variable (``${OPENAI_API_KEY}``) and the
+``***`` of something hidden are no keys. The text of messages is never looked into: people talk about keys.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-_NAME = re.compile(r"(?i)(api[-_]?key|authori[sz]ation|secret|password|bearer|access[-_]?token)")
-_VALUE = re.compile(r"\b(sk-[A-Za-z0-9_-]{16,}|AIza[0-9A-Za-z_-]{30,}|csk-[a-z0-9]{20,})")
-"""What keys of OpenAI and Anthropic, Google and Cerebras begin with."""
+_NAMES = re.compile(
+    r"(?:.*[-_.])?"
+    r"(?:api[-_]?keys?|authori[sz]ation|secret|secret[-_]?key|client[-_]?secret|passwords?|passwd|passphrase|bearer"
+    r"|(?:access|auth|refresh|bearer|api|session|security)[-_]?token|private[-_]?key|subscription[-_]?key)"
+    r"(?:[-_]value)?"
+)
+"""The names of keys, in lower case with words apart: the last words of the name."""
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SHAPES = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}"  # OpenAI, Anthropic (sk-ant-…), OpenRouter (sk-or-…)
+    r"|(?:csk|zk|xai)-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}"  # Cerebras, Zukijourney, xAI
+    r"|gsk_[A-Za-z0-9]{16,}"  # Groq
+    r"|hf_[A-Za-z0-9]{16,}"
+    r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"
+    r"|AIza[0-9A-Za-z_-]{30,}"
+    r"|AKIA[0-9A-Z]{16}"
+    r")"
+    r"|\b[Bb]earer +(?=[^ ]*[0-9])[A-Za-z0-9._~+/-]{16,}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+"""What keys look like, by the prefixes that their makers give them."""
+_LOGIN = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/?#@:]*:(?!\*+@)(?!\$)[^\s/?#@]+@")
+"""An address with a user and a password."""
+_NO_KEY = re.compile(
+    r"(?i:(?:bearer|basic|token) +)?(?:\$\w+|\$?\{\{?[^}]*\}?\}|\*+|<[^>]*>|keyring:.*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)?"
+)
+"""What stands where a key would, and is none: a reference to one, the name of a variable, something hidden."""
+
+LOOKS_LIKE_A_KEY = "it looks like a key: keys stay in the environment or a keyring"
+"""Why a value is refused; the value itself is not repeated."""
 
 
-def find_secret(value: Any, path: str) -> str | None:
-    """The path of the first text that is named like a key, or looks like one; None if there is none."""
-    for where, name, text in _texts(value, path, ""):
-        if text and (_NAME.search(name) or _VALUE.search(text)):
+def find_secret(value: Any, path: str, *, prose: Collection[str] = ()) -> str | None:
+    """The path of the first text that is named like a key, or looks like one; None if there is none.
+
+    Texts under a name of ``prose`` are written for readers and not looked at. Any nesting is looked through: no frame
+    of ours lies on another. What stands in itself is looked through once.
+    """
+    for where, name, text in _texts(value, path):
+        if name in prose:
+            continue
+        if _is_named_like_one(name, text) or _SHAPES.search(text) or _LOGIN.search(text):
             return where
     return None
 
 
-def _texts(value: Any, path: str, name: str) -> Iterator[tuple[str, str, str]]:
-    """``(path, its key, text)`` of every text."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _texts(inner, f"{path}.{key}", str(key))
-    elif isinstance(value, list | tuple):
-        for index, inner in enumerate(value):
-            yield from _texts(inner, f"{path}[{index}]", "")
-    elif isinstance(value, str):
-        yield path, name, value
+def _is_named_like_one(name: str, text: str) -> bool:
+    if not text or _NO_KEY.fullmatch(text):
+        return False
+    return _NAMES.fullmatch(_CAMEL.sub("_", name[:_NAME_LIMIT]).lower()) is not None
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str, str]]:
+    """``(path, its key, text)`` of every text, keys among them: a key may stand where a name should."""
+    waiting: list[tuple[Any, str, str]] = [(value, path, "")]
+    seen: set[int] = set()
+    while waiting:
+        item, where, name = waiting.pop()
+        if isinstance(item, str):
+            yield where, name, item
+            continue
+        if not isinstance(item, Mapping | list | tuple) or id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, Mapping):
+            names = [key for key in item if isinstance(key, str)]
+            yield from ((where, "", key) for key in names)
+            inside = [(item[key], _step(where, f".{key[:_NAME_LIMIT]}"), key) for key in names]
+        else:  # a list of keys has the name of the list
+            inside = [(each, _step(where, f"[{index}]"), name) for index, each in enumerate(item)]
+        waiting += reversed(inside)
+
+
+def _step(path: str, step: str) -> str:
+    return path + step if len(path) < _PATH_LIMIT else path
+
+
+_NAME_LIMIT, _PATH_LIMIT = 100, 1000

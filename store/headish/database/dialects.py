@@ -13,7 +13,8 @@ from sqlalchemy.sql import ClauseElement, Executable
 from headish.database.backend import DURABILITIES, Backend
 from headish.database.postgresql import PostgreSQLBackend
 from headish.database.sqlite import SQLiteBackend
-from headish.errors import InvalidArgument
+from headish.errors import InvalidArgument, shown
+from headish.values.doors import is_path
 
 DATABASES: dict[str, type[SQLiteBackend] | type[PostgreSQLBackend]] = {
     "sqlite": SQLiteBackend,
@@ -32,7 +33,7 @@ def connect(
     Raises: InvalidArgument for another URL or durability; NotADatabase, UnknownDatabase.
     """
     if durability not in DURABILITIES:
-        raise InvalidArgument(f"unknown durability {durability!r}: use {' or '.join(DURABILITIES)}")
+        raise InvalidArgument(f"unknown durability {shown(durability)}: use {' or '.join(DURABILITIES)}")
     url = _url(target)
     database = DATABASES.get(url.drivername)
     if database is None:
@@ -43,8 +44,8 @@ def connect(
 
 
 def _url(target: str | os.PathLike[str]) -> URL:
-    if "\0" in str(target):
-        raise InvalidArgument("a path holds no NUL")
+    if not is_path(target):
+        raise InvalidArgument(f"a database is a path or a URL as text, without NUL, not {shown(target)}")
     if (isinstance(target, str) and target.startswith(("sqlite:", "postgresql:", "postgresql+"))) or "://" in str(
         target
     ):
@@ -52,7 +53,10 @@ def _url(target: str | os.PathLike[str]) -> URL:
             return make_url(str(target))
         except (ArgumentError, ValueError):
             raise InvalidArgument("the database URL cannot be read") from None
-    path = str(target) if str(target) == ":memory:" else str(Path(target).expanduser())
+    try:
+        path = str(target) if str(target) == ":memory:" else str(Path(target).expanduser())
+    except RuntimeError:
+        raise InvalidArgument(f"there is no home folder for {shown(target)}") from None
     return URL.create("sqlite", database=path)
 
 

@@ -58,9 +58,13 @@ def locate(url: URL) -> Location:
 def check_file(target: str, create: bool) -> None:
     """Refuse what is no SQLite file. Raises: NotADatabase, UnknownDatabase, DatabaseUnavailable."""
     path = Path(target)
-    if path.is_dir():
+    try:
+        is_folder, exists = path.is_dir(), path.exists()
+    except OSError as error:
+        raise DatabaseUnavailable(target[:200], f"there can be no such file ({error.strerror})") from None
+    if is_folder:
         raise NotADatabase(target, "it is a folder")
-    if not path.exists():
+    if not exists:
         if not create:
             raise UnknownDatabase(target, "there is no database")
         try:

@@ -10,7 +10,7 @@ import msgspec
 
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection, Row
-from headish.errors import CorruptTurn, InvalidArgument, UnknownPointer, UnknownServer
+from headish.errors import CorruptRecord, InvalidArgument, UnknownPointer, UnknownServer, shown
 from headish.providers.pointers import NamedPointer, Pointer, decode_pointer
 from headish.providers.shared.tools import served_tools
 from headish.rows.definitions import POINTER, TOOLS, find_definition
@@ -20,7 +20,7 @@ ToolList = list[dict[str, Any]]
 
 
 def find_pointer(connection: Connection, space: int, name: bytes) -> Pointer:
-    """What a provider pointer points at. Raises: UnknownPointer, CorruptTurn."""
+    """What a provider pointer points at. Raises: UnknownPointer, CorruptRecord."""
     row = find_definition(connection, space, POINTER, name)
     if row is None:
         raise UnknownPointer(stored_name(name))
@@ -28,7 +28,7 @@ def find_pointer(connection: Connection, space: int, name: bytes) -> Pointer:
 
 
 def find_tools(connection: Connection, space: int, server: bytes) -> ToolList:
-    """The tools of a server, as they were stored. Raises: UnknownServer, CorruptTurn."""
+    """The tools of a server, as they were stored. Raises: UnknownServer, CorruptRecord."""
     row = find_definition(connection, space, TOOLS, server)
     if row is None:
         raise UnknownServer(stored_name(server))
@@ -44,33 +44,33 @@ def tools_served(connection: Connection, space: int, servers: Any) -> list[Mappi
 
 
 def read_pointer(row: Row) -> Pointer:
-    """The pointer of a row. Raises: CorruptTurn."""
+    """The pointer of a row. Raises: CorruptRecord."""
     try:
         return decode_pointer(_data(row, "provider pointer"))
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptTurn(f"of the provider pointer {stored_name(row[0])!r}", f"it does not decode ({error})") from None
+        raise CorruptRecord(f"the provider pointer {stored_name(row[0])!r}", f"it does not decode ({error})") from None
 
 
 def read_named_pointer(row: Row) -> NamedPointer:
-    """A pointer under its name, as a history lists it. Raises: CorruptTurn."""
+    """A pointer under its name, as a history lists it. Raises: CorruptRecord."""
     pointer = None if row[2] is None else read_pointer(row)
     return NamedPointer(stored_name(row[0]), pointer, datetime.fromtimestamp(row[4] / 1000, UTC))
 
 
 def read_tool_list(row: Row) -> ToolList:
-    """The tools of a row. Raises: CorruptTurn."""
+    """The tools of a row. Raises: CorruptRecord."""
     try:
         return msgspec.json.decode(_data(row, "tools of the server"), type=list[dict[str, Any]])
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        what = f"of the tools of the server {stored_name(row[0])!r}"
-        raise CorruptTurn(what, f"they do not decode ({error})") from None
+        what = f"the tools of the server {stored_name(row[0])!r}"
+        raise CorruptRecord(what, f"they do not decode ({error})") from None
 
 
 def _listed(connection: Connection, space: int, servers: Any) -> Iterable[tuple[str, ToolList]]:
     if servers is None:
         return []
     if not isinstance(servers, list | tuple) or not all(isinstance(each, str) for each in servers):
-        raise InvalidArgument(f"the option servers={servers!r}: it is a list of names")
+        raise InvalidArgument(f"the option servers={shown(servers)}: it is a list of names")
     return [(name, find_tools(connection, space, check_name(name, "server"))) for name in dict.fromkeys(servers)]
 
 
@@ -78,5 +78,5 @@ def _data(row: Row, kind: str) -> bytes:
     """The stored bytes, checked against their address."""
     data = None if row[3] is None else bytes(row[3])
     if data is None or hash_payload(data) != row[2]:
-        raise CorruptTurn(f"of the {kind} {stored_name(row[0])!r}", "its payload is missing or disagrees with its hash")
+        raise CorruptRecord(f"the {kind} {stored_name(row[0])!r}", "its payload is missing or disagrees with its hash")
     return data

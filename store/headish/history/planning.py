@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from headish.content.drafts import Draft, Reference
 from headish.database.query import Connection
-from headish.errors import BookmarkMoved, BookmarkTaken, InvalidArgument, UnknownTurn
+from headish.errors import BookmarkMoved, BookmarkTaken, InvalidArgument, UnknownTurn, shown
 from headish.history.find import find_turn
 from headish.history.walk import leads_to
 from headish.rows.bookmarks import bookmarks_at, find_bookmarks
@@ -100,7 +100,7 @@ class Planner:
     def _find_item(self, item: int, index: int) -> Known | int:
         """An earlier item: of this batch by its own index, of a former one by its commit number."""
         if not 0 <= item < self._first_index + index:
-            raise UnknownTurn(str(item), "an item can continue only the items before it")
+            raise UnknownTurn(shown(item), "an item can continue only the items before it")
         if item >= self._first_index:
             return item - self._first_index
         batch = max((each for each in self._earlier if each.first_index <= item), key=lambda each: each.first_index)

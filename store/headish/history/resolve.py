@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from headish.content import strictjson
 from headish.content.merge import fold
 from headish.content.unfinished import without_partial
 from headish.history.decode import decode_mapping, read_attributes, read_blocks, read_mapping
@@ -63,7 +64,11 @@ def fold_options(inherited: Iterable[tuple[str, bytes]]) -> dict[str, Any]:
 
 
 def option_origins(walked: Sequence[Walked]) -> dict[str, TurnId]:
-    """Which turn set each option that a walk hands down: by path (``params.max_tokens``), in walk order."""
+    """Which turn set each option that a walk hands down: by path (``params.max_tokens``), in walk order.
+
+    A key that holds a dot, a quote or nothing stands in a path as the JSON text of itself (``"a.b".c``), so that no two
+    options have one path.
+    """
     origins: dict[str, TurnId] = {}
     for turn in walked:
         if turn.inherited:
@@ -74,7 +79,7 @@ def option_origins(walked: Sequence[Walked]) -> dict[str, TurnId]:
 def _note_origins(origins: dict[str, TurnId], patch: Mapping[str, Any], prefix: str, turn_id: TurnId) -> None:
     """As in a merge patch (RFC 7396): a record merges key by key, any other value replaces all that was below."""
     for key, value in patch.items():
-        path = f"{prefix}{key}"
+        path = f"{prefix}{_as_step(key)}"
         if isinstance(value, Mapping):
             origins.pop(path, None)
             _note_origins(origins, value, f"{path}.", turn_id)
@@ -83,6 +88,11 @@ def _note_origins(origins: dict[str, TurnId], patch: Mapping[str, Any], prefix: 
             del origins[below]
         if value is not None:
             origins[path] = turn_id
+
+
+def _as_step(key: str) -> str:
+    """A key as a step of a path; quoted where it could be taken for more than one."""
+    return strictjson.encode(key).decode() if not key or "." in key or '"' in key else key
 
 
 def thread_records(walked: Sequence[Walked]) -> list[ThreadRecord]:

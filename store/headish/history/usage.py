@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, select
 
 from headish.database.query import Connection, Query
 from headish.database.schema import turn
-from headish.errors import InvalidArgument
+from headish.errors import InvalidArgument, shown
 from headish.history.decode import decode_mapping
 from headish.history.walk import walk_backwards
 from headish.providers.shared.values import Usage
@@ -78,7 +78,7 @@ def count_usage(replies: Iterable[CountedReply], by: str | None) -> list[Count]:
     Raises: InvalidArgument if ``by`` is neither a key of ``KEYS`` nor None, which counts all together.
     """
     if by is not None and by not in KEYS:
-        raise InvalidArgument(f"usage is counted by {', '.join(KEYS)}, not by {by!r}")
+        raise InvalidArgument(f"usage is counted by {', '.join(KEYS)}, not by {shown(by)}")
     tallies: dict[str | None, _Tally] = {} if by else {None: _Tally()}
     for reply in _each_once(replies):
         tallies.setdefault(KEYS[by](reply) if by else None, _Tally()).add(reply.reply)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 
 from headish.errors import InvalidImport
-from headish.limits import IMPORT_LINE_BYTES
+from headish.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
+from headish.values.files import open_regular
 
 Progress = Callable[[int], None]
 """Called with the number of bytes read since the last call."""
+CHUNK_BYTES = 1024 * 1024
 SPOOLED_BYTES = 16 * 1024 * 1024
 """A stream that is read twice is kept in memory up to here, then in an unnamed temporary file."""
 
@@ -32,7 +32,13 @@ class Opened:
         if not self._rewindable or self._source.seekable():
             return self._source, name
         self._own = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))
-        copyfileobj(self._source, self._own)
+        size_bytes = 0
+        while chunk := self._source.read(CHUNK_BYTES):
+            size_bytes += len(chunk)
+            if size_bytes > STREAM_LIMIT_BYTES:
+                self._own.close()
+                raise InvalidImport(name, None, f"it has more than {STREAM_LIMIT_BYTES:,} bytes; import it as a file")
+            self._own.write(chunk)
         self._own.seek(0)
         return self._own, name
 
@@ -42,7 +48,7 @@ class Opened:
 
     def _open(self, name: str) -> tuple[BinaryIO, str]:
         try:
-            self._own = Path(name).open("rb")  # noqa: SIM115 - closed on leaving
+            self._own = open_regular(name)
         except OSError as error:
             raise InvalidImport(name, None, f"it cannot be read ({error.strerror})") from None
         return self._own, name

@@ -14,12 +14,13 @@ from headish.values.ids import TurnId
 class ImportedTree(Struct, frozen=True):
     """A tree of messages. ``parents[i]`` is the index of what ``drafts[i]`` continues, or None for a root.
 
-    Parents come before children. ``bookmark`` is the name that the root gets.
+    Parents come before children. ``bookmark`` is the name that ``drafts[named]`` gets: the root, or another.
     """
 
     drafts: tuple[Draft, ...]
     parents: tuple[int | None, ...]
     bookmark: str | None = None
+    named: int = 0
 
 
 class Names(NamedTuple):

@@ -25,7 +25,7 @@ from headish.values.places import Place
 
 
 def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[ImportedTree]) -> Imported:
-    """Store what is new of the trees, then bookmark their roots where the name is still free (rule R2, one name moves).
+    """Store what is new of the trees, then set their bookmarks where the name is still free (rule R2, one name moves).
 
     Cost: one statement for every 64 messages, one append of the new ones, two statements a tree for its bookmark.
     """
@@ -42,7 +42,7 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
                 new.append(replace(draft, continues=continues))
             else:
                 where.append(stored)
-        roots.append((tree.bookmark, where[0]))
+        roots.append((tree.bookmark, where[tree.named]))
     built = append(connection, space, new, mint, carries_names=False) if new else []
     free = {name: root for name, root in reversed(roots) if name is not None}
     # In the order of the names, as every writer goes about them.

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from headish.content import strictjson
 from headish.content.secrecy import find_secret
-from headish.errors import InvalidArgument
+from headish.errors import InvalidArgument, shown
 from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers import PROVIDERS
 from headish.values.addresses import parse_address
@@ -69,7 +69,7 @@ def make_pointer(
     """
     provider, slash, model = target.partition("/") if isinstance(target, str) else ("", "", "")
     if not slash or not model or provider not in PROVIDERS:
-        raise InvalidArgument(f"{target!r} is not PROVIDER/MODEL with one of {', '.join(PROVIDERS)}")
+        raise InvalidArgument(f"{shown(target)} is not PROVIDER/MODEL with one of {', '.join(PROVIDERS)}")
     if len(model) > MODEL_LIMIT or not model.isprintable() or any(each.isspace() for each in model):
         raise InvalidArgument(f"{model[:80]!r} is no name of a model: printable, without spaces, {MODEL_LIMIT} at most")
     if key_env is not None and not _VARIABLE.fullmatch(key_env.removeprefix("keyring:")):

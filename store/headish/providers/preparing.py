@@ -14,6 +14,7 @@ from headish.errors import InvalidArgument, InvalidContent
 from headish.providers.registry import find_provider
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.values import Finding, Request, Settings
+from headish.values.doors import door
 from headish.values.messages import ContextWindow, Message
 
 Window = ContextWindow | Mapping[str, Any]
@@ -21,6 +22,7 @@ Window = ContextWindow | Mapping[str, Any]
 Tools = Sequence[Mapping[str, Any]] | None
 
 
+@door()
 def prepare_request(
     provider: str, window: Window, *, tools: Tools = None, model: str | None = None, **settings: Any
 ) -> Request:
@@ -39,6 +41,7 @@ def prepare_request(
     return replace(request, body=_own(request.body))
 
 
+@door()
 def lint(provider: str, window: Window, tools: Tools = None, **settings: Any) -> list[Finding]:
     """What a request would repair, leave out or refuse, all of it; what it refuses first. Empty: sent as it is stored.
 
@@ -59,7 +62,7 @@ def _writer(provider: str, window: Window, settings: Mapping[str, Any]) -> Reque
     given = {key: value for key, value in settings.items() if value is not None}
     try:
         checked = msgspec.convert(given, Settings, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
         raise InvalidArgument(f"a setting of the request cannot be taken: {error}") from None
     return found.writer(as_window(window), checked)
 
@@ -90,6 +93,6 @@ def _own(body: dict[str, Any]) -> dict[str, Any]:
         copied: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(body))
     except UnicodeEncodeError:
         raise InvalidContent("a request", "a lone surrogate has no UTF-8") from None
-    except (TypeError, RecursionError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidContent("a request", str(error)) from None
     return copied

@@ -9,6 +9,7 @@ from headish.errors import InvalidArgument
 from headish.providers.registry import find_provider
 from headish.providers.shared.reply import ReplyReader
 from headish.providers.shared.values import Delta, Reply
+from headish.values.doors import door
 
 
 class Stream:
@@ -50,6 +51,7 @@ class Stream:
         return self._reader.finish()
 
 
+@door()
 def parse_response(
     provider: str,
     response: Mapping[str, Any] | Any,

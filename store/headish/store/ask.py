@@ -19,6 +19,7 @@ from headish.store.replies import capture
 from headish.store.requests import ToolList, pointer_named, request
 from headish.store.space import Headishes, Space
 from headish.store.write import add_turn
+from headish.values.doors import LIST, door
 from headish.values.names import check_name
 from headish.values.turns import Turn
 
@@ -43,6 +44,7 @@ class CallOptions(TypedDict, total=False):
     attempts: int
 
 
+@door()
 def ask(
     space: Space,
     content: Content | None = None,
@@ -70,6 +72,7 @@ def ask(
     return _listen(open_answer(space, *said, ptr=ptr, to=to, model=model, tools=tools, **options), on_delta)
 
 
+@door(servers=LIST)
 def say(
     space: Space,
     content: Content | None,
@@ -97,6 +100,7 @@ def say(
     return turn.id, turn.meta.bookmark
 
 
+@door()
 def open_answer(
     space: Space,
     headish: Headishes = "@",
@@ -124,6 +128,7 @@ def open_answer(
     return _open(space, asked, None, settings.get("stream", True), call)
 
 
+@door()
 def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, **options: Any) -> Turn:
     """Ask again what a turn replied to: the new reply stands beside it, and its bookmark moves over.
 
@@ -134,6 +139,7 @@ def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, 
     return _listen(open_retry(space, headish, **options), on_delta)
 
 
+@door()
 def open_retry(space: Space, headish: str = "@", *, stream: bool = True, **options: Any) -> Answer:
     """``retry``, step by step, as ``open_answer`` asks."""
     space._check_writable()
@@ -230,6 +236,6 @@ def _as_headishes(continues: Continues) -> Headishes:
         return "@"
     if isinstance(continues, str):
         return continues
-    if isinstance(continues, int) or not all(isinstance(each, str) for each in continues):
-        raise InvalidArgument("continues is a headish, or several")
+    if not isinstance(continues, Sequence) or not all(isinstance(each, str) for each in continues):
+        raise InvalidArgument("what is asked from is a headish, or several")
     return [str(each) for each in continues]

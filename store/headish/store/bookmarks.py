@@ -10,7 +10,7 @@ from typing import Literal
 
 from headish.content.drafts import read_expect
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, UnknownBookmark
+from headish.errors import InvalidArgument, UnknownBookmark, shown
 from headish.history.decode import complete_turns
 from headish.history.moves import Moved, is_logged, remove_name, set_name, undo_name
 from headish.rows.bookmarks import (
@@ -22,6 +22,7 @@ from headish.rows.bookmarks import (
 )
 from headish.rows.turns import parent_at
 from headish.store.space import Space
+from headish.values.doors import door
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId
 from headish.values.names import Absent, check_name, refusal, stored_name
@@ -41,7 +42,7 @@ class Bookmarks(Mapping[str, TurnId]):
         """The id of the turn that a name names. Raises: UnknownBookmark (an InputError and a KeyError)."""
         space = self._space
         if not isinstance(name, str) or refusal(name) is not None:
-            raise UnknownBookmark(str(name))
+            raise UnknownBookmark(name if isinstance(name, str) else shown(name))
         encoded = name.encode()
 
         def work(connection: Connection) -> TurnId:
@@ -67,6 +68,7 @@ class Bookmarks(Mapping[str, TurnId]):
         space = self._space
         return space._read(lambda connection: count_bookmarks(connection, space._number))
 
+    @door()
     def list(
         self, prefix: str = "", limit: int | None = None, by: Literal["name", "recency"] = "name"
     ) -> builtins.list[Bookmark]:
@@ -76,9 +78,9 @@ class Bookmarks(Mapping[str, TurnId]):
         Raises: InvalidArgument for a ``limit`` below 1 or another order.
         """
         if by not in ("name", "recency"):
-            raise InvalidArgument(f"bookmarks are listed by name or by recency, not by {by!r}")
+            raise InvalidArgument(f"bookmarks are listed by name or by recency, not by {shown(by)}")
         if limit is not None and (not isinstance(limit, int) or not 0 < limit <= ALL):
-            raise InvalidArgument(f"limit is a number from 1 on, not {limit!r}")
+            raise InvalidArgument(f"limit is a number from 1 on, not {shown(limit)}")
         page = self._page(
             prefix=prefix.encode(errors="surrogatepass"), limit=ALL if limit is None else limit, recent=by == "recency"
         )
@@ -102,6 +104,7 @@ class Bookmarks(Mapping[str, TurnId]):
         """
         self._move(check_name(name), partial(remove_name, expect=read_expect(expect)))
 
+    @door()
     def undo(self, name: str, n: int = 1, *, expect: str | Absent | None = None) -> builtins.list[Turn]:
         """Move a name back by ``n`` turns along first parents; the turns that left it, oldest first. They stay stored.
 
@@ -109,7 +112,7 @@ class Bookmarks(Mapping[str, TurnId]):
         Raises: UnknownBookmark, BookmarkMoved, InvalidArgument for an ``n`` below 1.
         """
         if not isinstance(n, int) or not 0 < n < ALL:
-            raise InvalidArgument(f"a name goes back by 1 turn or more, not by {n!r}")
+            raise InvalidArgument(f"a name goes back by 1 turn or more, not by {shown(n)}")
         space, encoded, expected = self._space, check_name(name), read_expect(expect)
 
         def work(connection: Connection) -> tuple[Moved, builtins.list[Turn]]:

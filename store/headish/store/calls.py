@@ -15,6 +15,7 @@ from headish.history.replies import append_reply, pin_turns
 from headish.rows.turns import StoredTurn
 from headish.store.space import Space
 from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
+from headish.values.doors import door
 from headish.values.grammar import parse_headish
 from headish.values.messages import Message, Note
 from headish.values.turns import Turn
@@ -35,6 +36,7 @@ def open_calls(space: Space, headish: str = "@") -> list[ToolUse]:
     return [call for call, reason in _calls(_message(space, headish)) if reason is None]
 
 
+@door()
 def run_tools(
     space: Space, headish: str, run: Run, *, approve: Approve | None = None, told: Told | None = None
 ) -> Turn | None:

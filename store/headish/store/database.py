@@ -21,6 +21,7 @@ from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.counters import is_refreshed_by, refresh_plans
 from headish.rows.spaces import add_space, find_space, list_spaces, remove_space, rename_space
 from headish.store.store import Store
+from headish.values.doors import door
 from headish.values.ids import IdMint
 from headish.values.names import check_name, stored_name
 from headish.values.reports import Problem, Report
@@ -41,6 +42,7 @@ class Database:
         weakref.finalize(self, backend.close).atexit = False
 
     @classmethod
+    @door()
     def open(
         cls,
         target: str | os.PathLike[str],
@@ -101,6 +103,7 @@ class Database:
             raise UnknownSpace(self.target, space)
         return Store(self, space, number)
 
+    @door()
     def verify(self, progress: Progress | None = None) -> dict[str, Report]:
         """The report of every space, by name; under the empty name what the database's own check found.
 

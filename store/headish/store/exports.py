@@ -16,6 +16,7 @@ from headish.rows.walks import read_links
 from headish.store.read import read_names, read_tree
 from headish.store.requests import pointer_named
 from headish.store.space import Headishes, Space
+from headish.values.doors import door
 from headish.values.ids import TurnId
 from headish.values.messages import Kept
 from headish.values.places import Place
@@ -24,6 +25,7 @@ from headish.values.turns import TreeTurn
 Definition = Mapping[str, Any]
 
 
+@door()
 def render(
     space: Space,
     headish: str = "@",
@@ -58,6 +60,7 @@ def render(
     return render(make_page(thread, tree, title=title, debug=debug, model=model), format)
 
 
+@door()
 def export(
     space: Space,
     headish: Headishes = "@",

@@ -12,9 +12,11 @@ from headish.imports.imported import Imported, Names
 from headish.imports.readers import READERS
 from headish.imports.trees import in_tree_batches, store_trees
 from headish.store.space import Space
+from headish.values.doors import FILE, door
 from headish.values.grammar import parse_headish
 
 
+@door(source=FILE)
 def import_file(
     space: Space,
     source: str | os.PathLike[str] | BinaryIO,
@@ -37,7 +39,9 @@ def import_file(
     the lines before it stay stored. Transcripts (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``): one thread, one
     turn per message. If the file does not parse, nothing is stored, except the file itself as a document with
     ``keep_raw``. Its tip is named ``bookmark``, else as the file, where that is free. The messages of an API (``chat``,
-    ``responses``, ``anthropic``, as JSON, never detected) become a thread too.
+    ``responses``, ``anthropic``, as JSON, never detected) become a thread too, and so do the thread records of the
+    schema reference (``records``: ``{id, role, content, inherited, cache}``, a JSON list or one per line, never
+    detected), whose ``head`` becomes a bookmark and whose older key ``options`` is read as ``inherited``.
 
     ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
     ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores

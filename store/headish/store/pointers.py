@@ -11,6 +11,7 @@ from headish.history.definitions import find_pointer, read_named_pointer
 from headish.providers.pointers import NamedPointer, Pointer, encode_pointer, make_pointer
 from headish.rows.definitions import POINTER, definition_history, definition_is, list_definitions, set_definition
 from headish.store.space import Space
+from headish.values.doors import door
 from headish.values.names import check_name
 
 KIND = "provider pointer"
@@ -41,6 +42,7 @@ class Pointers(Mapping[str, Pointer]):
             for row in space._read(lambda connection: list_definitions(connection, space._number, POINTER))
         ]
 
+    @door()
     def set(
         self,
         name: str,

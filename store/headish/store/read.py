@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from headish.database.query import Connection
-from headish.errors import CorruptTurn
+from headish.errors import CorruptTurn, InvalidArgument, shown
 from headish.history.decode import complete_turn, complete_turns, read_blocks, read_payload
 from headish.history.resolve import resolve_window, thread_records
 from headish.history.trees import build_tree
@@ -18,7 +18,8 @@ from headish.rows.bookmarks import list_bookmarks
 from headish.rows.turns import StoredTurn, shortest_prefix
 from headish.store.space import Headishes, Space
 from headish.values.blocks import ContentBlock, join_texts
-from headish.values.ids import TurnId
+from headish.values.doors import LIST, door
+from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import ContextWindow, ThreadRecord
 from headish.values.names import stored_name
 from headish.values.places import Place
@@ -53,9 +54,10 @@ def text(space: Space, headish: str) -> str:
     return join_texts(blocks(space, headish))
 
 
+@door(ids=LIST)
 def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
     """The shortest digits that name each turn alone, at this moment; for lists that a person reads."""
-    listed = list(ids)
+    listed = [_known_id(each) for each in ids]
     return space._read(lambda connection: {each: shortest_prefix(connection, space._number, each) for each in listed})
 
 
@@ -81,6 +83,7 @@ def heads(space: Space) -> list[Turn]:
     )
 
 
+@door()
 def log(space: Space, headish: str = "@", *, limit: int | None = None) -> list[Turn]:
     """The turns of a thread, newest first: its walk read backwards. Only ``limit`` turns are read."""
 
@@ -147,6 +150,13 @@ def read_names(connection: Connection, space: int) -> dict[Place, list[str]]:
     for name, _, chain, pos in list_bookmarks(connection, space):
         names.setdefault(Place(chain, pos), []).append(stored_name(name))
     return names
+
+
+def _known_id(given: object) -> TurnId:
+    id = as_turn_id(given) if isinstance(given, str) else None
+    if id is None:
+        raise InvalidArgument(f"a turn is abbreviated by its whole id, not by {shown(given)}")
+    return id
 
 
 def _page(connection: Connection, space: Space, seq: int, limit: int) -> list[tuple[int, Turn]]:

@@ -25,7 +25,8 @@ from headish.rows.turns import StoredTurn, turn_by_id
 from headish.store.requests import pointer_named, request, usable_pointer
 from headish.store.space import Headishes, Space
 from headish.values.blocks import ToolUse
-from headish.values.grammar import parse_headish
+from headish.values.doors import an, door
+from headish.values.grammar import parse_headishes
 from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place
@@ -39,6 +40,7 @@ Asked = Headishes | Request
 Response = bytes | str | Mapping[str, Any] | Iterable[Any]
 
 
+@door()
 def reply(space: Space, headish: Asked, provider: str, response: Response) -> Turn:
     """Store a reply as the assistant turn that continues a headish; its bookmark is carried on.
 
@@ -60,6 +62,7 @@ def reply(space: Space, headish: Asked, provider: str, response: Response) -> Tu
     return space._as_turn(space._store(lambda connection, mint: _append(connection, space, about, draft, mint)))
 
 
+@door(replaces=an(Turn))
 def capture(
     space: Space,
     headish: Asked,
@@ -100,15 +103,23 @@ def _about(space: Space, asked: Asked, provider: str) -> About:
         return About.of_request(request(space, asked, provider))
     except (InputError, Unrepresentable):
         # No request can be made of it now, but an answer came all the same: only what it continues is needed.
-        first = parse_headish(asked if isinstance(asked, str) else asked[0]).bookmark
+        first = _first_bookmark(asked)
         pinned = space._read_from(asked, lambda connection, places: pin_turns(connection, space._number, places, first))
         return About(provider=provider, turns=pinned.turns, bookmark=pinned.bookmark)
+
+
+def _first_bookmark(headish: Headishes) -> str | None:
+    """The bookmark that the first of some headishes is."""
+    listed = parse_headishes(headish)
+    if not listed:
+        raise InvalidArgument("a reply continues a headish, or several")
+    return listed[0].bookmark
 
 
 def _asked_about(space: Space, headish: Headishes, provider: str) -> About:
     """What a reply to a headish belongs to, from the thread's options alone: no request is written for it."""
     check_provider(provider)
-    first = parse_headish(headish if isinstance(headish, str) else headish[0]).bookmark
+    first = _first_bookmark(headish)
 
     def work(connection: Connection, places: list[Place]) -> About:
         pinned = pin_turns(connection, space._number, places, first)

@@ -10,10 +10,12 @@ from headish.history.usage import Count, CountedReply, count_usage, read_page, r
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.counters import read_counter
 from headish.store.space import Headishes, Space
+from headish.values.doors import door
 from headish.values.reports import Report, Stats
 from headish.verify.space import Progress, verify_space
 
 
+@door()
 def usage(space: Space, headish: Headishes | None = "@", *, by: str | None = None) -> list[Count]:
     """The tokens of the replies on the way to a headish, or to several; None: of the whole space.
 
@@ -46,6 +48,7 @@ def stats(space: Space) -> Stats:
     return space._read(work)
 
 
+@door()
 def verify(space: Space, progress: Progress | None = None) -> Report:
     """Derive every hash, digest and seal again, check links, chains and bookmarks, and say what disagrees.
 

@@ -18,7 +18,8 @@ from headish.providers.pointers import Pointer
 from headish.providers.registry import check_provider
 from headish.providers.shared.values import Finding, Request
 from headish.store.space import Headishes, Space
-from headish.values.grammar import parse_headish
+from headish.values.doors import door
+from headish.values.grammar import parse_headishes
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow
 from headish.values.names import check_name
@@ -38,6 +39,7 @@ class Asked(NamedTuple):
     tools: list[Mapping[str, Any]]
 
 
+@door()
 def request(
     space: Space,
     headish: Headishes = "@",
@@ -79,6 +81,7 @@ def request(
     )
 
 
+@door()
 def lint(
     space: Space, headish: Headishes = "@", to: str | None = None, *, ptr: str | None = None,
     tools: ToolList | None = None, **settings: Any,
@@ -97,12 +100,13 @@ def _ask(space: Space, headish: Headishes, to: str | None, ptr: str | None) -> t
     if to is not None:
         check_provider(to)
     named = None if ptr is None else check_name(ptr, "provider pointer")
-    listed = [headish] if isinstance(headish, str) else list(headish)
+    listed = parse_headishes(headish)
     if not listed:
         raise InvalidArgument("a request needs a headish")
-    first = parse_headish(listed[0]).bookmark
+    first = listed[0].bookmark
     asked = space._read_from(
-        listed, lambda connection, places: _gather(connection, space._number, places, first, to, named)
+        [each.text for each in listed],
+        lambda connection, places: _gather(connection, space._number, places, first, to, named),
     )
     if to is None and asked.pointer is None:
         raise UnknownPointer(None)

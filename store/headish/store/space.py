@@ -20,7 +20,7 @@ from headish.history.resolve import fold_options
 from headish.history.walk import walk_inherited
 from headish.rows.counters import lock_space
 from headish.rows.turns import StoredTurn, turn_by_id
-from headish.values.grammar import parse_headish
+from headish.values.grammar import parse_headish, parse_headishes
 from headish.values.ids import KeptIds, Mint
 from headish.values.places import Place
 from headish.values.turns import Turn
@@ -105,7 +105,7 @@ class Space:
 
     def _read_from(self, headish: Headishes, work: Callable[[Connection, list[Place]], T]) -> T:
         """What a piece of work reads from the places of one headish, or of several."""
-        parsed = [parse_headish(each) for each in ([headish] if isinstance(headish, str) else headish)]
+        parsed = parse_headishes(headish)
         return self._read(
             lambda connection: work(connection, [find_place(connection, self._number, each) for each in parsed])
         )

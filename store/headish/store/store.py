@@ -15,6 +15,7 @@ from headish.store.pointers import Pointers
 from headish.store.space import Space
 from headish.store.streams import Streams
 from headish.store.tools import Tools
+from headish.values.doors import door
 from headish.values.turns import Turn
 
 
@@ -73,6 +74,7 @@ class Store(Space):
     verify = reports.verify
 
     @classmethod
+    @door()
     def open(
         cls,
         target: str | os.PathLike[str],

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 from headish.database.query import Connection
-from headish.errors import CorruptTurn, HeadishError, InputError, UnknownStream
+from headish.errors import CorruptRecord, HeadishError, InputError, UnknownStream, shown
 from headish.history.append import Appended
 from headish.history.replies import append_reply
 from headish.rows import streams
@@ -42,7 +42,7 @@ class Streams:
         A stream whose writer may live (its lease has not run out) is left alone, unless ``force``. Of a damaged journal
         the events before the damage are kept. A stream that cannot be recovered is named in the log (``headish``) and
         passed over; ``drop`` forgets it.
-        Raises: CorruptTurn if there was something to recover, and nothing could be.
+        Raises: CorruptRecord if there was something to recover, and nothing could be.
         """
         self._space._check_writable()
         recovered, error = self._recover_all(force)
@@ -55,7 +55,7 @@ class Streams:
         space = self._space
         id = as_turn_id(stream) if isinstance(stream, str) else None
         if id is None or not space._write(lambda connection: streams.drop_stream(connection, space._number, id)):
-            raise UnknownStream(str(stream))
+            raise UnknownStream(stream if isinstance(stream, str) else shown(stream))
 
     def _recover_all(self, force: bool) -> tuple[builtins.list[Turn], HeadishError | None]:
         """The turns of all streams that can be recovered, and the error of the first that cannot be."""
@@ -67,7 +67,7 @@ class Streams:
                 continue
             try:
                 turn = self._recover(each, force=force)
-            except (CorruptTurn, InputError) as error:
+            except (CorruptRecord, InputError) as error:
                 # One damaged journal must not keep the others from being recovered.
                 log.warning("headish: the stream %s cannot be recovered: %s", each.id, error)
                 first = first or error

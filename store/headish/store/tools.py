@@ -8,7 +8,8 @@ from typing import Any
 
 from headish.content import strictjson
 from headish.content.hashes import hash_payload
-from headish.errors import InvalidArgument, InvalidName, TooLarge, UnknownServer
+from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
+from headish.errors import InvalidArgument, InvalidContent, InvalidName, TooLarge, UnknownServer
 from headish.history.definitions import ToolList, find_tools, read_tool_list
 from headish.providers.shared.tools import SEPARATOR, read_tools
 from headish.rows.definitions import TOOLS, definition_is, list_definitions, set_definition
@@ -49,6 +50,9 @@ class Tools(Mapping[str, ToolList]):
         encoded = _check_server(server)
         listed = _listed(tools)
         read_tools(listed)
+        secret = find_secret(listed, "$", prose=("description",))
+        if secret is not None:
+            raise InvalidContent("the tools of a server", LOOKS_LIKE_A_KEY, secret)
         data = strictjson.encode([strictjson.plain(tool) for tool in listed])
         limit_bytes = self._space._payload_limit_bytes
         if len(data) > limit_bytes:

@@ -12,7 +12,7 @@ from headish.content.drafts import DocumentOptions, Draft, TurnOptions, make_doc
 from headish.content.encoding import Content
 from headish.content.media import guess_media_type
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, InvalidRole, TooLarge
+from headish.errors import InvalidArgument, InvalidRole, TooLarge, shown
 from headish.history.append import Appended, Written, append_batch
 from headish.history.batches import StoredTurns, in_batches, read_item
 from headish.history.planning import Earlier
@@ -20,6 +20,8 @@ from headish.history.record import record_list
 from headish.history.remembered import Remembered, append_remembered, is_plain, remember
 from headish.store.read import read_range
 from headish.store.space import Space
+from headish.values.doors import LIST, door, is_path
+from headish.values.files import open_regular
 from headish.values.grammar import parse_headish
 from headish.values.ids import Mint
 from headish.values.messages import Message
@@ -67,6 +69,7 @@ def add_document(
     return _add(space, make_document_draft(data, turn, content_type=content_type, system=system))
 
 
+@door(items=LIST)
 def add_turns(space: Space, items: Iterable[Mapping[str, Any] | Content]) -> StoredTurns:
     """Store a stream of turns of any length, in bounded memory.
 
@@ -88,6 +91,7 @@ def add_drafts(space: Space, drafts: Iterable[Draft], *, carries_names: bool = T
     return StoredTurns(partial(read_range, space), batches, count)
 
 
+@door(messages=LIST)
 def record(
     space: Space,
     messages: Iterable[Message | Mapping[str, Any]],
@@ -160,12 +164,12 @@ def _read_document(
 ) -> tuple[bytes, dict[str, Any]]:
     """The bytes of a document, and what is kept beside them."""
     if name is not None and not isinstance(name, str):
-        raise InvalidArgument(f"the name of a document is text, not {name!r}")
+        raise InvalidArgument(f"the name of a document is text, not {shown(name)}")
     system: dict[str, Any] = {}
     if isinstance(document, bytes | bytearray | memoryview):
         data = bytes(document)
-    elif not isinstance(document, str | os.PathLike) or "\0" in str(document):
-        raise InvalidArgument(f"a document is bytes or a path, not {document!r}")
+    elif not is_path(document):
+        raise InvalidArgument(f"a document is bytes or a path, not {shown(document)}")
     else:
         path = Path(document)
         system = {"document_name": path.name, "original_path": str(path.absolute())}
@@ -177,12 +181,13 @@ def _read_document(
 
 def _read_file(path: Path, limit_bytes: int) -> bytes:
     try:
-        with path.open("rb") as file:
-            data = file.read(limit_bytes + 1)
+        with open_regular(path) as file:
+            data = file.read(limit_bytes + 1)  # no more, however the file grows meanwhile
+            size_bytes = max(len(data), os.fstat(file.fileno()).st_size)
     except OSError as error:
         raise InvalidArgument(f"the document {str(path)!r} cannot be read: {error.strerror}") from None
     if len(data) > limit_bytes:
-        raise TooLarge("document", path.stat().st_size, limit_bytes)
+        raise TooLarge("document", size_bytes, limit_bytes)
     return data
 
 

@@ -27,6 +27,7 @@ from headish.transcripts.lints import lint
 from headish.transcripts.shared.transcript import Transcript
 from headish.transcripts.stream import Event, Stream
 from headish.transcripts.views import for_completion, resample, show, visible
+from headish.values.doors import TEXT_OR_BYTES, an, door
 
 __all__ = [
     "FORMATS",
@@ -59,6 +60,7 @@ __all__ = [
 ]
 
 
+@door(data=TEXT_OR_BYTES)
 def parse(
     data: str | bytes,
     format: str | None = None,
@@ -86,6 +88,7 @@ def parse(
     return parser.finish(partial=partial)
 
 
+@door(transcript=an(Transcript))
 def emit(
     transcript: Transcript,
     format: str,

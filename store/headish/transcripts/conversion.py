@@ -30,6 +30,7 @@ from headish.transcripts.shared.transcript import (
     usual_stop,
 )
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.doors import TEXT, an, door
 from headish.values.messages import Attributes, Message
 
 T = TypeVar("T")
@@ -37,6 +38,7 @@ _OWN: dict[type, tuple[str, str]] = {Mark: ("mark", "a mark"), Tools: ("tools", 
 """What only OpenChatML 0.1 has, with the word that gives it up."""
 
 
+@door(transcript=an(Transcript), source=TEXT, target=TEXT)
 def convert(
     transcript: Transcript, source: str, target: str, *, drop: Collection[str] = (), tight: bool = False
 ) -> Transcript:
@@ -70,6 +72,7 @@ def convert_messages(messages: Sequence[Message], source: str, target: str, drop
     return list(converted.messages)
 
 
+@door(transcript=an(Transcript), source=TEXT)
 def convert_to_api(
     transcript: Transcript, source: str, write: Callable[[Transcript], T], *, drop: Collection[str] = ()
 ) -> T:

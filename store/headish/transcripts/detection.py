@@ -12,6 +12,7 @@ from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.chatml01.tokens import BODY_TOKEN
 from headish.transcripts.formats import FORMATS
 from headish.transcripts.shared.source import BLANKS
+from headish.values.doors import TEXT_OR_BYTES, door
 
 _OPENINGS = {
     "<|start|>": "2.2", "[BOS]": "v0.1", "<|im_start|>": "v0.1",
@@ -24,6 +25,7 @@ NAME_IT = f"{{}}; name it with --from (format= in Python): {', '.join(FORMATS)}"
 """What to do about a text whose format is not recognised; the reason comes first."""
 
 
+@door(data=TEXT_OR_BYTES)
 def detect(data: str | bytes) -> str:
     """The format of a text: ``2.2`` (any 2.x file), ``v0.1`` or ``rwkv``.
 

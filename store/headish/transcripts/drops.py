@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from headish.errors import InvalidArgument, Unrepresentable
+from headish.errors import InvalidArgument, Unrepresentable, shown
 from headish.transcripts.shared.jsontext import says_error
 from headish.transcripts.shared.native import DROPPABLE as LEFT_OUT
 from headish.transcripts.shared.transcript import Transcript, plain_text, usual_stop
@@ -31,7 +31,7 @@ def drop_words(drop: Collection[str]) -> frozenset[str]:
     words = frozenset([drop] if isinstance(drop, str) else drop)
     unknown = sorted(words - set(DROPPABLE))
     if unknown:
-        raise InvalidArgument(f"nothing named {unknown[0]!r} can be dropped; known are {', '.join(DROPPABLE)}")
+        raise InvalidArgument(f"nothing named {shown(unknown[0])} can be dropped; known are {', '.join(DROPPABLE)}")
     return words
 
 

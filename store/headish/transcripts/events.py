@@ -12,10 +12,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from headish.errors import InvalidInterchange
+from headish.errors import InvalidInterchange, shown
 from headish.transcripts.shared.transcript import make_message
 from headish.transcripts.stream import Event
 from headish.values.blocks import Text, Thinking
+from headish.values.doors import LIST, door
 from headish.values.messages import Message
 
 TARGET = "stream of events"
@@ -34,6 +35,7 @@ class _Open(Struct):
     stop: str | None = None
 
 
+@door(events=LIST)
 def from_events(events: Iterable[Event | Mapping[str, Any]]) -> tuple[Message, ...]:
     """The assistant's messages that events tell of, in order; one without text is left out.
 
@@ -55,9 +57,11 @@ def from_events(events: Iterable[Event | Mapping[str, Any]]) -> tuple[Message, .
 def _read(event: Event | Mapping[str, Any]) -> tuple[str, int | None, str, str | None]:
     if isinstance(event, Event):
         return event.type, event.message, event.text or "", event.stop
+    if not isinstance(event, Mapping):
+        raise InvalidInterchange(TARGET, f"an event is a mapping, not {shown(event)}")
     kind, number, text, stop = (event.get(key) for key in ("type", "message", "text", "stop"))
-    if kind not in _HANDLERS and kind not in IGNORED:
-        raise InvalidInterchange(TARGET, f"an event of type {kind!r}")
+    if not isinstance(kind, str) or (kind not in _HANDLERS and kind not in IGNORED):
+        raise InvalidInterchange(TARGET, f"an event of type {shown(kind)}")
     if not isinstance(number, int | None) or not isinstance(text, str | None) or not isinstance(stop, str | None):
         raise InvalidInterchange(TARGET, f"{kind} whose message, text or stop is of another type")
     return kind, number, text or "", stop

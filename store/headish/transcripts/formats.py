@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headish.errors import InvalidArgument, UnknownFormat
+from headish.errors import InvalidArgument, UnknownFormat, shown
 from headish.transcripts.chatml01.parser import ChatMLParser
 from headish.transcripts.chatml01.writer import write_chatml
 from headish.transcripts.openchatml.parser import FrameParser
@@ -27,7 +27,7 @@ def open_parser(
     """The incremental parser of a format. Raises: UnknownFormat, InvalidArgument."""
     name = known_format(format)
     if start_role is not None and (not isinstance(start_role, str) or not start_role):
-        raise InvalidArgument(f"start_role is the name of a role, not {start_role!r}")
+        raise InvalidArgument(f"start_role is the name of a role, not {shown(start_role)}")
     if name == "v0.1":
         return ChatMLParser(bos=bos, eos=eos, start_role=start_role)
     return (
@@ -45,12 +45,12 @@ def write(transcript: Transcript, format: str, *, strict: bool = True, bos: str 
 
 def is_format(name: object) -> bool:
     """Whether there is a format of that name."""
-    return name in FORMATS or name in ALIASES
+    return isinstance(name, str) and (name in FORMATS or name in ALIASES)
 
 
 def known_format(format: str) -> str:
     """The name of a format, aliases resolved. Raises: UnknownFormat."""
-    name = ALIASES.get(format, format)
+    name = ALIASES.get(format, format) if isinstance(format, str) else ""
     if name not in FORMATS:
         raise UnknownFormat(format, (*FORMATS, *ALIASES))
     return name

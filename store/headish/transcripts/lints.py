@@ -14,11 +14,13 @@ from headish.transcripts.shared.pairs import only_block, pair_replies
 from headish.transcripts.shared.transcript import KINDS, Transcript, arguments_of, plain_text, stop_of
 from headish.transcripts.views import may_be_seen
 from headish.values.blocks import Mark, Text, ToolResult, ToolUse
+from headish.values.doors import an, door
 from headish.values.messages import Message
 
 _CONSTRAINTS = ("json", "text", "markdown")
 
 
+@door(transcript=an(Transcript))
 def lint(transcript: Transcript, format: str) -> list[str]:
     """The codes that apply to a transcript of a format, sorted, each once."""
     codes = set(_lint_header(transcript, format)) | set(_lint_pairs(transcript, format))

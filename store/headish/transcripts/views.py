@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from headish.errors import HiddenMessage, InvalidArgument
+from headish.errors import HiddenMessage, InvalidArgument, shown
 from headish.transcripts.shared.pairs import only_block, pair_replies
 from headish.transcripts.shared.transcript import (
     KINDS,
@@ -24,6 +24,7 @@ from headish.transcripts.shared.transcript import (
     stop_of,
 )
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.doors import an, door
 from headish.values.messages import Message
 
 _SPAN = re.compile(r"<\|start_(reflect|introspect|reason)\|>(?:(?!<\|end_\1\|>).)*+(?:<\|end_\1\|>)?", re.DOTALL)
@@ -37,6 +38,7 @@ def may_be_seen(role: str | None, channel: str | None, intent: str | None) -> bo
     return role in ("user", "assistant") and channel in (None, "final") and intent != "debug"
 
 
+@door(transcript=an(Transcript))
 def visible(transcript: Transcript) -> list[tuple[int, str]]:
     """``(index, text)`` of each message that an end user may see, in order; empty texts are left out."""
     seen = [(index, visible_text(message)) for index, message in enumerate(transcript.messages)]
@@ -58,6 +60,7 @@ def cut_reasoning(text: str) -> str:
     return _SPAN.sub("", text) if "<|start_" in text else text
 
 
+@door(transcript=an(Transcript))
 def show(transcript: Transcript, index: int, debug: bool = False) -> str:
     """The text of one message for an end user; with ``debug`` of any, calls and results too.
 
@@ -74,6 +77,7 @@ def show(transcript: Transcript, index: int, debug: bool = False) -> str:
     return text
 
 
+@door(transcript=an(Transcript))
 def resample(transcript: Transcript, policy: str = "ocm") -> list[int]:
     """The indexes of the messages that the next sampling should see: reasoning of finished turns is dropped.
 
@@ -82,13 +86,14 @@ def resample(transcript: Transcript, policy: str = "ocm") -> list[int]:
     renderer does: where the last answer is on ``final``, the analysis before the first one goes.
     """
     if policy not in POLICIES:
-        raise InvalidArgument(f"unknown policy {policy!r}: use {' or '.join(POLICIES)}")
+        raise InvalidArgument(f"unknown policy {shown(policy)}: use {' or '.join(POLICIES)}")
     dropped = (
         _dropped_by_harmony(transcript.messages) if policy == "harmony" else _dropped_by_turns(transcript.messages)
     )
     return [index for index in range(len(transcript.messages)) if index not in dropped]
 
 
+@door(transcript=an(Transcript))
 def for_completion(transcript: Transcript, policy: str = "ocm") -> Transcript:
     """What the next sampling sees: the kept messages, all ended by ``end`` or ``call``, and an open answer.
 

@@ -17,12 +17,13 @@ Parsing looks nothing up: history/find.py finds what the base names.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 
 from msgspec import Struct
 
-from headish.errors import InvalidHeadish
+from headish.errors import InvalidArgument, InvalidHeadish, shown
 from headish.limits import HEADISH_LIMIT, PREFIX_MINIMUM
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import refusal
@@ -77,10 +78,22 @@ def parse_headish(text: object) -> Headish:
     Raises: InvalidHeadish with what is wrong.
     """
     if not isinstance(text, str):
-        raise InvalidHeadish(repr(text), "it must be text")
+        raise InvalidHeadish(shown(text), "it must be text")
     if len(text) > HEADISH_LIMIT:
         raise InvalidHeadish(text, f"it is longer than {HEADISH_LIMIT} characters")
     return _parse(text)
+
+
+def parse_headishes(given: object) -> list[Headish]:
+    """One headish, or several, from their texts.
+
+    Raises: InvalidHeadish; InvalidArgument for what is neither.
+    """
+    if isinstance(given, str):
+        return [parse_headish(given)]
+    if not isinstance(given, Iterable) or isinstance(given, Mapping | bytes | bytearray | memoryview):
+        raise InvalidArgument(f"a headish is text, several are a list of texts; this is {shown(given)}")
+    return [parse_headish(each) for each in given]
 
 
 # A conversation continues the same few names again and again.

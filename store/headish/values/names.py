@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from enum import Enum
 
-from headish.errors import InvalidName
+from headish.errors import InvalidName, shown
 from headish.limits import BOOKMARK_LIMIT_BYTES
 from headish.values.ids import is_id_shaped
 
@@ -32,7 +32,7 @@ def check_name(name: object, kind: str = "bookmark", *, is_new: bool = False) ->
     Raises: InvalidName with the rule that refuses it.
     """
     if not isinstance(name, str):
-        raise InvalidName(kind, repr(name), "it must be text")
+        raise InvalidName(kind, shown(name), "it must be text")
     reason = new_refusal(name) if is_new else refusal(name)
     if reason is not None:
         raise InvalidName(kind, name.encode(errors="backslashreplace").decode(), reason)

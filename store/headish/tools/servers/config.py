@@ -18,7 +18,9 @@ from msgspec import Struct
 
 from headish.content import strictjson
 from headish.errors import InvalidConfig, InvalidContent
+from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers.shared.tools import SEPARATOR
+from headish.values.files import open_regular
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -73,8 +75,11 @@ def refusal(name: str) -> str | None:
 
 def _read_file(file: str) -> dict[str, Any]:
     try:
-        with open(file, encoding="utf-8-sig") as opened:
-            value = strictjson.decode(opened.read(), "the file")
+        with open_regular(file) as opened:
+            data = opened.read(MAPPING_LIMIT_BYTES + 1)
+        if len(data) > MAPPING_LIMIT_BYTES:
+            raise InvalidConfig(file, None, f"it has more than {MAPPING_LIMIT_BYTES:,} bytes")
+        value = strictjson.decode(data.decode("utf-8-sig"), "the file")
     except OSError as error:
         raise InvalidConfig(file, None, error.strerror or str(error)) from None
     except UnicodeDecodeError as error:

@@ -17,12 +17,14 @@ from headish.errors import InvalidInterchange, Unmappable
 from headish.transcripts.apis.steps import Step, arguments_text, as_object, read_steps, text_of, to_transcript
 from headish.transcripts.shared.checks import list_of, refuse_keys, string
 from headish.transcripts.shared.transcript import Transcript
+from headish.values.doors import an, door
 
 TARGET = "list of Anthropic messages"
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 Blocks = list[dict[str, Any]]
 
 
+@door(transcript=an(Transcript))
 def to_anthropic(transcript: Transcript) -> dict[str, Any]:
     """``{system?, messages: […]}``; messages of one role in a row are one, with a content block for each.
 

@@ -13,12 +13,14 @@ from headish.errors import InvalidInterchange
 from headish.transcripts.apis.steps import ROLES, Step, arguments_text, read_steps, text_of, to_transcript
 from headish.transcripts.shared.checks import list_of, refuse_keys, string
 from headish.transcripts.shared.transcript import Transcript
+from headish.values.doors import an, door
 
 TARGET = "Responses input"
 _ITEM = ("id", "status", "type")
 _TEXTS = ("input_text", "output_text", "text")
 
 
+@door(transcript=an(Transcript))
 def to_responses(transcript: Transcript) -> dict[str, Any]:
     """``{input: […]}``, one item per block. Raises: Unmappable (E-MAP-UNREPRESENTABLE)."""
     return {"input": [_write_step(step) for step in read_steps(transcript, TARGET)]}

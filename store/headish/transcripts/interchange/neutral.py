@@ -21,6 +21,7 @@ from headish.errors import InvalidContent
 from headish.transcripts.shared.jsontext import read_json
 from headish.transcripts.shared.transcript import Transcript, arguments_of, make_call, make_message
 from headish.values.blocks import ContentBlock, ToolResult, ToolUse, to_mapping
+from headish.values.doors import an, door
 from headish.values.messages import Message
 
 WHAT = "a transcript"
@@ -31,6 +32,7 @@ _ATTRIBUTES = {
 _STOPS = ("end", "call", "return", "none")
 
 
+@door(transcript=an(Transcript))
 def to_json(transcript: Transcript) -> dict[str, Any]:
     """A transcript as plain JSON data."""
     around = {

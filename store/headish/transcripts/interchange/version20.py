@@ -20,6 +20,7 @@ from headish.transcripts.shared.header import Header
 from headish.transcripts.shared.pairs import only_block, pair_replies
 from headish.transcripts.shared.transcript import UNREAD, Transcript, stop_of, usual_stop
 from headish.values.blocks import Text, Thinking, ToolResult, ToolUse
+from headish.values.doors import an, door
 from headish.values.messages import Attributes, Message
 
 TARGET = "2.0 interchange"
@@ -27,6 +28,7 @@ _FORM = FORMS["2.0"]
 _TEXT_ROLES = ("system", "developer", "user")
 
 
+@door(transcript=an(Transcript))
 def to_interchange20(transcript: Transcript) -> dict[str, Any]:
     """``{header?, messages: [envelope], pending?}``. Raises: Unmappable (E-MAP-UNREPRESENTABLE)."""
     if transcript.tail is not None:

@@ -16,6 +16,7 @@ from headish.transcripts.shared.checks import list_of, refuse_keys, string
 from headish.transcripts.shared.header import Header
 from headish.transcripts.shared.transcript import UNREAD, Transcript, usual_stop
 from headish.values.blocks import Text
+from headish.values.doors import an, door
 from headish.values.messages import Message
 
 TARGET = "2.2 interchange"
@@ -24,6 +25,7 @@ _ATTRIBUTES = ("name", "channel", "to", "call_id", "intent", "content_type", "co
 _KEYS = ("role", *_ATTRIBUTES, "extra", "content", "stop", "tool_call", "thinking")
 
 
+@door(transcript=an(Transcript))
 def to_interchange(transcript: Transcript) -> dict[str, Any]:
     """``{header?, messages: [envelope], pending?}``. Raises: Unmappable (E-MAP-UNREPRESENTABLE)."""
     if transcript.tail is not None:

@@ -1,0 +1,115 @@
+"""Keys stay out of the database: where they are looked for, what they look like, and what only sounds like one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.content.secrecy import find_secret
+from headish.errors import InvalidArgument, InvalidContent
+from support.insides import unchanged
+
+RANDOM = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+SHAPES = [
+    f"sk-{RANDOM}",
+    f"sk-ant-api03-{RANDOM}",
+    f"sk-proj-{RANDOM}",
+    f"csk-{RANDOM}",
+    f"zk-{RANDOM}",
+    f"xai-{RANDOM}",
+    f"gsk_{RANDOM}",
+    f"hf_{RANDOM}",
+    f"AIza{RANDOM}",
+    f"ghp_{RANDOM}",
+    f"Bearer {RANDOM}",
+    f"Authorization: Bearer {RANDOM}",
+    "https://user:hunter2@host/v1",
+    "postgresql://me:hunter2@localhost/db",
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIE",
+]
+NAMES = [
+    "api_key",
+    "apiKey",
+    "api-key",
+    "x-api-key",
+    "OPENAI_API_KEY",
+    "Authorization",
+    "Proxy-Authorization",
+    "client_secret",
+    "password",
+    "accessToken",
+    "private_key",
+]
+ORDINARY: list[dict[str, Any]] = [
+    {"max_tokens": 100, "token_limit": "100", "max_completion_tokens": 5, "stop_token": "<|end|>"},
+    {"sort": {"key": "name"}, "key": "value", "keys": ["a", "b"], "primary_key": "id", "cache_key": "main"},
+    {"logit_bias": {"50256": -100}, "prompt_cache_key": "thread-1", "idempotency_key": "abc"},
+    {"tokenizer": "gpt2", "bos_token": "<s>", "next_page_token": "2"},
+    {"api_key_env": "OPENAI_API_KEY", "api_key": "${OPENAI_API_KEY}", "authorization": "Bearer $TOKEN"},
+    {"api_key": "OPENAI_API_KEY", "password": "***", "secret": "", "secretary": "Ann", "authors": "Ann"},
+    {"api_key": None, "password": True},
+    {"title": "sk-learn, a library for people", "model": "sk-something-of-no-number-here"},
+    {"title": "the bearer of the news", "site": "https://host:8080/v1", "mail": "me@host", "at": "https://a.b/@me:x"},
+    {"url": "https://user:***@host/", "xaiver": "xai-is-a-company-with-a-name", "hf_home": "hf_home_folder"},
+]
+
+
+@pytest.mark.parametrize("text", SHAPES)
+def test_what_looks_like_a_key_is_refused_wherever_options_or_meta_hold_it(text: str) -> None:
+    with Store.open(":memory:") as store:
+        turn = store.add_turn("hello", bookmark="main")
+        for value in ({"params": {"user": text}}, {"notes": [{"deep": text}]}, {text: 1}):
+            with unchanged(store), pytest.raises(InvalidContent, match="it looks like a key") as refused:
+                store.add_turn("hello", inherited=value)
+            assert text not in str(refused.value) or text in value
+            with unchanged(store), pytest.raises(InvalidContent, match="it looks like a key"):
+                store.add_turn("hello", continues=turn.id, meta=value)
+            with unchanged(store), pytest.raises(InvalidArgument, match="looks like a key"):
+                store.pointers.set("milli", "openai/gpt-5", params=value)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_named_like_a_key_is_refused(name: str) -> None:
+    with Store.open(":memory:") as store:
+        with pytest.raises(InvalidContent, match=r"inherited cannot be kept: it looks like a key.*\(at \$\.headers"):
+            store.add_turn("hello", inherited={"headers": {name: "x"}})
+        with pytest.raises(InvalidContent, match=r"meta cannot be kept: it looks like a key.*\(at \$\."):
+            store.add_turn("hello", meta={name: ["x"]})
+        with pytest.raises(InvalidContent, match="inherited cannot be kept: it looks like a key"):
+            store.add_document(b"hello", inherited={"params": {name: "x"}})
+        assert store.stats().turns == 0
+
+
+@pytest.mark.parametrize("value", ORDINARY)
+def test_ordinary_words_are_no_keys(value: dict[str, Any]) -> None:
+    assert find_secret(value, "$") is None
+    with Store.open(":memory:") as store:
+        turn = store.add_turn("hello", inherited={"params": value}, meta=value)
+        assert turn.meta.app == value
+
+
+def test_people_may_talk_about_keys() -> None:
+    with Store.open(":memory:") as store:
+        for text in SHAPES:
+            assert store.text(store.add_turn(text).id) == text
+
+
+class TestTools:
+    def test_the_headers_of_a_server_are_refused(self) -> None:
+        tool = {"name": "read", "inputSchema": {"type": "object"}, "_meta": {"headers": {"Authorization": "x y"}}}
+        with Store.open(":memory:") as store:
+            with pytest.raises(InvalidContent, match=r"the tools of a server .* a key.*_meta\.headers\.Authorization"):
+                store.tools.set("files", [tool])
+            assert len(store.tools) == 0
+
+    def test_an_argument_may_be_named_so_and_a_description_may_show_an_example(self) -> None:
+        schema = {
+            "type": "object",
+            "properties": {"password": {"type": "string", "description": "as in https://user:password@host/"}},
+            "required": ["password"],
+        }
+        with Store.open(":memory:") as store:
+            store.tools.set("files", [{"name": "login", "description": "takes an api_key", "inputSchema": schema}])
+            assert store.tools["files"][0]["inputSchema"] == schema

@@ -1,0 +1,98 @@
+"""Thread records of the schema reference, read as a thread."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.errors import InvalidArgument, InvalidImport
+from support.insides import unchanged
+
+FIRST, SECOND, THIRD = ("03dxl6w8q53vjhs6i91q9r7m1", "03dxl6w8q53vjhs6i91q9r7m2", "03dxl6w8q53vjhs6i91q9r7m3")
+THREAD: list[dict[str, Any]] = [
+    {"id": FIRST, "role": "system", "content": [{"type": "text", "text": "Be brief."}],
+     "options": {"provider_ptr": "kilo", "servers": ["files"]}, "cache": True},
+    {"id": SECOND, "role": "user", "content": "Capital of France?", "options": {"search": True}, "cache": False},
+    {"id": THIRD, "role": "assistant", "content": ["Paris"], "options": {}, "cache": False, "head": "capitals"},
+]  # fmt: skip
+
+
+def as_lines(records: list[Any]) -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [as_lines(THREAD), json.dumps(THREAD, indent=1).encode(), b"\xef\xbb\xbf" + json.dumps(THREAD).encode()],
+    ids=["lines", "a list", "a list behind a byte order mark"],
+)
+def test_the_older_key_options_is_read_as_inherited(store: Store, data: bytes) -> None:
+    done = store.import_file(io.BytesIO(data), "records")
+    assert (done.trees, done.messages, done.added, done.bookmarks) == (1, 3, 3, 1)
+    window = store.resolve("capitals")
+    assert window.options == {"provider_ptr": "kilo", "servers": ["files"], "search": True}
+    assert [(each.role, each.text, each.cache) for each in window.messages] == [
+        ("system", "Be brief.", True), ("user", "Capital of France?", False), ("assistant", "Paris", False),
+    ]  # fmt: skip
+    assert [each.inherited for each in store.thread("capitals")] == [each["options"] for each in THREAD]
+    assert store.get("capitals").meta.app == {"record": {"id": THIRD, "head": "capitals"}}
+
+
+def test_importing_them_again_stores_nothing(store: Store) -> None:
+    store.import_file(io.BytesIO(as_lines(THREAD)), "records")
+    with unchanged(store):
+        assert store.import_file(io.BytesIO(as_lines(THREAD)), "records").added == 0
+
+
+def test_what_thread_gives_can_be_imported_elsewhere(store: Store, tmp_path: Path) -> None:
+    store.add_turn("Hi", bookmark="main", inherited={"params": {"temperature": 0.5}})
+    store.add_turn("Hello", continues="main", role="assistant", cache=True)
+    records = [each.to_dict() for each in store.thread("main")]
+    with Store.open(":memory:") as other:
+        assert other.import_file(io.BytesIO(as_lines(records)), "records").added == 2
+        assert other.resolve("@").to_dict() == store.resolve("main").to_dict()
+        assert other.get("@").digest == store.get("main").digest
+
+
+def test_a_record_may_say_what_it_continues(store: Store) -> None:
+    records = [*THREAD[:2], {**THREAD[2], "continues": [FIRST], "head": "other"}]
+    store.import_file(io.BytesIO(as_lines(records)), "records")
+    assert [each.text for each in store.resolve("other").messages] == ["Be brief.", "Paris"]
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ([], "a thread record is an object with a `content`"),
+        ({"role": "user"}, "a thread record is an object with a `content`"),
+        ({"content": "x", "options": {}, "inherited": {}}, "a record has one of them"),
+        ({"content": "x", "options": 5}, "inherited cannot be kept: it must be a mapping"),
+        ({"content": "x", "options": {"params": {"api_key": "x"}}}, "it looks like a key"),
+        ({"content": "x", "role": "robot"}, "unknown role 'robot'"),
+        ({"content": "x", "head": "a b"}, "its head cannot be a bookmark: it holds whitespace"),
+        ({"content": "x", "head": 5}, "its head cannot be a bookmark: it must be text"),
+        ({"content": "x", "continues": [FIRST, SECOND]}, "not the id of one record before it"),
+        ({"content": "x", "continues": "gone"}, "it continues 'gone'"),
+        ({"content": [{"type": 5}]}, "a block needs a `type`"),
+    ],
+)
+def test_what_is_no_record_is_refused_with_its_line_and_nothing_is_stored(
+    store: Store, record: Any, reason: str
+) -> None:
+    with unchanged(store), pytest.raises(InvalidImport, match="the input, line 4: ") as refused:
+        store.import_file(io.BytesIO(as_lines([*THREAD, record])), "records")
+    assert reason in str(refused.value)
+
+
+def test_an_empty_file_holds_no_thread(store: Store) -> None:
+    assert store.import_file(io.BytesIO(b"\n"), "records").messages == 0
+
+
+def test_the_file_itself_names_its_thread(store: Store) -> None:
+    with pytest.raises(InvalidArgument, match="a file of records names its trees itself"):
+        store.import_file(io.BytesIO(as_lines(THREAD)), "records", bookmark="main")

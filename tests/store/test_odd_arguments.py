@@ -1,0 +1,367 @@
+"""Whatever a public verb is given, it answers with a result or with a named error of headish's own.
+
+The verbs are found by looking at the classes, so a new one is tested from its first day. Each is called as a program
+would call it, with one argument after the other replaced by something odd.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict, cast
+
+import pytest
+
+import headish
+from headish import Database, Store, providers, transcripts
+from headish.content.drafts import DocumentOptions, TurnOptions
+from headish.errors import (
+    HeadishError,
+    InputError,
+    InvalidArgument,
+    MissingKey,
+    TooDeep,
+    UnknownSpace,
+    UnknownStream,
+    shown,
+)
+from headish.providers import Settings
+from headish.store.ask import CallOptions
+from headish.store.bookmarks import Bookmarks
+from headish.store.database import Spaces
+from headish.store.pointers import Pointers
+from headish.store.streams import Streams
+from headish.store.tools import Tools
+from headish.values import doors
+from headish.values.blocks import Text
+
+DEPTH = 5_000
+
+
+def deep(wrap: Callable[[Any], Any]) -> Any:
+    value: Any = "x"
+    for _ in range(DEPTH):
+        value = wrap(value)
+    return value
+
+
+class Mute:
+    """A value that cannot even be shown."""
+
+    def __repr__(self) -> str:
+        raise ValueError("no word of mine")
+
+
+def circle() -> list[Any]:
+    made: list[Any] = []
+    made.append(made)
+    return made
+
+
+ODD: dict[str, Callable[[], Any]] = {
+    "none": lambda: None,
+    "a number": lambda: 5,
+    "a negative number": lambda: -1,
+    "a number past 64 bits": lambda: 2**64,
+    "a number too long to be shown": lambda: 10**5000,
+    "nan": lambda: math.nan,
+    "infinity": lambda: math.inf,
+    "a fraction": lambda: 0.5,
+    "true": lambda: True,
+    "bytes": lambda: b"main",
+    "bytes that are no text": lambda: b"\xff\xfe",
+    "no text": lambda: "",
+    "a lone surrogate": lambda: "\ud800",
+    "a NUL": lambda: "a\0b",
+    "a long text": lambda: "x" * 5000,
+    "a suffix alone": lambda: "~1",
+    "an empty list": list,
+    "a list of nothing": lambda: [None],
+    "a list of numbers": lambda: [5, -1],
+    "a list of surrogates": lambda: ["\ud800"],
+    "a list of lists": lambda: [["main"]],
+    "a list in itself": circle,
+    "a deep list": lambda: deep(lambda value: [value]),
+    "a deep record": lambda: deep(lambda value: {"a": value}),
+    "a deep set of params": lambda: {"params": deep(lambda value: {"a": value})},
+    "a record": lambda: {"a": 1},
+    "a record of numbers": lambda: {5: 5},
+    "a record of surrogates": lambda: {"\ud800": "\ud800"},
+    "a record of nan": lambda: {"a": math.nan},
+    "a set": lambda: {"a"},
+    "a path": lambda: Path("nowhere/\ud800"),
+    "an object": object,
+    "an object that cannot be shown": Mute,
+    "a list of such": lambda: [Mute()],
+    "a function": lambda: print,
+}
+"""Made anew for each call, as one that takes a value apart may keep it."""
+
+ANSWER = {"choices": [{"message": {"role": "assistant", "content": "yes"}}]}
+DEFAULTS: dict[str, Any] = {
+    "content": "hello",
+    "document": b"hello",
+    "items": ["hello"],
+    "messages": [{"role": "user", "content": "hello"}],
+    "headish": "main",
+    "ids": [],
+    "provider": "openai",
+    "to": "openai",
+    "response": ANSWER,
+    "run": lambda calls: [],
+    "name": "main",
+    "old": "default",
+    "new": "other",
+    "space": "other",
+    "stream": "0" * 25,
+    "server": "files",
+    "tools": [],
+    "key": "main",
+}
+"""What a program would give, by the name of the parameter; where a verb differs, ``OWN`` says so."""
+
+CHATML = "<|im_start|>user\nhello<|im_end|>\n"
+WINDOW = headish.ContextWindow((headish.Message(role="user", content=(Text("hello"),)),), {})
+FOREIGN = {
+    "transcript": transcripts.parse(CHATML),
+    "data": CHATML,
+    "format": "v0.1",
+    "source": "v0.1",
+    "target": "rwkv",
+    "write": transcripts.to_chat,
+    "index": 0,
+}
+CALLED = {"to": "openai", "model": "gpt-5", "key_env": "HEADISH_TEST_NO_SUCH_KEY"}
+OWN: dict[str, dict[str, Any]] = {
+    "Store.import_file": {"source": "chat.txt"},
+    "Store.say": {"to": "openai"},
+    "Store.request": {"to": "openai", "model": "gpt-5"},
+    "Store.lint": {"to": "openai", "model": "gpt-5"},
+    "Store.ask": CALLED,
+    "Store.open_answer": CALLED,
+    "Store.retry": {**CALLED, "headish": "answered"},
+    "Store.open_retry": {**CALLED, "headish": "answered", "stream": False},
+    "Store.run_tools": {"headish": "answered"},
+    "Store.open": {"target": ":memory:"},
+    "Database.open": {"target": ":memory:"},
+    "Pointers.set": {"name": "small", "target": "openai/gpt-5"},
+    "Pointers.remove": {"name": "milli"},
+    "Pointers.history": {"name": "milli"},
+    "Pointers.__getitem__": {"name": "milli"},
+    **{f"transcripts.{name}": FOREIGN for name in transcripts.__all__},
+    **{
+        f"transcripts.from_{name}": {"data": getattr(transcripts, f"to_{name}")(FOREIGN["transcript"])}
+        for name in ("anthropic", "chat", "interchange", "interchange20", "json", "responses")
+    },
+    "transcripts.from_events": {"events": []},
+    "headish.emit": {"window": WINDOW, "target": "openai", "model": "gpt-5"},
+    "providers.parse_response": {"response": ANSWER},
+    "providers.prepare_request": {"window": WINDOW, "model": "gpt-5"},
+    "providers.lint": {"window": WINDOW, "model": "gpt-5"},
+}
+PARTS: dict[type, Callable[[Store], Any]] = {
+    Store: lambda store: store,
+    Bookmarks: lambda store: store.bookmarks,
+    Pointers: lambda store: store.pointers,
+    Tools: lambda store: store.tools,
+    Streams: lambda store: store.streams,
+    Database: lambda store: store._database,
+    Spaces: lambda store: store._database.spaces,
+}
+
+
+class Named(TypedDict):
+    """What else a retry passes on to ``request``."""
+
+    to: str
+    ptr: str
+
+
+FURTHER: dict[str, type] = {"turn": TurnOptions}
+"""The keywords behind a ``**``, by its name and else by the verb's."""
+FURTHER_OF = {
+    "Store.add_document": [DocumentOptions],
+    "Store.request": [Settings],
+    "Store.lint": [Settings],
+    "providers.prepare_request": [Settings],
+    "providers.lint": [Settings],
+    "headish.emit": [Settings],
+    "Store.ask": [CallOptions, Settings],
+    "Store.open_answer": [CallOptions, Settings],
+    "Store.retry": [CallOptions, Settings, Named],
+    "Store.open_retry": [CallOptions, Settings, Named],
+}
+CALLED_BACK = ("write", "run", "approve", "on_delta", "told", "progress")
+SPELLING = ("bos", "eos", "strict")
+
+
+class Verb(NamedTuple):
+    """A public function or method, with the arguments of a usual call and the names of all it takes."""
+
+    name: str
+    find: Callable[[Store], Callable[..., Any]]
+    usual: dict[str, Any]
+    takes: list[str]
+
+
+def make_verb(name: str, function: Callable[..., Any], find: Callable[[Store], Callable[..., Any]]) -> Verb:
+    parameters = [each for each in inspect.signature(function).parameters.values() if each.name != "self"]
+    if name.split(".")[0] in ("Store", "Database") and parameters and parameters[0].name == "space":
+        parameters = parameters[1:] if name.startswith("Store.") and name != "Store.open" else parameters
+    takes: list[str] = []
+    for each in parameters:
+        if each.kind is each.VAR_KEYWORD:
+            further = FURTHER_OF.get(name) or ([FURTHER[each.name]] if each.name in FURTHER else [])
+            takes += [key for form in further for key in getattr(form, "__struct_fields__", form.__annotations__)]
+            takes += SPELLING if each.name == "spelling" else ()
+        else:
+            takes.append(each.name)
+    given = {**DEFAULTS, **OWN.get(name, {})}
+    needed = [each.name for each in parameters if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
+    usual = {key: given[key] for key in needed}
+    usual |= {key: value for key, value in OWN.get(name, {}).items() if key in takes}
+    return Verb(name, find, usual, list(dict.fromkeys(takes)))
+
+
+def find_verbs() -> Iterator[Verb]:
+    for kind, part in PARTS.items():
+        for name, member in inspect.getmembers(kind, callable):
+            if (name.startswith("_") and name != "__getitem__") or name == "close":
+                continue
+            raw = inspect.getattr_static(kind, name)
+            function = raw.__func__ if isinstance(raw, classmethod) else raw
+            if inspect.isfunction(function) and function.__module__.startswith("headish"):
+                yield make_verb(
+                    f"{kind.__name__}.{name}",
+                    member if isinstance(raw, classmethod) else function,
+                    lambda store, part=part, name=name: getattr(part(store), name),  # type: ignore[misc]
+                )
+    for module in (transcripts, providers):
+        for name in module.__all__:
+            function = getattr(module, name)
+            if inspect.isfunction(function):
+                full = f"{module.__name__.rpartition('.')[2]}.{name}"
+                yield make_verb(full, function, lambda _, function=function: function)  # type: ignore[misc]
+    yield make_verb("headish.emit", headish.emit, lambda _: headish.emit)
+
+
+def use_up(made: Any) -> None:
+    """Take what was made to its end, and close it: an iterator does its work when it is asked."""
+    if isinstance(made, Iterator):
+        for _ in made:
+            pass
+    if hasattr(made, "close"):
+        made.close()
+
+
+USUALLY_REFUSED: dict[str, tuple[type[HeadishError], ...]] = {
+    **{f"Store.{name}": (MissingKey,) for name in ("ask", "open_answer", "retry", "open_retry")},
+    "Streams.drop": (UnknownStream,),
+    "Spaces.remove": (UnknownSpace,),
+}
+VERBS = list(find_verbs())
+
+
+@pytest.fixture(autouse=True)
+def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text is a path for some verbs, and some paths are written."""
+    monkeypatch.chdir(tmp_path)
+    Path("chat.txt").write_text(CHATML)
+
+
+def open_store() -> Store:
+    store = Store.open(":memory:")
+    store.add_turn("hello", bookmark="main")
+    store.add_turn("yes", continues="main", bookmark="answered", role="assistant")
+    store.pointers.set("milli", "openai/gpt-5-mini")
+    store.tools.set("files", [{"name": "read", "inputSchema": {"type": "object"}}])
+    return store
+
+
+def call(store: Store, verb: Verb, arguments: dict[str, Any]) -> None:
+    by_place = [arguments.pop(key) for key in list(arguments)] if verb.name.endswith("__getitem__") else []
+    use_up(verb.find(store)(*by_place, **arguments))
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=[each.name for each in VERBS])
+def test_a_usual_call_is_taken(verb: Verb) -> None:
+    with open_store() as store, contextlib.suppress(*USUALLY_REFUSED.get(verb.name, ())):
+        call(store, verb, dict(verb.usual))
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=[each.name for each in VERBS])
+def test_an_odd_argument_is_taken_or_refused_by_name(verb: Verb) -> None:
+    raw: list[str] = []
+    for parameter in verb.takes:
+        with open_store() as store:
+            for what, make in ODD.items():
+                if parameter in CALLED_BACK and what == "a function":
+                    continue  # what it raises is the caller's own
+                try:
+                    call(store, verb, {**verb.usual, parameter: make()})
+                except HeadishError as error:
+                    assert str(error)
+                except Exception as error:
+                    raw.append(f"{parameter} = {what}: {type(error).__name__}")
+    assert not raw, "\n".join(raw)
+
+
+def test_the_kinds_of_all_arguments_are_those_of_their_names() -> None:
+    """A door looks at an argument by its name: none of its kinds belongs to a parameter that nobody has."""
+    assert doors.KINDS.keys() <= {parameter for verb in VERBS for parameter in verb.takes}
+
+
+@pytest.mark.parametrize("limit", [-1, math.nan, 2**64, "3", True, 1.0])
+def test_a_limit_of_the_log_is_a_count(limit: Any) -> None:
+    with open_store() as store, pytest.raises(InvalidArgument, match="limit is a number from 0 on"):
+        store.log(limit=limit)
+
+
+def test_a_value_of_the_wrong_type_is_an_input_error_and_no_type_error() -> None:
+    with open_store() as store:
+        calls: list[Callable[[], Any]] = [
+            lambda: store.resolve(cast(Any, 5)),
+            lambda: store.add_turns(cast(Any, 5)),
+            lambda: Store.open(cast(Any, 5)),
+            lambda: store.import_file(cast(Any, None)),
+            lambda: store.add_document("\ud800"),
+            lambda: store.pointers["\ud800"],
+        ]
+        for each in calls:
+            with pytest.raises(InputError) as refused:
+                each()
+            assert not isinstance(refused.value, TypeError)
+
+
+def test_an_error_shows_a_value_in_short() -> None:
+    assert shown("x" * 5000) == "'" + "x" * 198 + "…"
+    assert shown(Mute()) == "a Mute that cannot be shown"
+    assert shown(deep(lambda value: [value])) == "a list that cannot be shown"
+
+
+def test_refusing_what_lies_too_deep_stores_nothing() -> None:
+    with open_store() as store:
+        before = store.stats().turns
+        with pytest.raises(TooDeep):
+            store.add_turn("hello", inherited={"params": deep(lambda value: {"a": value})})
+        assert store.stats().turns == before
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        transcripts.Stream,
+        lambda value: transcripts.Stream("v0.1").feed(value),
+        lambda value: transcripts.Stream().feed(value),
+        providers.Stream,
+        lambda value: providers.Stream("openai").feed(value),
+    ],
+    ids=["a format", "a chunk of a format", "a chunk of any format", "a provider", "an event"],
+)
+def test_a_stream_takes_what_is_odd_or_refuses_it_by_name(take: Callable[[Any], Any]) -> None:
+    for make in ODD.values():
+        with contextlib.suppress(HeadishError):
+            take(make())
