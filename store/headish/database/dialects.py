@@ -7,8 +7,6 @@ from pathlib import Path
 
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql import ClauseElement, Executable
 
 from headish.database.backend import DURABILITIES, Backend
 from headish.database.postgresql import PostgreSQLBackend
@@ -58,19 +56,3 @@ def _url(target: str | os.PathLike[str]) -> URL:
     except RuntimeError:
         raise InvalidArgument(f"there is no home folder for {shown(target)}") from None
     return URL.create("sqlite", database=path)
-
-
-class refresh_statistics(Executable, ClauseElement):
-    """Have the planner look at the tables again. SQLite plans without statistics, so there is nothing to do."""
-
-    inherit_cache = True
-
-
-@compiles(refresh_statistics, "sqlite")
-def _do_nothing(*_: object, **__: object) -> str:
-    return "SELECT NULL"
-
-
-@compiles(refresh_statistics, "postgresql")
-def _analyze(*_: object, **__: object) -> str:
-    return "ANALYZE turn, payload, link, bookmark, bookmark_log"

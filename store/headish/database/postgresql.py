@@ -24,7 +24,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from headish.database.backend import ASKED_READ_ONLY, Settle
 from headish.database.owner import Owner
-from headish.database.query import Connection
+from headish.database.query import Connection, Query
 from headish.errors import (
     DatabaseError,
     DatabaseFull,
@@ -74,6 +74,9 @@ _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
     "55P03": (DatabaseTimedOut, "a lock was held for longer than the server's lock_timeout allows"),
     "53100": (DatabaseFull, "no space is left on the server's disk; nothing of this call was stored"),
 }
+
+
+_ANALYZE = Query("refresh statistics", sqlalchemy.text("ANALYZE turn, payload, link, bookmark, bookmark_log"))
 
 
 class PostgreSQLBackend:
@@ -268,6 +271,9 @@ class PostgreSQLBackend:
                     savepoint.rollback()
                     problems.append(f"index {name}: {str(error.orig).strip().splitlines()[0]}")
         return problems
+
+    def plan_again(self) -> None:
+        self.write(lambda connection: connection.run(_ANALYZE))
 
     def size_bytes(self) -> int:
         with self.schema_connection() as connection:

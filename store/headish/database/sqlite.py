@@ -321,6 +321,9 @@ class SQLiteBackend:
         problems = [] if found == ["ok"] else found
         return problems + [f"a row of {row[0]} refers to a row of {row[2]} that is missing" for row in lost]
 
+    def plan_again(self) -> None:
+        """SQLite plans without statistics."""
+
     def size_bytes(self) -> int:
         if self._in_memory or self._is_uri:
             return 0

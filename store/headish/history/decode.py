@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from headish.content.encoding import decode_payload
+from headish.content.encoding import decode_payload, decode_payloads
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidContent
@@ -25,6 +25,8 @@ from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Meta, Turn
 
 _decode_attributes = msgspec.json.Decoder(Attributes).decode
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
+DECODED_TOGETHER = 64
+"""How many turns are decoded at once: few enough that one odd turn does not make many others slow."""
 Resolver = Callable[[TurnId], dict[str, Any]]
 
 
@@ -105,6 +107,19 @@ def read_blocks(stored: StoredTurn | Walked, payload: bytes) -> tuple[ContentBlo
         return decode_payload(payload)
     except InvalidContent as error:
         raise CorruptTurn(stored.id, str(error)) from None
+
+
+def read_all_blocks(turns: Sequence[Walked]) -> list[tuple[ContentBlock, ...]]:
+    """``read_blocks`` of many turns, in portions: most decode together.
+
+    Raises: CorruptTurn.
+    """
+    found: list[tuple[ContentBlock, ...]] = []
+    for start in range(0, len(turns), DECODED_TOGETHER):
+        portion = turns[start : start + DECODED_TOGETHER]
+        plain = None if any(turn.type for turn in portion) else decode_payloads([turn.payload for turn in portion])
+        found += [read_blocks(turn, turn.payload) for turn in portion] if plain is None else plain
+    return found
 
 
 def read_attributes(stored: StoredTurn | Walked) -> Attributes:

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from headish.content import strictjson
 from headish.content.merge import fold
 from headish.content.unfinished import without_partial
-from headish.history.decode import decode_mapping, read_attributes, read_blocks, read_mapping
+from headish.history.decode import decode_mapping, read_all_blocks, read_attributes, read_blocks, read_mapping
 from headish.rows.walks import Walked
+from headish.values.blocks import ContentBlock
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, ContextWindow, Kept, Message, ThreadRecord
 from headish.values.turns import cut_off, reply_of
@@ -24,7 +25,7 @@ def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
     Blocks of an answer that were cut off are left out, with a note (rule R21, cut-off calls).
     Raises: CorruptTurn if a row does not decode.
     """
-    messages = [_read_message(turn) for turn in walked]
+    messages = list(map(_read_message, walked, read_all_blocks(walked)))
     return without_partial(ContextWindow(tuple(messages), resolve_options(walked)))
 
 
@@ -38,20 +39,20 @@ def kept_thread(walked: Sequence[Walked]) -> list[Kept]:
 
     An answer that was cut off is a message without its end (``stop`` ``none``), as a transcript says it.
     """
-    return [_kept(turn) for turn in walked]
+    return list(map(_kept, walked, read_all_blocks(walked)))
 
 
-def _kept(turn: Walked) -> Kept:
-    message, system = _read_message(turn), read_mapping(turn, "system")
+def _kept(turn: Walked, content: tuple[ContentBlock, ...]) -> Kept:
+    message, system = _read_message(turn, content), read_mapping(turn, "system")
     if message.attributes.stop is None and cut_off(reply_of(system), message.attributes):
         message = replace(message, attributes=replace(message.attributes, stop="none"))
     return Kept(message, system)
 
 
-def _read_message(turn: Walked) -> Message:
+def _read_message(turn: Walked, content: tuple[ContentBlock, ...]) -> Message:
     return Message(
         role=turn.role or None,
-        content=read_blocks(turn, turn.payload),
+        content=content,
         cache=bool(turn.cache),
         attributes=NO_ATTRIBUTES if turn.attributes is None else read_attributes(turn),
         turn=turn.id,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from headish.content.hashes import Said, digest_turn, hash_payload
+from headish.content.hashes import begin_digest, digest_from, hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.history.decode import read_mapping
@@ -56,23 +56,17 @@ def prove(
         else:
             parents = tuple(chains[parent.chain][parent.pos].digest for parent in links.get(chain, ()))
         for turn in members[low : high + 1]:
-            if digest_turn(_said(turn), parents) != turn.digest:
+            _, _, _, _, role, type, content_type, _, attributes, _, _, digest, hash, _ = turn
+            beginning = begin_digest(role, type, content_type or BLOCKS_TYPE, _document_name(turn) if type else None)
+            if digest_from(beginning, attributes or b"", hash, parents) != digest:
                 raise CorruptTurn(turn.id, "its role, attributes, payload or links are not those of its digest")
-            parents = (turn.digest,)
+            parents = (digest,)
 
 
-def _said(turn: Walked) -> Said:
-    name = None
-    if turn.type == DOCUMENT and turn.system is not None:
-        name = read_mapping(turn, "system").get("document_name")
-    return Said(
-        role=turn.role,
-        hash=turn.hash,
-        type=turn.type,
-        content_type=turn.content_type or BLOCKS_TYPE,
-        document_name=name,
-        attributes=turn.attributes,
-    )
+def _document_name(turn: Walked) -> str | None:
+    if turn.type != DOCUMENT or turn.system is None:
+        return None
+    return read_mapping(turn, "system").get("document_name")
 
 
 def walk_backwards(connection: Connection, space: int, end: Place) -> Iterator[StoredTurn]:

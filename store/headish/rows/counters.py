@@ -8,7 +8,6 @@ from typing import NamedTuple
 from sqlalchemy import BindParameter, bindparam, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from headish.database.dialects import refresh_statistics
 from headish.database.query import Connection, Query
 from headish.database.schema import counter
 from headish.errors import RemovedSpace
@@ -66,13 +65,6 @@ RETIRE_COUNTER = Query(
     "retire the counter of a space that holds nothing",
     update(counter).where(_row, counter.c.seq == 0, counter.c.change == 0).values(state=bindparam("became")),
 )
-
-# A server keeps a statement's plan with the connection. One made while the tables were empty may take any index, since
-# all begin with the space, and then reads the whole space for every turn: an append would cost what the store holds.
-# New statistics make plans anew; the server's own come a minute later. A process that starts later has none to keep.
-REFRESH = Query("refresh statistics", refresh_statistics())
-REFRESHED_AT = (100, 10_000)
-"""After how many turns of a process the planner gets new statistics."""
 
 
 class Numbers(NamedTuple):
@@ -145,13 +137,3 @@ def add_counter(connection: Connection, space: int) -> None:
 def retire_counter(connection: Connection, space: int) -> bool:
     """Whether nothing was ever counted: then nobody writes into the space any more."""
     return connection.run(RETIRE_COUNTER, space=space, became=REMOVED) == 1
-
-
-def is_refreshed_by(first: int, last: int) -> bool:
-    """Whether these turns of a process, counted from 1, make its first plans old."""
-    return any(first <= size <= last for size in REFRESHED_AT)
-
-
-def refresh_plans(connection: Connection) -> None:
-    """Give the planner new statistics. In a transaction of its own: it may take as long as the tables are large."""
-    connection.run(REFRESH)

@@ -18,7 +18,6 @@ from headish.database.query import Connection
 from headish.database.upgrade import ensure_schema
 from headish.errors import DatabaseError, SpaceNotEmpty, SpaceTaken, UnknownSpace
 from headish.limits import PAYLOAD_LIMIT_BYTES
-from headish.rows.counters import is_refreshed_by, refresh_plans
 from headish.rows.spaces import add_space, find_space, list_spaces, remove_space, rename_space
 from headish.store.store import Store
 from headish.values.doors import door
@@ -26,6 +25,12 @@ from headish.values.ids import IdMint
 from headish.values.names import check_name, stored_name
 from headish.values.reports import Problem, Report
 from headish.verify.space import Progress
+
+# A server keeps a statement's plan with the connection. One made while the tables were empty may take any index, since
+# all begin with the space, and then reads the whole space for every turn. The server's own statistics come a minute
+# later, and a process that starts then has no plans to keep.
+PLANNED_AGAIN_AT = (100, 10_000)
+"""After how many turns of this process a server makes its plans again."""
 
 
 class Database:
@@ -115,13 +120,13 @@ class Database:
             reports[space] = self.store(space, create=False).verify(progress)
         return reports
 
-    def count_written(self, turns: int) -> None:
+    def _count_written(self, turns: int) -> None:
         """Count turns of this process; new plans are made where they are many more than when its first ones were."""
         before, self._written = self._written, self._written + turns
-        if is_refreshed_by(before + 1, self._written):
+        if any(before < size <= self._written for size in PLANNED_AGAIN_AT):
             # Statistics that cannot be made now leave the plans as they are.
             with suppress(DatabaseError):
-                self.backend.write(refresh_plans)
+                self.backend.plan_again()
 
     def close(self) -> None:
         """Give the connections back, for good: this database and its stores raise ``Closed`` from now on."""

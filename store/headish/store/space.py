@@ -95,7 +95,7 @@ class Space:
         except OutcomeUnknown as error:
             error.ids = tuple(kept.ids)
             raise
-        self._database.count_written(len(kept.ids))
+        self._database._count_written(len(kept.ids))
         return stored
 
     def _read_at(self, headish: str, work: Callable[[Connection, StoredTurn], T]) -> T:
