@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import sqlite3
 import stat
 import threading
@@ -52,6 +53,8 @@ WAIT_SECONDS = 60.0
 """How long a writer waits for the lock before it gives up with DatabaseLocked."""
 PROBLEMS_SHOWN = 100
 """How many problems of its own a database reports at the most."""
+UPGRADE_ROOM = 4
+"""How many times its size a database needs of its disk to be upgraded."""
 IDLE_CONNECTIONS = 4
 """How many open connections are kept between transactions."""
 FOUND_READ_ONLY = "it cannot be written here; check the permissions of file and folder, or copy it to a folder of yours"
@@ -289,6 +292,7 @@ class SQLiteBackend:
         """A consistent copy beside the file, made by SQLite itself and moved into place when it is whole."""
         if self._in_memory or self._is_uri:
             return None
+        self._check_room()
         final = unused(Path(f"{self.target}.{label}"))
         part = Path(f"{final}.part")
         part.unlink(missing_ok=True)
@@ -306,6 +310,12 @@ class SQLiteBackend:
             source.close()
         part.replace(final)
         return str(final)
+
+    def _check_room(self) -> None:
+        """Whether the disk takes the copy, the log of one large transaction, and the tables that it writes anew."""
+        needed, free = UPGRADE_ROOM * self.size_bytes(), shutil.disk_usage(Path(self.target).parent).free
+        if free < needed:
+            raise DatabaseFull(self.target, f"an upgrade needs {needed:,} bytes of its disk, and {free:,} are free")
 
     def check_integrity(self) -> list[str]:
         """SQLite's ``integrity_check`` and ``foreign_key_check``: every index against its table, every reference."""
