@@ -58,7 +58,7 @@ PAGE = Query(
 )
 LINKS_BETWEEN = Query(
     "links of a range of chains",
-    select(link.c.chain, link.c.parent_chain, link.c.parent_pos, turn.c.id, turn.c.digest, turn.c.seq)
+    select(link.c.chain, link.c.ordinal, link.c.parent_chain, link.c.parent_pos, turn.c.id, turn.c.digest, turn.c.seq)
     .select_from(
         link.outerjoin(
             turn,
@@ -81,6 +81,15 @@ ORPHANS = Query(
         ~exists().where(payload.c.space == turn.c.space, payload.c.number == turn.c.payload),
     )
     .order_by(turn.c.id),
+)
+LINKS_OF_NOTHING = Query(
+    "links of chains without a first turn",
+    select(link.c.chain, link.c.ordinal)
+    .where(
+        link.c.space == _space,
+        ~exists().where(turn.c.space == link.c.space, turn.c.chain == link.c.chain, turn.c.pos == 0),
+    )
+    .order_by(link.c.chain, link.c.ordinal),
 )
 # One statement, so that no writer commits between the two.
 COUNTED_AND_GIVEN_OUT = Query(

@@ -77,7 +77,7 @@ def take_seq(connection: Connection, space: int, count: int) -> int:
 
 def list_spaces(connection: Connection) -> list[bytes]:
     """The names of all spaces, by name."""
-    return [bytes(name) for (name,) in connection.rows(LIST_SPACES)]
+    return [name for (name,) in connection.rows(LIST_SPACES)]
 
 
 def rename_space(connection: Connection, old: bytes, new: bytes) -> bool:
@@ -87,7 +87,12 @@ def rename_space(connection: Connection, old: bytes, new: bytes) -> bool:
 
 def remove_space(connection: Connection, space: int) -> bool:
     """Whether the space was empty, and is gone now. A store that still has it open can store nothing in it."""
-    return connection.run(REMOVE_SPACE, space=space, nameless=b"\0removed-%d" % space) == 1
+    return connection.run(REMOVE_SPACE, space=space, nameless=removed_name(space)) == 1
+
+
+def removed_name(space: int) -> bytes:
+    """The name of a removed space, which nobody can give or look up."""
+    return b"\0removed-%d" % space
 
 
 def refresh_after(connection: Connection, first: int, count: int) -> None:

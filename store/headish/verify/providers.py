@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 import msgspec
@@ -11,14 +11,25 @@ from sqlalchemy import and_, bindparam, select
 
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import definition, payload, stream, stream_chunk, turn
+from headish.history.decode import is_time
+from headish.providers.pointers import decode_pointer
 from headish.rows.definitions import POINTER, TOOLS
 from headish.rows.streams import FINISHED, RECOVERED
+from headish.rows.turns import turn_by_id
+from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
 from headish.values.reports import Problem
 
 DEFINITIONS = Query(
     "all definitions",
-    select(definition.c.kind, definition.c.name, definition.c.number, definition.c.payload, payload.c.data)
+    select(
+        definition.c.kind,
+        definition.c.name,
+        definition.c.number,
+        definition.c.payload,
+        payload.c.data,
+        definition.c.milliseconds,
+    )
     .select_from(
         definition.outerjoin(
             payload, and_(payload.c.space == definition.c.space, payload.c.number == definition.c.payload)
@@ -63,7 +74,11 @@ def _check_definitions(connection: Connection, space: int) -> Iterator[Problem]:
         if kind not in DECODERS:
             yield Problem(subject, "its kind is unknown")
             continue
-        for row in history:
+        for before, row in pairwise([_NOTHING, *history]):
+            if not is_time(row[5]):
+                yield Problem(subject, f"the time of number {row[2]} of its history is {row[5]}")
+            if row[3] == before[3]:
+                yield Problem(subject, f"number {row[2]} of its history changes nothing")
             if row[3] is not None and not _decodes(DECODERS[kind], row[4]):
                 yield Problem(subject, f"number {row[2]} of its history does not decode")
 
@@ -71,6 +86,9 @@ def _check_definitions(connection: Connection, space: int) -> Iterator[Problem]:
 def _check_streams(connection: Connection, space: int) -> Iterator[Problem]:
     for row in connection.rows(STREAMS, space=space):
         yield from (Problem(f"stream {row[0]}", what) for what in _stream_problems(row))
+        for turn_id in _continued(row):
+            if turn_by_id(connection, space, turn_id) is None:
+                yield Problem(f"stream {row[0]}", f"the turn that it continues, {turn_id}, is missing")
     for id, members in groupby(connection.rows(CHUNKS, space=space), lambda row: row[0]):
         chunks = list(members)
         if any(row[3] is None or row[4] is not None for row in chunks):
@@ -82,7 +100,9 @@ def _check_streams(connection: Connection, space: int) -> Iterator[Problem]:
 
 
 def _stream_problems(row: Row) -> Iterator[str]:
-    _, about, outcome, turn_id, seq = row
+    id, about, outcome, turn_id, seq = row
+    if as_turn_id(id) != id:
+        yield "its id is not a SCRU128 id"
     if not _decodes(_decode_mapping, about):
         yield "what it belongs to does not decode"
     if outcome not in (None, FINISHED, RECOVERED):
@@ -91,6 +111,13 @@ def _stream_problems(row: Row) -> Iterator[str]:
         yield "its outcome and its turn disagree"
     if turn_id is not None and seq is None:
         yield f"its turn {turn_id} is missing"
+
+
+def _continued(row: Row) -> list[TurnId]:
+    """The turns that the answer of an open stream will continue."""
+    _, about, outcome, _, _ = row
+    turns = _decode_mapping(about).get("turns") if outcome is None and _decodes(_decode_mapping, about) else None
+    return [TurnId(each) for each in turns if isinstance(each, str)] if isinstance(turns, list) else []
 
 
 def _decodes(decode: Callable[[bytes], Any], data: bytes | None) -> bool:
@@ -104,8 +131,10 @@ def _decode_lines(data: bytes) -> list[Any]:
     return [_decode_mapping(line) for line in data.splitlines()]
 
 
+_NOTHING: Row = (None,) * 6
+"""What holds under a name before its history begins."""
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 DECODERS: dict[str, Callable[[bytes], Any]] = {
-    POINTER: _decode_mapping,
+    POINTER: decode_pointer,
     TOOLS: msgspec.json.Decoder(list[dict[str, Any]]).decode,
 }
