@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headish.database.backend import Backend, Settle
 from headish.database.query import Connection
-from headish.errors import Closed, OutcomeUnknown
+from headish.errors import Closed, DatabaseCorrupt, HeadishError, OutcomeUnknown
 from headish.history.append import Appended
 from headish.history.decode import make_turn
 from headish.history.find import find_place, find_turn
@@ -23,6 +23,10 @@ from headish.values.grammar import parse_headish
 from headish.values.ids import KeptIds, Mint
 from headish.values.places import Place
 from headish.values.turns import Turn
+from headish.verify.types import check_types
+
+STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
+"""What a value of another type leads to, wherever it is used."""
 
 if TYPE_CHECKING:
     from headish.store.database import Database
@@ -44,8 +48,22 @@ class Space:
         self._is_closed = False
 
     def _read(self, work: Callable[[Connection], T]) -> T:
-        """What a piece of work reads, in one transaction."""
-        return self._open_backend().read(work)
+        """What a piece of work reads, in one transaction.
+
+        Raises: DatabaseCorrupt where it stumbles over a value of another type.
+        """
+        backend = self._open_backend()
+        try:
+            return backend.read(work)
+        except HeadishError:
+            raise
+        except STUMBLING as error:
+            # Checking every value beforehand would cost each read; a read that failed has time to find the reason.
+            damaged = backend.read(lambda connection: check_types(connection, self._number))
+            if not damaged:
+                raise
+            told = f"{damaged[0].subject}: {damaged[0].what}; 'headish verify' lists everything that disagrees"
+            raise DatabaseCorrupt(backend.target, told) from error
 
     def _write(self, work: Callable[[Connection], T], settle: Settle[T] | None = None) -> T:
         """What a piece of work returns once it is stored, in one transaction that has the space to itself.
