@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from headish.content import strictjson
 from headish.content.hashes import Said, digest_turn, seal_turn
@@ -81,11 +81,11 @@ def _read_page(
     return page, links, _last_seq(connection, space)
 
 
-def _linked(ordinal: int, chain: int, pos: int, id: Any, digest: Any, seq: Any) -> _Parent:
+def _linked(ordinal: int, chain: int, pos: int, id: TurnId, digest: bytes, seq: int) -> _Parent:
     """A parent as its link names it; one whose row holds other types is as good as missing."""
-    if not (isinstance(id, str) and isinstance(digest, bytes) and isinstance(seq, int)):
-        id = digest = seq = None
-    return _Parent(Place(chain, pos), id, digest, seq, ordinal)
+    if isinstance(id, str) and isinstance(digest, bytes) and isinstance(seq, int):
+        return _Parent(Place(chain, pos), id, digest, seq, ordinal)
+    return _Parent(Place(chain, pos), None, None, None, ordinal)
 
 
 def _parents(stored: StoredTurn, before: StoredTurn | None, links: dict[int, list[_Parent]]) -> list[_Parent]:
