@@ -11,11 +11,15 @@ from support.damage.reading import read_all
 from support.damage.rows import Damage, names_of
 from support.damage.verdicts import READING, REFUSED, VERIFY, Listed, Seen, Verdict
 
+READ = 6
+"""How many damages of a kind are read after verify has found them: reading costs ten times as much."""
+
 
 def hold(damaged: Damaged, table: Table, attempts: Sequence[Damage], said: Verdict) -> list[Seen | None]:
     """Do each damage and hold what sees it to the verdict; returns what saw each that the database took."""
     assert attempts
-    done = [(damage, what_sees(damaged, table, damage)) for damage in attempts]
+    read = spread(attempts, READ)
+    done = [(damage, what_sees(damaged, table, damage, reading=damage in read)) for damage in attempts]
     seen = [(damage, by) for damage, by in done if by != REFUSED]
     if isinstance(said, Seen):
         assert [damage for damage, by in seen if by not in (VERIFY, said)] == []
@@ -24,12 +28,15 @@ def hold(damaged: Damaged, table: Table, attempts: Sequence[Damage], said: Verdi
     return [by for _, by in seen if not isinstance(by, Listed)]
 
 
-def what_sees(damaged: Damaged, table: Table, damage: Damage) -> Verdict | None:
-    """What sees a damage. Whatever it is, nothing but a HeadishError is raised."""
+def what_sees(damaged: Damaged, table: Table, damage: Damage, *, reading: bool) -> Verdict | None:
+    """What sees a damage. Whatever it is, nothing but a HeadishError is raised.
+
+    ``reading``: read everything even if verify has found it.
+    """
     try:
         with damage_done(damaged, table, damage):
             problems = problems_of(damaged.database)
-            errors = read_all(damaged.database)
+            errors = read_all(damaged.database) if reading or not problems else []
     except Refused:
         return REFUSED
     told = "\n".join(f"{problem.subject}: {problem.what}" for problem in problems)
