@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Meta, Turn
 
 _decode_attributes = msgspec.json.Decoder(Attributes).decode
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
+LAST_MILLISECOND = 253_402_300_799_999
 Resolver = Callable[[TurnId], dict[str, Any]]
 
 
@@ -45,6 +47,8 @@ def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: 
         system=read_mapping(stored, "system"),
         app=read_mapping(stored, "app"),
     )
+    if not isinstance(stored.id, str):  # used after the row was read, to resolve its options
+        raise CorruptTurn(f"{stored.chain}/{stored.pos}", "its id is not text")
     return Turn(
         id=stored.id,
         hash=stored.hash.hex(),
@@ -132,6 +136,21 @@ def decode_mapping(encoded: bytes, turn_id: str, column: str) -> dict[str, Any]:
         return _decode_mapping(encoded)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptTurn(turn_id, f"its {column} does not decode ({error})") from None
+
+
+def read_time(milliseconds: int, what: str) -> datetime:
+    """A stored time, in UTC; ``what`` names its row.
+
+    Raises: CorruptTurn.
+    """
+    if not is_time(milliseconds):
+        raise CorruptTurn(what, f"its time is {milliseconds!r}")
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def is_time(milliseconds: object) -> bool:
+    """Whether these are Unix milliseconds of the years from 1970 to 9999."""
+    return isinstance(milliseconds, int) and 0 <= milliseconds <= LAST_MILLISECOND
 
 
 def _known_parent(stored: StoredTurn, known: Mapping[Place, TurnId]) -> tuple[TurnId, ...]:

@@ -22,7 +22,8 @@ from headish.store.store import Store
 from headish.values.ids import IdMint
 from headish.values.names import check_name, stored_name
 from headish.values.reports import Problem, Report
-from headish.verify.space import Progress
+from headish.verify.space import Progress, verify_space
+from headish.verify.spaces import check_spaces
 
 
 class Database:
@@ -99,15 +100,16 @@ class Database:
         return Store(self, space, number)
 
     def verify(self, progress: Progress | None = None) -> dict[str, Report]:
-        """The report of every space, by name; under the empty name what the database's own check found.
+        """The report of every space, by name; under the empty name what is wrong with the database as a whole.
 
-        That check compares every index with its table. On PostgreSQL it needs the extension amcheck.
+        That is what the database's own check finds, which compares every index with its table (on PostgreSQL it needs
+        the extension amcheck), names of spaces that cannot be names, and rows that belong to no space.
         """
-        found = tuple(Problem("database", what) for what in self.backend.check_integrity())
-        reports = {"": Report(turns=0, payloads=0, bookmarks=0, problems=found)}
-        for space in self.spaces:
-            reports[space] = self.store(space, create=False).verify(progress)
-        return reports
+        found = [Problem("database", what) for what in self.backend.check_integrity()]
+        spaces, problems = self.backend.read(check_spaces)
+        reports = {"": Report(turns=0, payloads=0, bookmarks=0, problems=(*found, *problems))}
+        # By number: a space whose name was damaged cannot be opened, and what it holds is checked all the same.
+        return reports | {name: verify_space(self.backend, number, progress) for number, name in spaces}
 
     def close(self) -> None:
         """Give the connections back, for good: this database and its stores raise ``Closed`` from now on."""
