@@ -34,6 +34,7 @@ from headish.values.blocks import KINDS
 from headish_cli.main import main as command
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from provider_pages import write_overview, write_provider
 
 _PROVIDER_VALUES = (Request, Origin, Note, Finding, Delta, Reply, Usage)
@@ -264,11 +265,55 @@ def _attribute_docstrings(module: Any) -> dict[str, str]:
     return found
 
 
+def write_damage() -> str:
+    """What sees damage that was done behind the library's back: the table that the tests hold."""
+    from support.damage.verdicts import COLUMNS, REFUSED, ROWS, Listed, Verdict, Verdicts
+
+    notes: dict[str, int] = {}
+
+    def cell(verdict: Verdict) -> str:
+        if verdict == REFUSED:
+            return "refused"
+        if isinstance(verdict, Listed):
+            return f"– ({notes.setdefault(verdict.reason, len(notes) + 1)})"
+        return verdict.by
+
+    rows = [
+        f"| `{table}.{column}` | {' | '.join(map(cell, verdicts))} |"
+        for table, columns in COLUMNS.items()
+        for column, verdicts in columns.items()
+    ]
+    head = f"| | {' | '.join(_DAMAGES[kind] for kind in Verdicts._fields)} |\n|---|{'---|' * len(Verdicts._fields)}\n"
+    deleted = "\n".join(f"| `{table}` | {cell(verdict)} |" for table, verdict in ROWS.items())
+    reasons = "\n".join(f"{number}. {reason[0].upper()}{reason[1:]}." for reason, number in notes.items())
+    return (
+        f"# What verify catches\n\n{NOTE}{_DAMAGE_INTRODUCTION}\n## A value\n\n{head}" + "\n".join(rows) + "\n\n"
+        f"## A deleted row\n\n| | |\n|---|---|\n{deleted}\n\n## What nothing sees, and why\n\n{reasons}\n"
+    )
+
+
+_DAMAGES = {"flip": "another value", "null": "NULL", "type": "another type", "swap": "swapped with another row"}
+_DAMAGE_INTRODUCTION = """\
+Damage that somebody or something does to the database behind the library's back, column by column, and what sees it.
+The tests do every one of these to a small database in all of its rows; a cell says what sees the row that is hardest.
+
+- *verify*: `headish verify --all` names it. Without `--all` it sees the same,
+  except for rows that lie in no space.
+- *reading*: whoever reads it gets an error.
+- *refused*: the database itself keeps no such value.
+- – (n): some such damage is not seen; the reason is below.
+
+`headish verify --all` also runs the database's own check, which compares each index with its table.
+Types and NULLs are for SQLite: PostgreSQL itself refuses them.
+"""
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": write_cli,
     "library.md": write_library,
     "schema.md": write_schema,
     "errors.md": write_errors,
+    "damage.md": write_damage,
     "formats/carrying.md": write_carrying,
     "providers/README.md": write_overview,
 }

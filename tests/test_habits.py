@@ -10,7 +10,18 @@ import pytest
 
 TESTS = Path(__file__).parent
 LIBRARY = TESTS.parent / "store" / "headish"
-OTHERS = {"benchmarks", "cli", "concurrency", "docs", "emission", "migrations", "soak", "support", "wheel"}
+OTHERS = {
+    "benchmarks",
+    "cli",
+    "concurrency",
+    "corruption",
+    "docs",
+    "emission",
+    "migrations",
+    "soak",
+    "support",
+    "wheel",
+}
 """Folders that mirror no folder of the library: its other packages, and what runs across all of it."""
 MODULES = sorted(path for path in TESTS.rglob("*.py") if "benchmarks" not in path.parts)
 TESTED = [path for path in MODULES if path.name.startswith("test_")]

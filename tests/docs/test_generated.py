@@ -23,11 +23,19 @@ def generate() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", ["cli.md", "library.md", "schema.md", "errors.md", "formats/carrying.md"])
+@pytest.mark.parametrize("page", ["cli.md", "damage.md", "library.md", "schema.md", "errors.md", "formats/carrying.md"])
 def test_a_page_is_what_the_code_says(generate: ModuleType, page: str) -> None:
     assert (DOCS / "reference" / page).read_text("utf-8") == generate.PAGES[page](), "run `make docs`"
 
 
 def test_every_generated_page_is_checked(generate: ModuleType) -> None:
-    pages = {"cli.md", "errors.md", "formats/carrying.md", "library.md", "schema.md", "providers/README.md"}
+    pages = {
+        "cli.md",
+        "damage.md",
+        "errors.md",
+        "formats/carrying.md",
+        "library.md",
+        "schema.md",
+        "providers/README.md",
+    }
     assert generate.PAGES.keys() == pages | {f"providers/{provider}.md" for provider in PROVIDERS}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from headish.content.encoding import decode_payload, decode_payloads
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
-from headish.errors import CorruptTurn, InvalidContent
+from headish.errors import CorruptRecord, CorruptTurn, InvalidContent
 from headish.history.find import parents_of
 from headish.rows.payloads import read_payload_at
 from headish.rows.turns import StoredTurn, turn_at
@@ -27,6 +28,7 @@ _decode_attributes = msgspec.json.Decoder(Attributes).decode
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 DECODED_TOGETHER = 64
 """How many turns are decoded at once: few enough that one odd turn does not make many others slow."""
+LAST_MILLISECOND = 253_402_300_799_999
 Resolver = Callable[[TurnId], dict[str, Any]]
 
 
@@ -47,6 +49,8 @@ def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: 
         system=read_mapping(stored, "system"),
         app=read_mapping(stored, "app"),
     )
+    if not isinstance(stored.id, str):  # used after the row was read, to resolve its options
+        raise CorruptTurn(f"{stored.chain}/{stored.pos}", "its id is not text")
     return Turn(
         id=stored.id,
         hash=stored.hash.hex(),
@@ -147,6 +151,21 @@ def decode_mapping(encoded: bytes, turn_id: str, column: str) -> dict[str, Any]:
         return _decode_mapping(encoded)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptTurn(turn_id, f"its {column} does not decode ({error})") from None
+
+
+def read_time(milliseconds: int, what: str) -> datetime:
+    """A stored time, in UTC; ``what`` names its row.
+
+    Raises: CorruptRecord.
+    """
+    if not is_time(milliseconds):
+        raise CorruptRecord(what, f"its time is {milliseconds!r}")
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def is_time(milliseconds: object) -> bool:
+    """Whether these are Unix milliseconds of the years from 1970 to 9999."""
+    return isinstance(milliseconds, int) and 0 <= milliseconds <= LAST_MILLISECOND
 
 
 def _known_parent(stored: StoredTurn, known: Mapping[Place, TurnId]) -> tuple[TurnId, ...]:

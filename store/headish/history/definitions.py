@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection, Row
 from headish.errors import CorruptRecord, InvalidArgument, UnknownPointer, UnknownServer, shown
+from headish.history.decode import read_time
 from headish.providers.pointers import NamedPointer, Pointer, decode_pointer
 from headish.providers.shared.tools import served_tools
 from headish.rows.definitions import POINTER, TOOLS, find_definition
@@ -54,7 +54,9 @@ def read_pointer(row: Row) -> Pointer:
 def read_named_pointer(row: Row) -> NamedPointer:
     """A pointer under its name, as a history lists it. Raises: CorruptRecord."""
     pointer = None if row[2] is None else read_pointer(row)
-    return NamedPointer(stored_name(row[0]), pointer, datetime.fromtimestamp(row[4] / 1000, UTC))
+    return NamedPointer(
+        stored_name(row[0]), pointer, read_time(row[4], f"the provider pointer {stored_name(row[0])!r}")
+    )
 
 
 def read_tool_list(row: Row) -> ToolList:

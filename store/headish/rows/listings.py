@@ -61,7 +61,7 @@ PAGE = Query(
 )
 LINKS_BETWEEN = Query(
     "links of a range of chains",
-    select(link.c.chain, link.c.parent_chain, link.c.parent_pos, turn.c.id, turn.c.digest, turn.c.seq)
+    select(link.c.chain, link.c.ordinal, link.c.parent_chain, link.c.parent_pos, turn.c.id, turn.c.digest, turn.c.seq)
     .select_from(
         link.outerjoin(
             turn,
@@ -96,6 +96,15 @@ UNRECEIPTED = Query(
         ~exists().where(erasure.c.space == _space, erasure.c.number == turn.c.erased),
     )
     .order_by(turn.c.id),
+)
+LINKS_OF_NOTHING = Query(
+    "links of chains without a first turn",
+    select(link.c.chain, link.c.ordinal)
+    .where(
+        link.c.space == _space,
+        ~exists().where(turn.c.space == link.c.space, turn.c.chain == link.c.chain, turn.c.pos == 0),
+    )
+    .order_by(link.c.chain, link.c.ordinal),
 )
 COUNT_TURNS = Query("count turns", select(func.count()).where(turn.c.space == _space))
 # The chains of a space, by skipping from one to the next along the primary key instead of reading every turn.

@@ -11,8 +11,6 @@ from headish.database.query import Connection, Query
 from headish.database.schema import conversation, object, space, space_log, stream
 from headish.rows.counters import add_counter, retire_counter
 
-# No name holds NUL, so the row of a removed space stays under one that cannot be looked up.
-_NAMELESS = b"\0removed-%d"
 _space: BindParameter[int] = bindparam("space")
 
 FIND_SPACE = Query("find space", select(space.c.id).where(space.c.name == bindparam("name")))
@@ -75,9 +73,14 @@ def remove_space(connection: Connection, space: int) -> bool:
     """Whether the space was empty, and is gone now. A store that still has it open can store nothing in it."""
     if any(connection.row(HOLDS_MORE, space=space) or ()) or not retire_counter(connection, space):
         return False
-    connection.run(RENAME_SPACE, space=space, new=_NAMELESS % space)
+    connection.run(RENAME_SPACE, space=space, new=removed_name(space))
     _log(connection, space, None)
     return True
+
+
+def removed_name(space: int) -> bytes:
+    """The name of a removed space, which nobody can give or look up: no name holds NUL."""
+    return b"\0removed-%d" % space
 
 
 def _log(connection: Connection, space: int, name: bytes | None) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
 from functools import partial
 from typing import Literal
 
 from headish.content.drafts import read_expect
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, UnknownBookmark, shown
-from headish.history.decode import complete_turns
+from headish.history.decode import complete_turns, read_time
 from headish.history.moves import Moved, is_logged, remove_name, set_name, undo_name
 from headish.rows.bookmarks import (
     ALL,
@@ -138,7 +137,8 @@ class Bookmarks(Mapping[str, TurnId]):
         rows = space._read(lambda connection: bookmark_history(connection, space._number, encoded))
         if not rows:
             raise UnknownBookmark(name, "there never was such a bookmark")
-        return [Move(move, turn_id, datetime.fromtimestamp(when / 1000, UTC)) for move, turn_id, when in rows]
+        what = f"the bookmark {name!r}"
+        return [Move(move, turn_id, read_time(when, what)) for move, turn_id, when in rows]
 
     def _page(
         self, *, prefix: bytes = b"", after: bytes = b"", limit: int, recent: bool = False

@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from headish.database.query import Connection
 from headish.errors import UnknownPointer
 from headish.history.definitions import find_pointer, read_named_pointer
 from headish.providers.pointers import NamedPointer, Pointer, encode_pointer, make_pointer
@@ -37,10 +38,9 @@ class Pointers(Mapping[str, Pointer]):
     def list(self) -> builtins.list[NamedPointer]:
         """All provider pointers, by name. Cost: one statement."""
         space = self._space
-        return [
-            read_named_pointer(row)
-            for row in space._read(lambda connection: list_definitions(connection, space._number, POINTER))
-        ]
+        return space._read(
+            lambda connection: [read_named_pointer(row) for row in list_definitions(connection, space._number, POINTER)]
+        )
 
     @door()
     def set(
@@ -71,10 +71,15 @@ class Pointers(Mapping[str, Pointer]):
     def history(self, name: str) -> builtins.list[NamedPointer]:
         """All that a name ever pointed at, the last first. Raises: UnknownPointer if it never was."""
         space, encoded = self._space, check_name(name, KIND)
-        rows = space._read(lambda connection: definition_history(connection, space._number, POINTER, encoded))
-        if not rows:
+
+        def work(connection: Connection) -> builtins.list[NamedPointer]:
+            rows = definition_history(connection, space._number, POINTER, encoded)
+            return [read_named_pointer(row) for row in rows]
+
+        found = space._read(work)
+        if not found:
             raise UnknownPointer(name)
-        return [read_named_pointer(row) for row in rows]
+        return found
 
     def _define(self, name: bytes, data: bytes | None) -> bool:
         space = self._space

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headish.database.backend import Backend, Settle
 from headish.database.query import Connection
-from headish.errors import Closed, OutcomeUnknown
+from headish.errors import Closed, DatabaseCorrupt, HeadishError, OutcomeUnknown
 from headish.history.append import Appended
 from headish.history.decode import make_turn
 from headish.history.find import find_place, find_turn
@@ -24,6 +24,10 @@ from headish.values.grammar import parse_headish, parse_headishes
 from headish.values.ids import KeptIds, Mint
 from headish.values.places import Place
 from headish.values.turns import Turn
+from headish.verify.types import check_types
+
+STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
+"""What a value of another type leads to, wherever it is used."""
 
 if TYPE_CHECKING:
     from headish.store.database import Database
@@ -46,8 +50,16 @@ class Space:
         self._remembered = NOTHING
 
     def _read(self, work: Callable[[Connection], T]) -> T:
-        """What a piece of work reads, in one transaction."""
-        return self._open_backend().read(work)
+        """What a piece of work reads, in one transaction.
+
+        Raises: DatabaseCorrupt where it stumbles over a value of another type.
+        """
+        backend = self._open_backend()
+        try:
+            return backend.read(work)
+        except STUMBLING as error:
+            self._find_damage(backend, error)
+            raise
 
     def _write(
         self,
@@ -59,6 +71,7 @@ class Space:
 
         ``settle`` finds out whether it is stored, if the answer to the commit is lost; without it, it is run again.
         ``quick`` is tried first and locks the space itself; it changes nothing where it returns None.
+        Raises: DatabaseCorrupt, as ``_read``.
         """
 
         def locked(connection: Connection) -> T:
@@ -68,7 +81,22 @@ class Space:
             lock_space(connection, self._number)
             return work(connection)
 
-        return self._open_backend().write(locked, settle)
+        backend = self._open_backend()
+        try:
+            return backend.write(locked, settle)
+        except STUMBLING as error:
+            self._find_damage(backend, error)
+            raise
+
+    def _find_damage(self, backend: Backend, error: Exception) -> None:
+        """Name the first value of another type, where work stumbled. Raises: DatabaseCorrupt."""
+        if isinstance(error, HeadishError):
+            return
+        # Checking every value beforehand would cost each read; work that failed has time to find the reason.
+        damaged = backend.read(lambda connection: check_types(connection, self._number))
+        if damaged:
+            told = f"{damaged[0].subject}: {damaged[0].what}; 'headish verify' lists everything that disagrees"
+            raise DatabaseCorrupt(backend.target, told) from error
 
     def _store(
         self, work: Callable[[Connection, Mint], T], quick: Callable[[Connection, Mint], T | None] | None = None

@@ -9,6 +9,7 @@ from typing import Any
 from headish.content import strictjson
 from headish.content.hashes import hash_payload
 from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
+from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidContent, InvalidName, TooLarge, UnknownServer
 from headish.history.definitions import ToolList, find_tools, read_tool_list
 from headish.providers.shared.tools import SEPARATOR, read_tools
@@ -37,8 +38,12 @@ class Tools(Mapping[str, ToolList]):
     def list(self) -> dict[str, ToolList]:
         """The tools of all servers, by name. Cost: one statement."""
         space = self._space
-        rows = space._read(lambda connection: list_definitions(connection, space._number, TOOLS))
-        return {stored_name(row[0]): read_tool_list(row) for row in rows}
+
+        def work(connection: Connection) -> dict[str, ToolList]:
+            rows = list_definitions(connection, space._number, TOOLS)
+            return {stored_name(row[0]): read_tool_list(row) for row in rows}
+
+        return space._read(work)
 
     def set(self, server: str, tools: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> str:
         """Store what an MCP server answers to ``tools/list``: the list, or the result that holds it as ``tools``.

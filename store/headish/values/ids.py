@@ -16,6 +16,8 @@ from typing import NewType
 
 from scru128 import Scru128Generator, Scru128Id
 
+from headish.errors import CorruptTurn
+
 TurnId = NewType("TurnId", str)
 """25 lower-case base-36 digits; ordered as text like the numbers they stand for."""
 
@@ -39,9 +41,14 @@ def as_turn_id(text: str) -> TurnId | None:
 
 
 def time_of(turn_id: TurnId) -> datetime:
-    """The time an id was minted at, in UTC, to the millisecond: the id's first 48 bits."""
-    milliseconds = Scru128Id.from_str(turn_id).timestamp
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    """The time a stored id was minted at, in UTC, to the millisecond: the id's first 48 bits.
+
+    Raises: CorruptTurn where the id is none, or of no year that can be written.
+    """
+    try:
+        return datetime.fromtimestamp(Scru128Id.from_str(turn_id).timestamp / 1000, UTC)
+    except (TypeError, ValueError, OverflowError):
+        raise CorruptTurn(str(turn_id), "its id says no time") from None
 
 
 Mint = Callable[[], TurnId]

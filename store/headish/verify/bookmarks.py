@@ -15,6 +15,7 @@ from sqlalchemy import BindParameter, LargeBinary, and_, bindparam, exists, func
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query
 from headish.database.schema import bookmark, bookmark_log, counter, turn
+from headish.history.decode import is_time
 from headish.values.names import stored_name
 from headish.values.reports import Problem
 
@@ -115,9 +116,11 @@ def _all_moves(connection: Connection, space: int) -> Iterator[_Logged]:
 
 
 def _check_log(name: bytes, moves: Iterator[_Logged]) -> Iterator[str]:
-    number, running, last = 0, b"", None
+    number, running, last, gone = 0, b"", None, True
     for last in moves:
         number += 1
+        yield from _check_move(last, gone)
+        gone = last.chain is None
         if last.move != number:
             yield "moves are missing from its log"
             number = last.move
@@ -136,6 +139,16 @@ def _check_log(name: bytes, moves: Iterator[_Logged]) -> Iterator[str]:
     yield from _check_now(name, last)
 
 
+def _check_move(logged: _Logged, gone: bool) -> Iterator[str]:
+    """What a row of the log cannot say; ``gone``: the name did not exist before it."""
+    if not is_time(logged.milliseconds):
+        yield f"the time of its move {logged.move} is {logged.milliseconds}"
+    if (logged.chain is None) != (logged.pos is None):
+        yield "a move of its log has half a place"
+    if gone and logged.chain is None:
+        yield "its log removes it where it was not set"
+
+
 def _check_now(name: bytes, last: _Logged) -> Iterator[str]:
     if last.now_move is None:
         if last.chain is not None:
@@ -146,7 +159,7 @@ def _check_now(name: bytes, last: _Logged) -> Iterator[str]:
         yield "its log does not end where it points"
     if last.turn is None:
         yield "the turn that it names is missing"
-    elif bool(last.now_own) != (last.head == name):
+    elif last.now_own != int(last.head == name):
         yield "whether its turn moved it is marked wrong: a turn may not be found by its name"
 
 

@@ -9,14 +9,18 @@ from sqlalchemy import BindParameter, bindparam, func, select, union_all
 from headish.content.hashes import SPACE_LOG, run_on
 from headish.database.query import Connection, Query
 from headish.database.schema import bookmark_log, counter, definition, erasure, payload, space, space_log
+from headish.history.decode import is_time
 from headish.rows.counters import REMOVED, read_counter
+from headish.rows.spaces import removed_name
 from headish.values.names import stored_name
 from headish.values.reports import Problem
 
 _space: BindParameter[int] = bindparam("space")
 _numbered = union_all(
     *(
-        select(table.c.change.label("change")).where(table.c.space == _space, table.c.change.is_not(None))
+        select(table.c.change.label("change"), table.c.seq.label("seq")).where(
+            table.c.space == _space, table.c.change.is_not(None)
+        )
         for table in (bookmark_log, definition, erasure)
     )
 ).subquery("numbered")
@@ -25,6 +29,15 @@ CHANGES = Query(
     select(func.count(), func.count(_numbered.c.change.distinct()), func.max(_numbered.c.change)).select_from(
         _numbered
     ),
+)
+_in_order = select(
+    _numbered.c.change,
+    _numbered.c.seq,
+    func.lag(_numbered.c.seq).over(order_by=_numbered.c.change).label("before"),
+).subquery("in_order")
+OUT_OF_ORDER = Query(
+    "changes whose commit numbers go back",
+    select(_in_order).where(_in_order.c.seq < _in_order.c.before).order_by(_in_order.c.change),
 )
 STATE = Query(
     "state of a space, and how many hashes it bars",
@@ -47,25 +60,36 @@ def check_changes(connection: Connection, space: int) -> Iterator[Problem]:
     """Changes are numbered without gaps, so one that was removed leaves one."""
     given_out = read_counter(connection, space).change
     stored, different, last = connection.row(CHANGES, space=space) or (0, 0, 0)
-    state, bars, barred = connection.row(STATE, space=space) or (None, 0, 0)
+    counted = connection.row(STATE, space=space)
+    if counted is None:
+        yield Problem("space", "its counter is missing")
+        return
+    state, bars, barred = counted
     if state not in (None, REMOVED):
         yield Problem("space", f"its state is {state!r}")
     if bars != barred:
         yield Problem("space", f"its counter says that {bars} hashes are barred, and {barred} are")
     if (stored, different, last or 0) != (given_out, given_out, given_out):
         yield Problem("space", f"it gave out {given_out} numbers of changes and holds {different}")
+    for change, seq, before in connection.rows(OUT_OF_ORDER, space=space):
+        yield Problem("space", f"change {change} was made at commit number {seq}, and the one before it at {before}")
 
 
-def check_names(connection: Connection, space: int) -> Iterator[Problem]:
-    """The log of a space's names ends with the one that it has."""
-    running, last = b"", None
-    for expected, (number, name, milliseconds, logged) in enumerate(connection.rows(NAMES, space=space), 1):
-        running = run_on(SPACE_LOG, running, number, b"" if name is None else bytes(name), milliseconds)
-        if number != expected or running != logged:
-            yield Problem("space", f"number {number} of its names was altered: its running hash disagrees")
+def check_names(connection: Connection, space: int, subject: str = "space") -> Iterator[Problem]:
+    """The log of a space's names ends with the one that it has, or with none where it was removed."""
+    running, last, length = b"", None, 0
+    for length, (number, name, milliseconds, logged) in enumerate(connection.rows(NAMES, space=space), 1):
+        running = run_on(SPACE_LOG, running, number, name or b"", milliseconds)
+        if not is_time(milliseconds):
+            yield Problem(subject, f"the time of number {number} of its names is {milliseconds}")
+        if number != length or running != logged:
+            yield Problem(subject, f"number {number} of its names was altered: its running hash disagrees")
             return
         last = name
+    if not length:
+        yield Problem(subject, "the log of its names is missing")
+        return
     row = connection.row(NAME, space=space)
-    if row is None or last is None or bytes(row[0]) != bytes(last):
-        named = None if row is None else stored_name(bytes(row[0]))
-        yield Problem("space", f"its name {named!r} is not the last of its log")
+    if row is None or row[0] != (removed_name(space) if last is None else last):
+        named = None if row is None else stored_name(row[0])
+        yield Problem(subject, f"its name {named!r} is not the last of its log")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -12,9 +12,13 @@ from sqlalchemy import BindParameter, and_, bindparam, func, select
 from headish.content.hashes import DEFINITION_LOG, hash_payload, run_on
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import definition, payload, stream, stream_chunk, turn
+from headish.history.decode import is_time
+from headish.providers.pointers import decode_pointer
 from headish.rows.counters import read_counter
 from headish.rows.definitions import POINTER, TOOLS
 from headish.rows.streams import FINISHED, RECOVERED
+from headish.rows.turns import turn_by_id
+from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
 from headish.values.reports import Problem
 
@@ -76,25 +80,44 @@ def _check_definitions(connection: Connection, space: int) -> Iterator[Problem]:
         if kind not in DECODERS:
             yield Problem(subject, "its kind is unknown")
             continue
-        running, last_seq = b"", read_counter(connection, space).seq
-        for _, _, number, hash, data, milliseconds, logged, seq in history:
-            if not 0 <= seq <= last_seq:
-                yield Problem(subject, f"number {number} of its history has a commit number that it cannot have")
-            if hash is not None and not _decodes(DECODERS[kind], data):
-                yield Problem(subject, f"number {number} of its history does not decode")
-            elif hash is not None and hash_payload(bytes(data)) != hash:
-                yield Problem(subject, f"number {number} of its history disagrees with its hash")
-            running = run_on(
-                DEFINITION_LOG, running, number, b"" if hash is None else hash.hex().encode(), milliseconds
-            )
-            if running != logged:
-                yield Problem(subject, f"number {number} of its history was altered: its running hash disagrees")
-                break
+        last_seq = read_counter(connection, space).seq
+        yield from (Problem(subject, what) for what in _check_history(DECODERS[kind], history, last_seq))
+
+
+def _check_history(decode: Callable[[bytes], Any], history: Iterable[Row], last_seq: int) -> Iterator[str]:
+    running, held = b"", None
+    for _, _, number, hash, data, milliseconds, logged, seq in history:
+        said = f"number {number} of its history"
+        if not is_time(milliseconds):
+            yield f"the time of {said} is {milliseconds}"
+        if not 0 <= seq <= last_seq:
+            yield f"{said} has a commit number that it cannot have"
+        if hash == held:
+            yield f"{said} changes nothing"
+        yield from (f"{said} {what}" for what in _check_value(decode, hash, data))
+        running = run_on(DEFINITION_LOG, running, number, b"" if hash is None else hash.hex().encode(), milliseconds)
+        if running != logged:
+            yield f"{said} was altered: its running hash disagrees"
+            return
+        held = hash
+
+
+def _check_value(decode: Callable[[bytes], Any], hash: bytes | None, data: bytes | None) -> Iterator[str]:
+    if hash is None:
+        if data is not None:
+            yield "removes it and holds a value"
+    elif data is None or not _decodes(decode, data):
+        yield "does not decode"
+    elif hash_payload(bytes(data)) != hash:
+        yield "disagrees with its hash"
 
 
 def _check_streams(connection: Connection, space: int) -> Iterator[Problem]:
     for row in connection.rows(STREAMS, space=space):
         yield from (Problem(f"stream {row[0]}", what) for what in _stream_problems(row))
+        for turn_id in _continued(row):
+            if turn_by_id(connection, space, turn_id) is None:
+                yield Problem(f"stream {row[0]}", f"the turn that it continues, {turn_id}, is missing")
     for id, members in groupby(connection.rows(CHUNKS, space=space), lambda row: row[0]):
         chunks = list(members)
         if any(row[3] is None or row[4] is not None for row in chunks):
@@ -106,7 +129,9 @@ def _check_streams(connection: Connection, space: int) -> Iterator[Problem]:
 
 
 def _stream_problems(row: Row) -> Iterator[str]:
-    _, about, outcome, turn_id, seq = row
+    id, about, outcome, turn_id, seq = row
+    if as_turn_id(id) != id:
+        yield "its id is not a SCRU128 id"
     if not _decodes(_decode_mapping, about):
         yield "what it belongs to does not decode"
     if outcome not in (None, FINISHED, RECOVERED):
@@ -115,6 +140,13 @@ def _stream_problems(row: Row) -> Iterator[str]:
         yield "its outcome and its turn disagree"
     if turn_id is not None and seq is None:
         yield f"its turn {turn_id} is missing"
+
+
+def _continued(row: Row) -> list[TurnId]:
+    """The turns that the answer of an open stream will continue."""
+    _, about, outcome, _, _ = row
+    turns = _decode_mapping(about).get("turns") if outcome is None and _decodes(_decode_mapping, about) else None
+    return [TurnId(each) for each in turns if isinstance(each, str)] if isinstance(turns, list) else []
 
 
 def _decodes(decode: Callable[[bytes], Any], data: bytes | None) -> bool:
@@ -130,6 +162,6 @@ def _decode_lines(data: bytes) -> list[Any]:
 
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 DECODERS: dict[str, Callable[[bytes], Any]] = {
-    POINTER: _decode_mapping,
+    POINTER: decode_pointer,
     TOOLS: msgspec.json.Decoder(list[dict[str, Any]]).decode,
 }

@@ -12,6 +12,7 @@ from functools import partial
 from headish.content.hashes import hash_payload
 from headish.database.backend import Backend
 from headish.database.query import Connection
+from headish.errors import DatabaseCorrupt
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.payloads import payloads_after
 from headish.values.reports import Problem, Report
@@ -19,11 +20,16 @@ from headish.verify.bookmarks import check_bookmarks
 from headish.verify.changes import check_changes, check_names
 from headish.verify.providers import check_providers
 from headish.verify.turns import check_completeness, check_turns
+from headish.verify.types import check_types
 
 Progress = Callable[[int], None]
 """Called with the number of turns checked since the last call."""
 
 PAGE_PAYLOADS = 100
+STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, DatabaseCorrupt)
+"""What a value of another type leads to, wherever it is used."""
+Found = tuple[int, list[Problem]]
+"""How many rows were checked, and what disagrees."""
 Check = Callable[[Connection, int], Iterable[Problem]]
 CHECKS: dict[str, Check] = {
     "space": check_completeness,
@@ -38,41 +44,53 @@ CHECKS: dict[str, Check] = {
 def verify_space(backend: Backend, space: int, progress: Progress | None = None) -> Report:
     """Check a whole space.
 
-    Cost: one statement for 100 payloads, two for 1,000 turns. ``problems`` come in the order of the rows.
+    Cost: one statement for 100 payloads, two for 1,000 turns. ``problems`` come in the order of the rows; first come
+    the values of another type, which may keep the rest from being checked to its end.
     """
     problems: list[Problem] = []
-    payloads = 0
-    for count, found in _check_payloads(backend, space):
+    turns = payloads = bookmarks = 0
+    for _, found in _guarded("columns", _at_once(backend, space, check_types)):
+        problems += found
+    for count, found in _guarded("payloads", _check_payloads(backend, space)):
         payloads += count
         problems += found
-    turns = 0
-    for count, found in check_turns(backend, space):
+    for count, found in _guarded("turns", check_turns(backend, space)):
         turns += count
         problems += found
         if progress:
             progress(count)
     for name, check in CHECKS.items():
-        problems += _run_check(backend, space, name, check)
-    bookmarks = backend.read(lambda connection: count_bookmarks(connection, space))
+        problems += [each for _, found in _guarded(name, _at_once(backend, space, check)) for each in found]
+    for count, found in _guarded("bookmarks", _count_bookmarks(backend, space)):
+        bookmarks += count
+        problems += found
     return Report(turns=turns, payloads=payloads, bookmarks=bookmarks, problems=tuple(problems))
 
 
-def _run_check(backend: Backend, space: int, name: str, check: Check) -> list[Problem]:
-    """What a check finds; a value of another type that it stumbles over is a problem, too."""
+def _guarded(name: str, found: Iterator[Found]) -> Iterator[Found]:
+    """What a check finds, up to a value that it stumbles over."""
     try:
-        return backend.read(lambda connection: list(check(connection, space)))
-    except (TypeError, ValueError, AttributeError) as error:
-        return [Problem(name, f"a column holds a value of another type ({error})")]
+        yield from found
+    except STUMBLING as error:
+        yield 0, [Problem(name, f"what is damaged keeps the rest from being checked ({error})")]
 
 
-def _check_payloads(backend: Backend, space: int) -> Iterator[tuple[int, list[Problem]]]:
+def _count_bookmarks(backend: Backend, space: int) -> Iterator[Found]:
+    yield backend.read(lambda connection: count_bookmarks(connection, space)), []
+
+
+def _at_once(backend: Backend, space: int, check: Check) -> Iterator[Found]:
+    yield 0, backend.read(lambda connection: list(check(connection, space)))
+
+
+def _check_payloads(backend: Backend, space: int) -> Iterator[Found]:
     after = b""
     while True:
         page = backend.read(partial(payloads_after, space=space, hash=after, limit=PAGE_PAYLOADS))
         if not page:
             return
         problems = [
-            Problem(f"payload {hash.hex() if isinstance(hash, bytes) else hash}", what)
+            Problem(f"payload {hash.hex()}", what)
             for hash, size, data, erased in page
             if (what := _payload_problem(hash, size, data, erased))
         ]
@@ -82,7 +100,7 @@ def _check_payloads(backend: Backend, space: int) -> Iterator[tuple[int, list[Pr
 
 def _payload_problem(hash: object, size: object, data: object, erased: object) -> str | None:
     if not isinstance(hash, bytes) or not isinstance(size, int) or not isinstance(data, bytes | None):
-        return "its hash, size or data hold a value of another type"
+        return None  # reported by check_types
     if data is None:
         return None if erased is not None else "its bytes are missing"
     if hash_payload(data) != hash:

@@ -16,7 +16,7 @@ from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import HeadishError, InvalidContent
 from headish.rows.counters import read_counter
-from headish.rows.listings import LINKS_BETWEEN, ORPHANS, UNRECEIPTED, count_again, turns_page
+from headish.rows.listings import LINKS_BETWEEN, LINKS_OF_NOTHING, ORPHANS, UNRECEIPTED, count_again, turns_page
 from headish.rows.turns import StoredTurn
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import ROLES
@@ -44,6 +44,7 @@ class _Parent(NamedTuple):
     id: TurnId | None
     digest: bytes | None
     seq: int | None
+    ordinal: int = 0
 
 
 def check_turns(database: Backend, space: int) -> Iterator[tuple[int, list[Problem]]]:
@@ -58,11 +59,18 @@ def check_turns(database: Backend, space: int) -> Iterator[tuple[int, list[Probl
         full = len(page) == PAGE_TURNS
         problems: list[Problem] = []
         for stored, data in page:
+            if not _fits(stored):
+                before = None  # reported by check_types
+                continue
             problems += _check_turn(stored, _parents(stored, before, links), last_seq)
             problems += _check_data(stored, data)
             before = stored
         yield len(page), problems
-        after = page[-1][0].place
+        # A place of another type sorts behind all that fit, and nothing can be sought from it.
+        fitting = [stored.place for stored, _ in page if _fits(stored)]
+        if not fitting:
+            return
+        after = fitting[-1]
 
 
 def _read_page(
@@ -72,13 +80,17 @@ def _read_page(
     links: dict[int, list[_Parent]] = {}
     if page:
         bounds = {"low": page[0][0].chain, "high": page[-1][0].chain}
-        for chain, parent_chain, parent_pos, turn_id, digest, seq in connection.rows(
-            LINKS_BETWEEN, space=space, **bounds
-        ):
-            place = Place(parent_chain, parent_pos)
-            links.setdefault(chain, []).append(_Parent(place, turn_id, digest and bytes(digest), seq))
+        for row in connection.rows(LINKS_BETWEEN, space=space, **bounds):
+            links.setdefault(row[0], []).append(_linked(*row[1:]))
     # Read after the page, so that a turn which a writer adds in between does not exceed it.
     return page, links, read_counter(connection, space).seq
+
+
+def _linked(ordinal: int, chain: int, pos: int, id: TurnId, digest: bytes, seq: int) -> _Parent:
+    """A parent as its link names it; one whose row holds other types is as good as missing."""
+    if isinstance(id, str) and isinstance(digest, bytes) and isinstance(seq, int):
+        return _Parent(Place(chain, pos), id, digest, seq, ordinal)
+    return _Parent(Place(chain, pos), None, None, None, ordinal)
 
 
 def _parents(stored: StoredTurn, before: StoredTurn | None, links: dict[int, list[_Parent]]) -> list[_Parent]:
@@ -90,11 +102,11 @@ def _parents(stored: StoredTurn, before: StoredTurn | None, links: dict[int, lis
     return [_Parent(place, before.id, before.digest, before.seq)]
 
 
+def _fits(stored: StoredTurn) -> bool:
+    return all(isinstance(getattr(stored, name), kinds) for name, kinds in COLUMN_TYPES.items())
+
+
 def _check_turn(stored: StoredTurn, parents: Sequence[_Parent], last_seq: int) -> Iterator[Problem]:
-    wrong = [name for name, kinds in COLUMN_TYPES.items() if not isinstance(getattr(stored, name), kinds)]
-    if wrong:
-        yield Problem(f"turn {stored.id!s}", f"its {', '.join(wrong)} hold a value of another type")
-        return
     for check in (_check_record, _check_copies, _check_position, _check_hashes):
         for what in check(stored, parents, last_seq):
             yield Problem(f"turn {stored.id}", what)
@@ -103,6 +115,8 @@ def _check_turn(stored: StoredTurn, parents: Sequence[_Parent], last_seq: int) -
 def _check_record(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -> Iterator[str]:
     if as_turn_id(stored.id) != stored.id:
         yield "its id is not a SCRU128 id"
+    if stored.cache not in (1, None):
+        yield f"its cache is {stored.cache}"
     if stored.role not in (*ROLES, ""):  # a bare sequence of a transcript has none
         yield f"its role is {stored.role!r}"
     for column in ("attributes", "inherited", "system", "app"):
@@ -131,6 +145,8 @@ def _check_position(stored: StoredTurn, parents: Sequence[_Parent], last_seq: in
         yield f"it begins chain {stored.chain}, which is not its commit number {stored.seq}"
     if stored.seq > last_seq:
         yield f"its commit number {stored.seq} is past the space's last, {last_seq}"
+    if [parent.ordinal for parent in parents] != list(range(len(parents))):
+        yield "its links are not numbered from 0 on"
     for parent in parents:
         if parent.id is None:
             yield f"the turn that it continues, at {parent.place.chain}/{parent.place.pos}, is missing"
@@ -165,11 +181,7 @@ def _check_hashes(stored: StoredTurn, parents: Sequence[_Parent], _last: int) ->
 
 def _check_data(stored: StoredTurn, data: object) -> Iterator[Problem]:
     """The bytes that stand in the row. Those of large payloads are checked once each."""
-    if data is None or not isinstance(stored.hash, bytes):
-        return
-    if not isinstance(data, bytes):
-        yield Problem(f"turn {stored.id}", "its payload is a value of another type")
-    elif hash_payload(data) != stored.hash:
+    if isinstance(data, bytes) and hash_payload(data) != stored.hash:  # another type is reported by check_types
         yield Problem(f"turn {stored.id}", f"its payload hashes to {hash_payload(data).hex()}")
 
 
@@ -177,6 +189,10 @@ def check_completeness(connection: Connection, space: int) -> list[Problem]:
     """What is missing, or counted wrong. Commit numbers have no gaps, so a turn that was removed leaves one."""
     problems = [
         Problem(f"turn {turn_id}", "its payload is missing") for (turn_id,) in connection.rows(ORPHANS, space=space)
+    ]
+    problems += [
+        Problem(f"link {chain}/{ordinal}", "the turn that it belongs to is missing")
+        for chain, ordinal in connection.rows(LINKS_OF_NOTHING, space=space)
     ]
     counter, counted = read_counter(connection, space), count_again(connection, space)
     if counted.turns != counter.seq:

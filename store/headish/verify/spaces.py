@@ -1,0 +1,102 @@
+"""The part of verify that asks whether the spaces of a database are in order, and whether every row belongs to one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+from sqlalchemy import Table, bindparam, case, func, select
+
+from headish.database.query import Connection, Query
+from headish.database.schema import counter, metadata, space_log
+from headish.database.schema import space as space_table
+from headish.rows.counters import REMOVED, Counter, read_counter
+from headish.rows.spaces import removed_name
+from headish.values.names import refusal, stored_name
+from headish.values.reports import Problem
+from headish.verify.changes import check_names
+from headish.verify.types import check_types, check_types_of_spaces
+
+ALL_SPACES = Query(
+    "all spaces, the removed ones too",
+    # The state is compared there: what is no text cannot be read.
+    select(space_table.c.id, space_table.c.name, case((counter.c.state == REMOVED, 1), else_=0))
+    .select_from(space_table.outerjoin(counter, counter.c.space == space_table.c.id))
+    .order_by(space_table.c.id),
+)
+
+
+def _next_space(table: Table) -> Query:
+    statement = select(func.min(table.c.space)).where(table.c.space > bindparam("after"))
+    return Query(f"the next space with rows in {table.name}", statement)
+
+
+NEXT_SPACE = {table.name: _next_space(table) for table in metadata.sorted_tables if table is not space_table}
+LEFT = {counter.name, space_log.name}
+"""What a removed space leaves."""
+_BEFORE_ALL = -(2**63)
+
+
+class Known(NamedTuple):
+    """A space that is in use."""
+
+    number: int
+    name: str
+
+
+def check_spaces(connection: Connection) -> tuple[list[Known], list[Problem]]:
+    """The spaces in use by name, and what is wrong with them or lies outside of them.
+
+    Cost: one statement, two for each removed space, and one seek for each table and space.
+    """
+    rows = connection.rows(ALL_SPACES)
+    known = [Known(number, _shown(name)) for number, name, is_removed in rows if not is_removed]
+    removed = [number for number, _, is_removed in rows if is_removed]
+    problems = check_types_of_spaces(connection)
+    problems += [Problem(f"space {row[0]}", what) for row in rows if (what := _space_problem(*row))]
+    for number in removed:
+        problems += _check_removed(connection, number)
+    problems += _strangers(connection, {each.number for each in known}, removed)
+    return sorted(known, key=lambda each: each.name), problems
+
+
+def _space_problem(number: int, name: object, is_removed: int) -> str | None:
+    if not isinstance(name, bytes):
+        return None  # reported by check_types_of_spaces
+    if is_removed:
+        return None if name == removed_name(number) else "it is not as a removed space is left"
+    try:
+        reason = refusal(name.decode())
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8"
+    return reason and f"its name cannot be a name: {reason}"
+
+
+def _check_removed(connection: Connection, number: int) -> Iterator[Problem]:
+    yield from check_types(connection, number)
+    try:
+        yield from check_names(connection, number, f"space {number}")
+    except (TypeError, ValueError, AttributeError):
+        return  # reported by check_types
+    if read_counter(connection, number) != Counter(0, 0, 0, 0, 0, 0):
+        yield Problem(f"space {number}", "it was removed, and its counter is not at 0")
+
+
+def _shown(name: object) -> str:
+    return stored_name(name) if isinstance(name, bytes) else str(name)
+
+
+def _strangers(connection: Connection, known: Collection[int], removed: Collection[int]) -> Iterator[Problem]:
+    for table, query in NEXT_SPACE.items():
+        expected = {*known, *removed} if table in LEFT else known
+        for space in _spaces_in(connection, query):
+            if space not in expected:
+                yield Problem("database", f"{table} holds rows of the space {space!r}, which does not exist")
+
+
+def _spaces_in(connection: Connection, query: Query) -> Iterator[Any]:
+    """The spaces that have rows in a table: one seek for each, however many rows there are."""
+    row = connection.row(query, after=_BEFORE_ALL)
+    while row is not None and row[0] is not None:
+        yield row[0]
+        row = connection.row(query, after=row[0])

@@ -1,0 +1,76 @@
+"""An index that disagrees with its table: the rows are whole, and who looks them up finds others, or none."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import sqlalchemy
+
+from headish import Database
+from headish.database.schema import metadata
+from support.damage.databases import problems_of
+from support.damage.reading import read_all
+from support.damage.spaces import fill
+from support.damage.verdicts import UNWRITTEN_INDEXES
+
+INDEX_LEAF = 10
+"""The first byte of a page that holds a whole small index."""
+
+
+def indexes() -> list[str]:
+    """The names of all indexes, those of keys and constraints too."""
+    engine = sqlalchemy.create_engine("sqlite://")
+    metadata.create_all(engine)
+    with engine.connect() as connection:
+        found = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name")
+        return list(found.scalars())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = tmp_path / "headish.db"
+    with Database.open(made) as database:
+        fill(database)
+    return made
+
+
+def page_of(path: Path, index: str) -> tuple[int, int]:
+    """Where in the file an index lies, and how many bytes it has: it is so small that it is one page."""
+    with closing(sqlite3.connect(path)) as driver:
+        [(root,)] = driver.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (index,))
+        [(size,)] = driver.execute("PRAGMA page_size")
+    return (root - 1) * size, size
+
+
+def delete_rows(path: Path, index: str) -> None:
+    """Delete the rows of the first space from the table of an index; the file holds all of it afterwards."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as driver:
+        [(table,)] = driver.execute("SELECT tbl_name FROM sqlite_master WHERE name = ?", (index,))
+        driver.execute(f"DELETE FROM {table} WHERE {'id' if table == 'space' else 'space'} = 1")
+        driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+@pytest.mark.parametrize("index", [each for each in indexes() if each not in UNWRITTEN_INDEXES])
+@pytest.mark.parametrize("lost", [True, False], ids=["it lacks rows", "it holds rows that are gone"])
+def test_an_index_that_disagrees_with_its_table_is_named(path: Path, index: str, lost: bool) -> None:
+    start, size = page_of(path, index)
+    whole = path.read_bytes()
+    delete_rows(path, index)
+    fewer = path.read_bytes()
+    assert whole[start] == fewer[start] == INDEX_LEAF
+    rows, entries = (whole, fewer) if lost else (fewer, whole)
+    path.write_bytes(rows[:start] + entries[start : start + size] + rows[start + size :])
+    with Database.open(path) as database:
+        read_all(database)
+        assert index in " ".join(problem.what for problem in problems_of(database))
+
+
+@pytest.mark.parametrize("index", UNWRITTEN_INDEXES)
+def test_an_index_over_what_nothing_writes_is_empty(path: Path, index: str) -> None:
+    start, _ = page_of(path, index)
+    page = path.read_bytes()[start:]
+    assert page[0] == INDEX_LEAF
+    assert int.from_bytes(page[3:5]) == 0, "something writes it now: have its damage tested"

@@ -1,0 +1,75 @@
+"""A database with something in every column of every table, small enough to be checked a thousand times.
+
+Used by tests/corruption.
+"""
+
+from __future__ import annotations
+
+from headish import Database, Store
+from headish.limits import INLINE_BYTES
+from support.growing import grow
+
+DRAWING = "q? <- a <- r?, q? <- b, b + r? <- end"
+
+
+def fill(database: Database) -> None:
+    """Two spaces in use, and one that was removed."""
+    _converse(database.store("default"))
+    _begin(database.store("other"))
+    database.spaces.rename("other", "another")
+    database.spaces.rename("another", "other")
+    database.spaces.add("gone")
+    database.spaces.remove("gone")
+
+
+def _converse(store: Store) -> None:
+    """Branches, a merge, a document, options; names that moved and were removed; answers that ended and one open."""
+    grown = grow(store, DRAWING)
+    store.bookmarks.set("main", grown["end"].id)
+    store.add_turn(
+        "full", continues="main", cache=True, inherited={"t": 1}, meta={"k": 1}, attributes={"speaker": "Ada"}
+    )
+    document = store.add_document(b"x", name="x.txt", continues=grown["r?"].id, inherited={"t": 2})
+    store.add_turn("after", continues=document.id, bookmark="side", meta={"k": 2}, attributes={"speaker": "Eve"})
+    store.bookmarks.set("old", grown["q?"].id)
+    store.bookmarks.remove("old")
+    store.bookmarks.set("side", grown["a"].id)
+    for more in (1, 2):
+        store.add_turn("y" * (INLINE_BYTES + more), continues=grown["b"].id)
+    store.bookmarks.set("here", grown["b"].id)
+    _define(store)
+    store.capture("main", "anthropic").finish()
+    store.capture("side", "anthropic").finish()
+    _begin_answer(store)
+    store.streams.recover(force=True)
+    _begin_answer(store)
+
+
+def _begin_answer(store: Store) -> None:
+    """An answer whose writer is gone, with a journal of two chunks."""
+    capture = store.capture("main", "anthropic", lease_seconds=1_000_000)
+    for event in ({"type": "ping"}, {"type": "ping", "n": 2}):
+        capture.feed(event)
+        capture._journal.keep()
+    capture._journal.close()
+
+
+def _define(store: Store) -> None:
+    """Pointers and tools with their histories, one of each removed."""
+    for model in ("small", "smaller"):
+        store.pointers.set("milli", f"anthropic/{model}")
+    store.pointers.set("mega", "openai/large")
+    store.pointers.remove("mega")
+    store.tools.set("files", [{"name": "read"}])
+    store.tools.set("files", [{"name": "write"}])
+    store.tools.set("clock", [{"name": "now"}])
+    store.tools.remove("clock")
+
+
+def _begin(store: Store) -> None:
+    """A conversation that has just begun."""
+    grow(store, "hello? <- hi <- bye?, hello? <- hey")
+    store.add_turn("z" * (INLINE_BYTES + 3))
+    store.bookmarks.set("main", "@")
+    store.pointers.set("milli", "gemini/tiny")
+    _begin_answer(store)

@@ -1,0 +1,201 @@
+"""What sees each damage to each column: the table that tests/corruption holds, and docs/reference/damage.md shows.
+
+A new column needs a line here, or a test fails. Where several rows can be damaged in a way, the verdict is that of the
+damage that is hardest to see.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Seen(NamedTuple):
+    """Something sees every such damage."""
+
+    by: str
+
+
+class Listed(NamedTuple):
+    """Nothing sees some such damage, and why that is so."""
+
+    reason: str
+
+
+Verdict = Seen | Listed
+
+VERIFY = Seen("verify")
+"""``verify`` reports a problem that names it."""
+READING = Seen("reading")
+"""``verify`` may not, but whoever reads it gets a named error."""
+
+REFUSED = Listed("the database itself keeps no NULL in a key")
+NUMBERED = Listed("SQLite itself numbers a space that has no number")
+ORDER = Listed("two turns of different branches are in order either way; a seal does not cover commit numbers")
+RENAMED = Listed("a running hash does not cover the name, so that what is renamed keeps its history")
+BESIDE = Listed("no hash covers where a change stands among others, and these are in order either way")
+RECENCY = Listed("lists by recency are in its order, and nothing derives from it")
+RANDOM = Listed("it is random")
+CHOSEN = Listed("people set it, and nothing derives from it")
+PASSING = Listed("a stream is forgotten a day after its turn is stored, and carries no seal")
+UNWRITTEN = Listed("nothing writes it yet")
+"""A test fails once something does."""
+UNWRITTEN_INDEXES = ("conversation_key", "sqlite_autoindex_object_1", "turn_key", "turn_supersedes")
+"""The indexes over nothing else, as SQLite names them."""
+
+
+class Verdicts(NamedTuple):
+    """The verdicts on a column: another value of the type, NULL, another type, and the values of two rows swapped."""
+
+    flip: Verdict = VERIFY
+    null: Verdict = VERIFY
+    type: Verdict = VERIFY
+    swap: Verdict = VERIFY
+
+
+SEALED = Verdicts()
+KEY = Verdicts(null=REFUSED)
+EMPTY = Verdicts(null=UNWRITTEN, swap=UNWRITTEN)
+"""What is null in every row that is written."""
+NO_ROWS = Verdicts(UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN)
+
+
+def _unwritten(*columns: str) -> dict[str, Verdicts]:
+    return dict.fromkeys(columns, NO_ROWS)
+
+
+COLUMNS: dict[str, dict[str, Verdicts]] = {
+    "space": {
+        "id": Verdicts(null=NUMBERED),
+        "name": SEALED,
+    },
+    "space_log": {
+        "space": KEY,
+        "number": KEY,
+        "name": SEALED,
+        "milliseconds": SEALED,
+        "running": SEALED,
+    },
+    "counter": {
+        "space": Verdicts(null=NUMBERED),
+        "seq": SEALED,
+        "change": SEALED,
+        "latest": SEALED,
+        "epoch": Verdicts(flip=RANDOM, swap=RANDOM),
+        "state": SEALED,
+        "roots": SEALED,
+        "heads": SEALED,
+        "given_bytes": SEALED,
+        "bars": Verdicts(swap=UNWRITTEN),
+        "limit_turns": Verdicts(flip=CHOSEN, null=UNWRITTEN, swap=UNWRITTEN),
+        "limit_bytes": Verdicts(flip=CHOSEN, null=UNWRITTEN, swap=UNWRITTEN),
+    },
+    "payload": {
+        "space": SEALED,
+        "hash": SEALED,
+        "size": SEALED,
+        "data": SEALED,
+        "erased": EMPTY,
+    },
+    "turn": {
+        "space": SEALED,
+        "chain": SEALED,
+        "pos": SEALED,
+        "seq": Verdicts(swap=ORDER),
+        "id": SEALED,
+        "role": SEALED,
+        "type": SEALED,
+        "content_type": SEALED,
+        "cache": SEALED,
+        "attributes": SEALED,
+        "inherited": SEALED,
+        "system": SEALED,
+        "digest": SEALED,
+        "hash": SEALED,
+        "data": SEALED,
+        "seal": SEALED,
+        "head": SEALED,
+        "app": SEALED,
+        "erased": EMPTY,
+        "key": EMPTY,
+        "supersedes": EMPTY,
+    },
+    "link": {
+        "space": KEY,
+        "chain": KEY,
+        "ordinal": KEY,
+        "parent_chain": SEALED,
+        "parent_pos": SEALED,
+    },
+    "bookmark": {
+        "space": KEY,
+        "name": KEY,
+        "chain": SEALED,
+        "pos": SEALED,
+        "move": SEALED,
+        "recent": Verdicts(flip=RECENCY, swap=RECENCY),
+        "own": SEALED,
+        "running": SEALED,
+    },
+    "bookmark_log": {
+        "space": KEY,
+        "name": KEY,
+        "move": KEY,
+        "chain": SEALED,
+        "pos": SEALED,
+        "milliseconds": SEALED,
+        "seq": Verdicts(flip=BESIDE, swap=BESIDE),
+        "change": Verdicts(swap=BESIDE),
+        "running": SEALED,
+    },
+    "definition": {
+        "space": KEY,
+        "kind": KEY,
+        "name": Verdicts(flip=RENAMED, null=REFUSED, swap=RENAMED),
+        "number": KEY,
+        "hash": SEALED,
+        "data": SEALED,
+        "milliseconds": SEALED,
+        "seq": Verdicts(flip=BESIDE, swap=BESIDE),
+        "change": Verdicts(swap=BESIDE),
+        "running": SEALED,
+    },
+    "erasure": _unwritten("space", "number", "change", "seq", "id", "receipt", "before", "hash", "milliseconds"),
+    "conversation": _unwritten("space", "subject", "revision", "archived", "pinned", "key", "data", "milliseconds"),
+    "object": _unwritten("space", "kind", "key", "revision", "data", "milliseconds"),
+    "stream": {
+        "space": KEY,
+        "id": Verdicts(flip=PASSING, null=REFUSED, swap=PASSING),
+        "about": Verdicts(flip=PASSING, swap=PASSING),
+        "expires": Verdicts(flip=PASSING, swap=PASSING),
+        "outcome": Verdicts(flip=PASSING, swap=PASSING),
+        "turn": Verdicts(flip=PASSING, swap=PASSING),
+    },
+    "stream_chunk": {
+        "space": KEY,
+        "stream": KEY,
+        "number": Verdicts(null=REFUSED, swap=PASSING),
+        "data": Verdicts(flip=PASSING, swap=PASSING),
+    },
+}
+ROWS: dict[str, Verdict] = {
+    "space": VERIFY,
+    "space_log": VERIFY,
+    "counter": VERIFY,
+    "payload": VERIFY,
+    "turn": VERIFY,
+    "link": VERIFY,
+    "bookmark": VERIFY,
+    "bookmark_log": VERIFY,
+    "definition": VERIFY,
+    "erasure": UNWRITTEN,
+    "conversation": UNWRITTEN,
+    "object": UNWRITTEN,
+    "stream": PASSING,
+    "stream_chunk": PASSING,
+}
+"""The verdicts on rows that are deleted."""
+
+
+def verdict(table: str, column: str | None, kind: str) -> Verdict:
+    """The verdict on a kind of damage; ``column`` is None where whole rows are deleted."""
+    return ROWS[table] if column is None else getattr(COLUMNS[table][column], kind)
