@@ -24,7 +24,7 @@ _name: BindParameter[bytes] = bindparam("name")
 _here = (bookmark.c.space == _space, bookmark.c.name == _name)
 _logged = (bookmark_log.c.space == _space, bookmark_log.c.name == _name)
 _log = select(bookmark_log.c.move, bookmark_log.c.chain, bookmark_log.c.pos, bookmark_log.c.milliseconds)
-_points = (turn.c.space == bookmark.c.space, turn.c.chain == bookmark.c.chain, turn.c.pos == bookmark.c.pos)
+_points = (turn.c.space == _space, turn.c.chain == bookmark.c.chain, turn.c.pos == bookmark.c.pos)
 
 ALL = 2**63 - 1
 """The largest limit that both databases take: no limit."""
@@ -108,9 +108,7 @@ HISTORY = Query(
     .select_from(
         bookmark_log.outerjoin(
             turn,
-            (turn.c.space == bookmark_log.c.space)
-            & (turn.c.chain == bookmark_log.c.chain)
-            & (turn.c.pos == bookmark_log.c.pos),
+            (turn.c.space == _space) & (turn.c.chain == bookmark_log.c.chain) & (turn.c.pos == bookmark_log.c.pos),
         )
     )
     .where(*_logged)

@@ -66,7 +66,7 @@ LINKS_BETWEEN = Query(
         link.outerjoin(
             turn,
             and_(
-                turn.c.space == link.c.space,
+                turn.c.space == _space,
                 turn.c.chain == link.c.parent_chain,
                 turn.c.pos == link.c.parent_pos,
             ),
@@ -102,7 +102,7 @@ LINKS_OF_NOTHING = Query(
     select(link.c.chain, link.c.ordinal)
     .where(
         link.c.space == _space,
-        ~exists().where(turn.c.space == link.c.space, turn.c.chain == link.c.chain, turn.c.pos == 0),
+        ~exists().where(turn.c.space == _space, turn.c.chain == link.c.chain, turn.c.pos == 0),
     )
     .order_by(link.c.chain, link.c.ordinal),
 )

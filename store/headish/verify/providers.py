@@ -47,7 +47,7 @@ DEFINITIONS = Query(
 STREAMS = Query(
     "all streams",
     select(stream.c.id, stream.c.about, stream.c.outcome, stream.c.turn, turn.c.seq)
-    .select_from(stream.outerjoin(turn, and_(turn.c.space == stream.c.space, turn.c.id == stream.c.turn)))
+    .select_from(stream.outerjoin(turn, and_(turn.c.space == _space, turn.c.id == stream.c.turn)))
     .where(stream.c.space == bindparam("space"))
     .order_by(stream.c.id),
 )
@@ -55,11 +55,7 @@ STREAMS = Query(
 CHUNKS = Query(
     "all journals",
     select(stream_chunk.c.stream, stream_chunk.c.number, stream_chunk.c.data, stream.c.id, stream.c.outcome)
-    .select_from(
-        stream_chunk.outerjoin(
-            stream, and_(stream.c.space == stream_chunk.c.space, stream.c.id == stream_chunk.c.stream)
-        )
-    )
+    .select_from(stream_chunk.outerjoin(stream, and_(stream.c.space == _space, stream.c.id == stream_chunk.c.stream)))
     .where(stream_chunk.c.space == bindparam("space"))
     .order_by(stream_chunk.c.stream, stream_chunk.c.number),
 )
