@@ -28,7 +28,12 @@ DATABASES: dict[str, type[SQLiteBackend] | type[PostgreSQLBackend]] = {
 
 
 def connect(
-    target: str | os.PathLike[str], *, durability: str = "full", create: bool = True, read_only: bool = False
+    target: str | os.PathLike[str],
+    *,
+    durability: str = "full",
+    create: bool = True,
+    read_only: bool = False,
+    prepared: bool = True,
 ) -> Backend:
     """The database at a path, ``:memory:`` or a SQLAlchemy URL (``sqlite``, ``postgresql+psycopg``).
 
@@ -43,7 +48,18 @@ def connect(
         raise InvalidArgument(f"unknown database {url.drivername!r}: use {', '.join(sorted(DATABASES))}")
     if url.drivername == "postgresql":
         url = url.set(drivername="postgresql+psycopg")
-    return database(url, durability=durability, create=create, read_only=read_only)
+    if database is SQLiteBackend:
+        return SQLiteBackend(url, durability=durability, create=create, read_only=read_only)
+    prepared = prepared and _read_flag(url, "prepared")
+    url = url.difference_update_query(["prepared"])
+    return PostgreSQLBackend(url, durability=durability, create=create, read_only=read_only, prepared=prepared)
+
+
+def _read_flag(url: URL, name: str) -> bool:
+    given = str(url.query.get(name, "true"))
+    if given not in ("true", "false"):
+        raise InvalidArgument(f"{name} in the database URL is true or false, not {given!r}")
+    return given == "true"
 
 
 def _url(target: str | os.PathLike[str]) -> URL:

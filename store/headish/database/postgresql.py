@@ -47,12 +47,14 @@ ATTEMPTS = 30
 """How often a transaction is tried that the server cannot serialize."""
 _RETRIED = ("40001", "40P01", "23505")  # serialization_failure, deadlock_detected, unique_violation: a race was lost
 _DIALECT = PGDialect_psycopg(paramstyle="format")  # type: ignore[no-untyped-call]
-# Every statement of the append path has its index. A plan made for a small table would go without, and is kept.
+# Settings hold for a transaction each. A pooler that lends a connection for one transaction refuses them at the start
+# of a session, and would hand those that were made later to the next client.
 _SETTINGS = (
-    "-c enable_seqscan=off"
+    # Every statement of the append path has its index. A plan made for a small table would go without, and is kept.
+    "SELECT set_config('enable_seqscan', 'off', true)"
     # No transaction of ours is ever idle for longer than it takes to send the next statement. One that is was left
     # behind by a call that was interrupted twice, and its locks must not outlive it.
-    " -c idle_in_transaction_session_timeout=60000"
+    ", set_config('idle_in_transaction_session_timeout', '60000', true)"
 )
 _ANOTHER_PROGRAM = (
     "its schema holds tables of another program; give headish a schema of its own"
@@ -84,7 +86,9 @@ class PostgreSQLBackend:
 
     upgrades_itself = False
 
-    def __init__(self, url: URL, *, durability: str, create: bool, read_only: bool = False) -> None:
+    def __init__(
+        self, url: URL, *, durability: str, create: bool, read_only: bool = False, prepared: bool = True
+    ) -> None:
         try:
             import psycopg
         except ImportError:
@@ -92,11 +96,8 @@ class PostgreSQLBackend:
         self._psycopg = psycopg
         self.target, self.read_only = url.render_as_string(hide_password=True), read_only
         commit = "off" if durability == "normal" else "on"
-        given = url.query.get("options", "")  # ours are added to the user's own
-        options = f"{given if isinstance(given, str) else ' '.join(given)} {_SETTINGS} -c synchronous_commit={commit}"
-        if read_only:  # the server refuses writes, too
-            options += " -c default_transaction_read_only=on"
-        self._url, self._options = url, options.strip()
+        self._settings = f"{_SETTINGS}, set_config('synchronous_commit', '{commit}', true)"
+        self._url, self._prepared = url, prepared
         self._owner = Owner(self.target, self._renew)
         self._renew()
 
@@ -109,7 +110,7 @@ class PostgreSQLBackend:
                 pool_size=8,
                 max_overflow=120,
                 isolation_level="READ COMMITTED",
-                connect_args={"connect_timeout": CONNECT_SECONDS, **self._url_arguments(), "options": self._options},
+                connect_args={"connect_timeout": CONNECT_SECONDS, **self._url_arguments()},
             )
         except (ArgumentError, TypeError, ValueError) as error:
             raise InvalidArgument(f"the database URL cannot be used: {error}") from None
@@ -118,7 +119,8 @@ class PostgreSQLBackend:
     def _url_arguments(self) -> dict[str, Any]:
         """Settings of the URL that win over ours."""
         given = self._url.query.get("connect_timeout")
-        return {} if given is None else {"connect_timeout": given}
+        arguments: dict[str, Any] = {} if given is None else {"connect_timeout": given}
+        return arguments if self._prepared else arguments | {"prepare_threshold": None}
 
     def read(self, work: Callable[[Connection], T]) -> T:
         return self._attempt(lambda: self._transact(work, reads=True))
@@ -204,9 +206,14 @@ class PostgreSQLBackend:
     def _begin(self, pooled: PoolProxiedConnection, reads: bool) -> None:
         driver: Any = pooled.driver_connection
         level = self._psycopg.IsolationLevel
-        # Settings of the driver: they go out with the BEGIN that it sends before the first statement.
         driver.isolation_level = level.REPEATABLE_READ if reads else level.READ_COMMITTED
         driver.read_only = reads or None  # None leaves a read-only server read-only
+        try:
+            with driver.pipeline():  # BEGIN and the settings are one message, and one answer
+                driver.execute(self._settings, prepare=False)
+        except self._psycopg.Error as error:
+            self._check_lost(pooled, _ConnectionLost(error))
+            raise
 
     def _check_lost(self, pooled: PoolProxiedConnection, lost: _ConnectionLost) -> None:
         """Raises ``lost`` where the connection is; those that lie idle were lost with it."""

@@ -56,20 +56,23 @@ class Database:
         durability: Durability = "full",
         create: bool = True,
         read_only: bool = False,
+        prepared: bool = True,
         payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
     ) -> Self:
         """Open a path, ``:memory:`` or a SQLAlchemy URL (``sqlite``, ``postgresql+psycopg``).
 
         ``create`` makes the file and the tables where they are missing. A SQLite database of an older headish is
         upgraded, after a backup beside it; an older PostgreSQL one is refused until ``headish db upgrade``.
-        ``durability="normal"`` trades the survival of a power cut for faster appends.
+        ``durability="normal"`` trades the survival of a power cut for faster appends. ``prepared=False`` (in a URL
+        ``?prepared=false``) keeps no statements prepared on a server, for a pooler that lends a connection per
+        transaction.
 
         ``read_only``: nothing is made, upgraded or recovered, and a verb that writes raises ReadOnly before any
         statement. ``?mode=ro`` in a SQLite URL says the same. A SQLite file that cannot be written (its permissions, a
         read-only medium) is opened so without being asked; ``Database.read_only`` tells.
         Raises: InvalidArgument, UnknownDatabase, NotADatabase, DatabaseTooNew, DatabaseTooOld.
         """
-        backend = connect(target, durability=durability, create=create, read_only=read_only)
+        backend = connect(target, durability=durability, create=create, read_only=read_only, prepared=prepared)
         try:
             ensure_schema(backend, create=create)
         except BaseException:

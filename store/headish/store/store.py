@@ -83,6 +83,7 @@ class Store(Space):
         durability: Durability = "full",
         create: bool = True,
         read_only: bool = False,
+        prepared: bool = True,
         payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
     ) -> Store:
         """Open one space of a database: the short way. The arguments are those of ``Database.open``.
@@ -98,6 +99,7 @@ class Store(Space):
             durability=durability,
             create=create,
             read_only=read_only,
+            prepared=prepared,
             payload_limit_bytes=payload_limit_bytes,
         )
         try:
