@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import URL, make_url
+from sqlalchemy import URL, make_url, text
 
 from headish import Database, Store
+from headish.database.query import Query
 from headish.errors import InvalidArgument
 from support.growing import texts
 
@@ -49,8 +50,8 @@ def test_settings_hold_for_a_transaction_and_are_gone_after_it(new_postgresql: s
             store.add_turn(str(index), bookmark="main", continues="main" if index else None)
 
         def inside(connection: Any) -> tuple[str, str]:
-            shown = [connection._cursor.execute(f"SHOW {name}").fetchone()[0] for name in ("enable_seqscan", COMMIT)]
-            return shown[0], shown[1]
+            seqscan, commit = (connection.row(Query(name, text(f"SHOW {name}")))[0] for name in SHOWN)
+            return seqscan, commit
 
         assert database.backend.write(inside) == ("off", "on" if durability == "full" else "off")
         after = settings_of(database)
@@ -58,7 +59,7 @@ def test_settings_hold_for_a_transaction_and_are_gone_after_it(new_postgresql: s
         assert int(after["prepared"]) > 0
 
 
-COMMIT = "synchronous_commit"
+SHOWN = ("enable_seqscan", "synchronous_commit")
 
 
 @pytest.mark.parametrize("how", ["argument", "url"])

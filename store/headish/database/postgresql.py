@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import sqlalchemy
@@ -24,7 +24,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from headish.database.backend import ASKED_READ_ONLY, Settle
 from headish.database.owner import Owner
-from headish.database.query import Connection, Query
+from headish.database.query import Connection, Query, Statement
 from headish.errors import (
     DatabaseError,
     DatabaseFull,
@@ -79,6 +79,48 @@ _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
 
 
 _ANALYZE = Query("refresh statistics", sqlalchemy.text("ANALYZE turn, payload, link, bookmark, bookmark_log"))
+
+
+class _ServerConnection(Connection):
+    """A connection that sends what belongs together as one message: BEGIN, the settings and the first statement."""
+
+    __slots__ = ("_driver", "_settings")
+
+    def __init__(self, driver: Any, settings: str) -> None:
+        super().__init__(driver.cursor(), _DIALECT)
+        self._driver, self._settings = driver, settings
+
+    def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
+        with self._first():
+            super().run_rows(query, rows)
+
+    def run_proven(self, proof: Statement, *others: Statement) -> bool:
+        # The proof goes alone: a statement that fails among others is prepared for the driver, and not for the server.
+        self.run_rows(proof.query, [proof.values])
+        if self._cursor.rowcount != 1:
+            return False
+        self.statements += len(others)
+        with self._driver.pipeline():
+            for query, values in others:
+                self._driver.cursor().execute(query.compiled_for(_DIALECT).sql, values)
+        return True
+
+    def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
+        with self._first():
+            super()._execute(query, parameters)
+
+    def _first(self) -> AbstractContextManager[Any]:
+        """Sends the settings, if nothing was sent yet, in one message with what follows inside."""
+        if not self._settings:
+            return nullcontext()
+        settings, self._settings = self._settings, ""
+        return self._together(settings)
+
+    @contextmanager
+    def _together(self, settings: str) -> Iterator[None]:
+        with self._driver.pipeline():
+            self._driver.execute(settings, prepare=False)
+            yield
 
 
 class PostgreSQLBackend:
@@ -181,7 +223,7 @@ class PostgreSQLBackend:
         try:
             self._begin(pooled, reads)
             try:
-                result = work(Connection(pooled.cursor(), _DIALECT))
+                result = work(_ServerConnection(pooled.driver_connection, self._settings))
             except self._psycopg.Error as error:
                 self._check_lost(pooled, _ConnectionLost(error))
                 raise
@@ -208,12 +250,6 @@ class PostgreSQLBackend:
         level = self._psycopg.IsolationLevel
         driver.isolation_level = level.REPEATABLE_READ if reads else level.READ_COMMITTED
         driver.read_only = reads or None  # None leaves a read-only server read-only
-        try:
-            with driver.pipeline():  # BEGIN and the settings are one message, and one answer
-                driver.execute(self._settings, prepare=False)
-        except self._psycopg.Error as error:
-            self._check_lost(pooled, _ConnectionLost(error))
-            raise
 
     def _check_lost(self, pooled: PoolProxiedConnection, lost: _ConnectionLost) -> None:
         """Raises ``lost`` where the connection is; those that lie idle were lost with it."""

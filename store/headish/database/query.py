@@ -61,6 +61,13 @@ class Query:
         return f"<Query {self.name}>"
 
 
+class Statement(NamedTuple):
+    """A statement and its values, in the order of its placeholders."""
+
+    query: Query
+    values: Sequence[Any]
+
+
 class Connection:
     """A driver's cursor inside one transaction. Only a ``Backend`` opens and closes it."""
 
@@ -99,6 +106,19 @@ class Connection:
             self._cursor.execute(sql, rows[0])
         else:
             self._cursor.executemany(sql, rows)
+
+    def run_proven(self, proof: Statement, *others: Statement) -> bool:
+        """The statements in order, if the first changes one row. False, and nothing is changed, if it does not.
+
+        A server gets all others as one message.
+        """
+        self.statements += 1
+        self._cursor.execute(proof.query.compiled_for(self._dialect).sql, proof.values)
+        if self._cursor.rowcount != 1:
+            return False
+        for query, values in others:
+            self.run_rows(query, [values])
+        return True
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
         sql, names, constants = query.compiled_for(self._dialect)

@@ -6,13 +6,14 @@ Whoever moves a name has locked the space, so a name that was read stays where i
 from __future__ import annotations
 
 import time
+from binascii import hexlify
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import BindParameter, bindparam, delete, func, insert, select, text, update
 
 from headish.content.hashes import MOVE_LOG, run_on
-from headish.database.query import Connection, Query, Row
+from headish.database.query import Connection, Query, Row, Statement
 from headish.database.schema import bookmark, bookmark_log, turn
 from headish.rows.counters import take_change
 from headish.rows.payloads import PORTION, in_portions
@@ -177,11 +178,10 @@ def move_bookmark(
     Returns where it is then. Cost: two statements, one more for a name that is made.
     """
     move, running = (before.move, before.running) if before else _last_log(connection, space, name)
-    now, logged = time.time_ns() // 1_000_000, []
+    now, logged = _now(), []
     for number, step in enumerate(steps, move + 1):
         running = run_on(MOVE_LOG, running, number, step.digest.hex().encode(), now)
-        chain, pos = step.place
-        logged.append((space, name, number, chain, pos, now, step.seq, step.change, running))
+        logged.append(_log_row(space, name, number, step, now, running))
     last, number = steps[-1], move + len(steps)
     (chain, pos), recent = last.place, now if last.recent is None else last.recent
     if before is None:
@@ -190,6 +190,19 @@ def move_bookmark(
         connection.run_rows(MOVE, [(chain, pos, number, recent, int(last.own), running, space, name, before.move)])
     connection.run_rows(ADD_LOG, logged)
     return Named(last.place, number, running)
+
+
+def move_on(space: int, name: bytes, step: Step, before: Named) -> tuple[Named, Statement, Statement]:
+    """Move a name by one step from where it is known to be: where it is then, and the statements that do it."""
+    now, number = _now(), before.move + 1
+    running = run_on(MOVE_LOG, before.running, number, hexlify(step.digest), now)
+    (chain, pos), recent = step.place, now if step.recent is None else step.recent
+    moved = Statement(MOVE, (chain, pos, number, recent, int(step.own), running, space, name, before.move))
+    return (
+        Named(step.place, number, running),
+        moved,
+        Statement(ADD_LOG, _log_row(space, name, number, step, now, running)),
+    )
 
 
 def set_bookmark(connection: Connection, space: int, name: bytes, turn: StoredTurn) -> int:
@@ -240,6 +253,14 @@ def past_place(connection: Connection, space: int, name: bytes, past: int | floa
 def bookmark_history(connection: Connection, space: int, name: bytes) -> Sequence[Row]:
     """``(move, id or None, milliseconds)``, the last move first."""
     return connection.rows(HISTORY, space=space, name=name)
+
+
+def _log_row(space: int, name: bytes, number: int, step: Step, now: int, running: bytes) -> tuple[object, ...]:
+    return (space, name, number, *step.place, now, step.seq, step.change, running)
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _last_log(connection: Connection, space: int, name: bytes) -> tuple[int, bytes]:

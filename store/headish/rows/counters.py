@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import BindParameter, bindparam, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from headish.database.query import Connection, Query
+from headish.database.query import Connection, Query, Statement
 from headish.database.schema import counter
 from headish.errors import RemovedSpace
 
@@ -104,16 +104,13 @@ def take_seq(
     return Numbers(*row)
 
 
-def take_next(connection: Connection, space: int, known: Numbers, given_bytes: int) -> bool:
+def take_next(space: int, known: Numbers, given_bytes: int) -> Statement:
     """Take one commit number for a turn that continues a head, and lock the space, if it is as far as is known.
 
-    False, and nothing is changed, if anything was written since.
+    It changes no row if anything was written since.
     """
     following = known.seq + 1
-    taken = connection.run(
-        TAKE_NEXT, space=space, known=known.seq, changes=known.change, following=following, more_bytes=given_bytes
-    )
-    return taken == 1
+    return Statement(TAKE_NEXT, (following, following, given_bytes, space, known.seq, known.change))
 
 
 def take_change(connection: Connection, space: int) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from headish.database.query import Connection, Query, Row
+from headish.database.query import Connection, Query, Row, Statement
 from headish.database.schema import counter, link, turn
 from headish.limits import PREFIX_MINIMUM
 from headish.rows.payloads import PORTION, in_portions
@@ -226,8 +226,12 @@ def turns_of(connection: Connection, space: int, segment: Segment) -> list[Store
 
 def add_turns(connection: Connection, space: int, turns: Iterable[tuple[StoredTurn, bytes | None]]) -> None:
     """Store rows that are complete, each with the bytes that stand in it."""
-    rows = [(space, *each[:_BEHIND_DATA], data, *each[_BEHIND_DATA:]) for each, data in turns]
-    connection.run_rows(ADD_TURN, rows)
+    connection.run_rows(ADD_TURN, [add_turn(space, each, data).values for each, data in turns])
+
+
+def add_turn(space: int, turn: StoredTurn, data: bytes | None) -> Statement:
+    """Store a row that is complete, with the bytes that stand in it."""
+    return Statement(ADD_TURN, (space, *turn[:_BEHIND_DATA], data, *turn[_BEHIND_DATA:]))
 
 
 def add_links(connection: Connection, space: int, links: Iterable[tuple[int, Sequence[Place]]]) -> None:
