@@ -109,7 +109,11 @@ class Database:
         spaces, problems = self.backend.read(check_spaces)
         reports = {"": Report(turns=0, payloads=0, bookmarks=0, problems=(*found, *problems))}
         # By number: a space whose name was damaged cannot be opened, and what it holds is checked all the same.
-        return reports | {name: verify_space(self.backend, number, progress) for number, name in spaces}
+        # Names that were damaged may look alike, or be empty.
+        for number, name in spaces:
+            told = f"{name} ({number})" if name in reports else name
+            reports[told] = verify_space(self.backend, number, progress)
+        return reports
 
     def close(self) -> None:
         """Give the connections back, for good: this database and its stores raise ``Closed`` from now on."""
