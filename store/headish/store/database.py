@@ -106,7 +106,7 @@ class Database:
         the extension amcheck), names of spaces that cannot be names, and rows that belong to no space.
         """
         found = [Problem("database", what) for what in self.backend.check_integrity()]
-        spaces, problems = self.backend.read(check_spaces)
+        spaces, problems = check_spaces(self.backend)
         reports = {"": Report(turns=0, payloads=0, bookmarks=0, problems=(*found, *problems))}
         # By number: a space whose name was damaged cannot be opened, and what it holds is checked all the same.
         # Names that were damaged may look alike, or be empty.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from sqlalchemy import LargeBinary, Table, bindparam, case, cast, func, select
 
+from headish.database.backend import Backend
 from headish.database.query import Connection, Query
 from headish.database.schema import counter, metadata, space_log
 from headish.database.schema import space as space_table
@@ -45,19 +47,20 @@ class Known(NamedTuple):
     name: str
 
 
-def check_spaces(connection: Connection) -> tuple[list[Known], list[Problem]]:
+def check_spaces(backend: Backend) -> tuple[list[Known], list[Problem]]:
     """The spaces in use by name, and what is wrong with them or lies outside of them.
 
     Cost: one statement, two for each removed space, and one seek for each table and space.
     """
-    rows = connection.rows(ALL_SPACES)
+    rows = backend.read(lambda connection: connection.rows(ALL_SPACES))
     known = [Known(number, stored_name(name or b"")) for number, name, is_removed in rows if not is_removed]
     removed = [number for number, _, is_removed in rows if is_removed]
-    problems = check_types_of_spaces(connection)
+    problems = backend.read(check_types_of_spaces)
     problems += [Problem(f"space {row[0]}", what) for row in rows if (what := _space_problem(*row))]
     for number in removed:
-        problems += _check_removed(connection, number)
-    problems += _strangers(connection, {each.number for each in known}, removed)
+        problems += _check_removed(backend, number)
+    in_use = {each.number for each in known}
+    problems += backend.read(lambda connection: list(_strangers(connection, in_use, removed)))
     return sorted(known, key=lambda each: each.name), problems
 
 
@@ -73,15 +76,18 @@ def _space_problem(number: int, name: bytes | None, is_removed: int) -> str | No
     return reason and f"its name cannot be a name: {reason}"
 
 
-def _check_removed(connection: Connection, number: int) -> Iterator[Problem]:
-    yield from check_types(connection, number)
-    try:
-        yield from check_names(connection, number, f"space {number}")
-        yield from check_changes(connection, number, f"space {number}")
-    except STUMBLING:
-        return  # reported by check_types
+def _check_removed(backend: Backend, number: int) -> Iterator[Problem]:
+    yield from backend.read(lambda connection: check_types(connection, number))
+    with suppress(*STUMBLING):  # reported by check_types
+        yield from backend.read(lambda connection: list(_check_left(connection, number)))
+
+
+def _check_left(connection: Connection, number: int) -> Iterator[Problem]:
+    subject = f"space {number}"
+    yield from check_names(connection, number, subject)
+    yield from check_changes(connection, number, subject)
     if read_counter(connection, number) != Counter(0, 0, 0, 0, 0, 0):
-        yield Problem(f"space {number}", "it was removed, and its counter is not at 0")
+        yield Problem(subject, "it was removed, and its counter is not at 0")
 
 
 def _strangers(connection: Connection, known: Collection[int], removed: Collection[int]) -> Iterator[Problem]:

@@ -106,7 +106,7 @@ NAMES = {
     "counter": ("space {space}", "space: it", "counter {space}:"),
     "payload": ("payload {hash}:", "its payload is missing", "does not decode", "space: its counter says"),
     # A turn that lies elsewhere now is missing where it was.
-    "turn": ("{id}", "space: it", "of its log is not of the turn that it names"),
+    "turn": ("{id}", "space: it", "of its log is not of the turn", "turns say that they moved it"),
     "link": ("link {chain}/", "turn "),
     "bookmark": ("bookmark {name}:",),
     "bookmark_log": ("bookmark {name}:", "bookmark_log {name}/", *CHANGES),

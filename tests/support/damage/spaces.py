@@ -71,7 +71,7 @@ def _define(store: Store) -> None:
 
 def _begin(store: Store) -> None:
     """A conversation that has just begun."""
-    grow(store, "hello? <- hi <- bye?, hello? <- hey")
+    grow(store, "hello? <- hi, hello? <- hey, hi <- bye?, hey <- ho")
     store.add_turn("z" * (INLINE_BYTES + 3))
     store.bookmarks.set("main", "@")
     store.pointers.set("milli", "gemini/tiny")
