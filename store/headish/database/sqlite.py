@@ -214,7 +214,8 @@ class SQLiteBackend:
             time.sleep(random.uniform(0.0002, 0.002))  # noqa: S311 - no secret
 
     def _translate(self, error: Exception) -> DatabaseError:
-        if str(error).startswith("Could not decode"):  # the driver's own words, without a code
+        # The driver's own words, without a code; and a sum of numbers that nobody stored.
+        if str(error).startswith(("Could not decode", "integer overflow")):
             return DatabaseCorrupt(self.target, f"{error}; 'headish verify' lists every damaged value")
         kind, reason = _ERRORS.get(_primary_code(error), (DatabaseError, f"SQLite says: {error}"))
         return kind(self.target, reason.format(wait=self._wait_seconds))

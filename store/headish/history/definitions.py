@@ -78,7 +78,7 @@ def _listed(connection: Connection, space: int, servers: Any) -> Iterable[tuple[
 
 def _data(row: Row, kind: str) -> bytes:
     """The stored bytes, checked against their address."""
-    data = None if row[3] is None else bytes(row[3])
+    data: bytes | None = row[3]
     if data is None or hash_payload(data) != row[2]:
         raise CorruptRecord(f"the {kind} {stored_name(row[0])!r}", "its payload is missing or disagrees with its hash")
     return data

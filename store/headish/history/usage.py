@@ -120,7 +120,7 @@ class _Tally:
 
 
 def _counted(id: TurnId, head: bytes | None, system: bytes) -> CountedReply:
-    reply = decode_mapping(bytes(system), id, "system").get("reply")
+    reply = decode_mapping(system, id, "system").get("reply")
     return CountedReply(id, head, reply if isinstance(reply, Mapping) else {})
 
 

@@ -126,7 +126,7 @@ def find_bookmark(connection: Connection, space: int, name: bytes) -> Place | No
 def find_named(connection: Connection, space: int, name: bytes) -> Named | None:
     """Where a name points, and the end of its log."""
     row = connection.row(FIND, space=space, name=name)
-    return None if row is None else Named(Place(row[0], row[1]), row[2], bytes(row[3]))
+    return None if row is None else Named(Place(row[0], row[1]), row[2], row[3])
 
 
 def find_bookmarks(connection: Connection, space: int, names: Collection[bytes]) -> dict[bytes, Named]:
@@ -137,13 +137,13 @@ def find_bookmarks(connection: Connection, space: int, names: Collection[bytes])
         return {} if named is None else {name: named}
     portions = in_portions(sorted(names))
     rows = [row for portion in portions for row in connection.rows(FIND_SOME, space=space, **portion)]
-    return {bytes(name): Named(Place(chain, pos), move, bytes(end)) for name, chain, pos, move, end in rows}
+    return {name: Named(Place(chain, pos), move, end) for name, chain, pos, move, end in rows}
 
 
 def bookmarks_at(connection: Connection, space: int, place: Place, head: bytes | None, limit: int) -> list[bytes]:
     """The names that point at a place, ``limit`` at the most; ``head`` is the name that moved with its turn."""
     rows = connection.rows(FIND_AT, space=space, chain=place.chain, pos=place.pos, head=head, limit=limit)
-    return [bytes(row[0]) for row in rows]
+    return [row[0] for row in rows]
 
 
 def list_bookmarks(
@@ -266,4 +266,4 @@ def _now() -> int:
 def _last_log(connection: Connection, space: int, name: bytes) -> tuple[int, bytes]:
     """A name that was removed and is made again continues its log."""
     row = connection.row(LAST_LOG, space=space, name=name)
-    return (0, b"") if row is None else (int(row[0]), bytes(row[1]))
+    return (0, b"") if row is None else (int(row[0]), row[1])

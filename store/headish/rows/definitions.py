@@ -84,7 +84,7 @@ def set_definition(connection: Connection, space: int, kind: str, name: bytes, d
     Cost: three statements, four for a large one.
     """
     last = connection.row(FIND, space=space, kind=kind, name=name)
-    number, before, holds = (0, b"", None) if last is None else (int(last[1]), bytes(last[5]), last[2])
+    number, before, holds = (0, b"", None) if last is None else (int(last[1]), last[5], last[2])
     hash = None if data is None else hash_payload(data)
     if hash == holds:
         return None
@@ -114,4 +114,4 @@ def definition_is(
     """Whether the definition of this number says this: what is asked if the answer to its commit was lost."""
     wanted = None if data is None else hash_payload(data)
     rows = definition_history(connection, space, kind, name)
-    return any(row[1] == number and (None if row[2] is None else bytes(row[2])) == wanted for row in rows)
+    return any(row[1] == number and row[2] == wanted for row in rows)

@@ -69,7 +69,7 @@ def add_payloads(connection: Connection, space: int, payloads: Mapping[bytes, by
 def read_payload_at(connection: Connection, space: int, place: Place) -> bytes | None:
     """The payload of the turn at a place, wherever it lies; None where it is missing."""
     row = connection.row(READ_PAYLOAD, space=space, chain=place.chain, pos=place.pos)
-    return None if row is None or row[0] is None else bytes(row[0])
+    return None if row is None else row[0]
 
 
 def in_portions(keys: Iterable[bytes]) -> Iterator[dict[str, bytes]]:

@@ -56,7 +56,7 @@ def add_space(connection: Connection, name: bytes) -> int:
 def list_spaces(connection: Connection, *, after: bytes = b"", limit: int = 2**63 - 1) -> list[bytes]:
     """The names of spaces behind ``after``, by name."""
     # Every name that can be looked up sorts behind the rows of removed spaces.
-    return [bytes(name) for (name,) in connection.rows(LIST_SPACES, after=after or b"\1", limit=limit)]
+    return [name for (name,) in connection.rows(LIST_SPACES, after=after or b"\1", limit=limit)]
 
 
 def rename_space(connection: Connection, old: bytes, new: bytes) -> bool:
@@ -85,7 +85,7 @@ def removed_name(space: int) -> bytes:
 
 def _log(connection: Connection, space: int, name: bytes | None) -> None:
     last = connection.row(LAST_NAME, space=space)
-    number, before = (1, b"") if last is None else (int(last[0]) + 1, bytes(last[1]))
+    number, before = (1, b"") if last is None else (int(last[0]) + 1, last[1])
     now = time.time_ns() // 1_000_000
     running = run_on(SPACE_LOG, before, number, name or b"", now)
     connection.run(ADD_NAME, space=space, number=number, name=name, milliseconds=now, running=running)

@@ -92,7 +92,7 @@ def open_streams(connection: Connection, space: int) -> list[StoredStream]:
 
 def journal_of(connection: Connection, space: int, id: TurnId) -> list[bytes]:
     """The chunks of a stream's journal, in order."""
-    return [bytes(row[0]) for row in connection.rows(CHUNKS, space=space, id=id)]
+    return [row[0] for row in connection.rows(CHUNKS, space=space, id=id)]
 
 
 def drop_stream(connection: Connection, space: int, id: TurnId) -> bool:

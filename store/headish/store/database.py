@@ -120,10 +120,14 @@ class Database:
         the extension amcheck), names of spaces that cannot be names, and rows that belong to no space.
         """
         found = [Problem("database", what) for what in self.backend.check_integrity()]
-        spaces, problems = self.backend.read(check_spaces)
+        spaces, problems = check_spaces(self.backend)
         reports = {"": Report(turns=0, payloads=0, bookmarks=0, problems=(*found, *problems))}
         # By number: a space whose name was damaged cannot be opened, and what it holds is checked all the same.
-        return reports | {name: verify_space(self.backend, number, progress) for number, name in spaces}
+        # Names that were damaged may look alike, or be empty.
+        for number, name in spaces:
+            told = f"{name} ({number})" if name in reports else name
+            reports[told] = verify_space(self.backend, number, progress)
+        return reports
 
     def _count_written(self, turns: int) -> None:
         """Count turns of this process; new plans are made where they are many more than when its first ones were."""

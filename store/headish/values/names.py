@@ -41,7 +41,7 @@ def check_name(name: object, kind: str = "bookmark", *, is_new: bool = False) ->
 
 def stored_name(name: bytes) -> str:
     """A stored name as text; bytes that were damaged behind the store's back show as U+FFFD."""
-    return bytes(name).decode(errors="replace")
+    return name.decode(errors="replace")
 
 
 def refusal(name: str) -> str | None:

@@ -97,10 +97,10 @@ def check_bookmarks(connection: Connection, space: int) -> Iterator[Problem]:
     """What disagrees between bookmarks, their logs and the turns. Cost: three statements, and one for 2,000 moves."""
     for (name,) in connection.rows(UNLOGGED, space=space):
         yield Problem(_subject(name), "its log is missing")
-    for name, moves in groupby(_all_moves(connection, space), key=lambda logged: bytes(logged.name)):
+    for name, moves in groupby(_all_moves(connection, space), key=lambda logged: logged.name):
         yield from (Problem(_subject(name), what) for what in dict.fromkeys(_check_log(name, moves)))
-    said = {bytes(name): count for name, count in connection.rows(CARRIED, space=space)}
-    logged = {bytes(name): count for name, count in connection.rows(LOGGED_CARRIED, space=space)}
+    said: dict[bytes, int] = dict(connection.rows(CARRIED, space=space))
+    logged: dict[bytes, int] = dict(connection.rows(LOGGED_CARRIED, space=space))
     for name in sorted(said.keys() | logged.keys()):
         turns, moves_of_turns = said.get(name, 0), logged.get(name, 0)
         if turns != moves_of_turns:

@@ -56,23 +56,23 @@ NAMES = Query(
 NAME = Query("name of a space", select(space.c.name).where(space.c.id == _space))
 
 
-def check_changes(connection: Connection, space: int) -> Iterator[Problem]:
+def check_changes(connection: Connection, space: int, subject: str = "space") -> Iterator[Problem]:
     """Changes are numbered without gaps, so one that was removed leaves one."""
     given_out = read_counter(connection, space).change
     stored, different, last = connection.row(CHANGES, space=space) or (0, 0, 0)
     counted = connection.row(STATE, space=space)
     if counted is None:
-        yield Problem("space", "its counter is missing")
+        yield Problem(subject, "its counter is missing")
         return
     state, bars, barred = counted
     if state not in (None, REMOVED):
-        yield Problem("space", f"its state is {state!r}")
+        yield Problem(subject, f"its state is {state!r}")
     if bars != barred:
-        yield Problem("space", f"its counter says that {bars} hashes are barred, and {barred} are")
+        yield Problem(subject, f"its counter says that {bars} hashes are barred, and {barred} are")
     if (stored, different, last or 0) != (given_out, given_out, given_out):
-        yield Problem("space", f"it gave out {given_out} numbers of changes and holds {different}")
+        yield Problem(subject, f"it gave out {given_out} numbers of changes and holds {different}")
     for change, seq, before in connection.rows(OUT_OF_ORDER, space=space):
-        yield Problem("space", f"change {change} was made at commit number {seq}, and the one before it at {before}")
+        yield Problem(subject, f"change {change} was made at commit number {seq}, and the one before it at {before}")
 
 
 def check_names(connection: Connection, space: int, subject: str = "space") -> Iterator[Problem]:

@@ -68,7 +68,7 @@ def check_providers(connection: Connection, space: int) -> list[Problem]:
 
 def _check_definitions(connection: Connection, space: int) -> Iterator[Problem]:
     rows = connection.rows(DEFINITIONS, space=space)
-    for (kind, name), members in groupby(rows, lambda row: (row[0], bytes(row[1]))):
+    for (kind, name), members in groupby(rows, lambda row: (row[0], row[1])):
         subject = f"{kind} {stored_name(name)!r}"
         history = list(members)
         if [row[2] for row in history] != list(range(1, len(history) + 1)):
@@ -104,7 +104,7 @@ def _check_value(decode: Callable[[bytes], Any], hash: bytes | None, data: bytes
             yield "removes it and holds a value"
     elif data is None or not _decodes(decode, data):
         yield "does not decode"
-    elif hash_payload(bytes(data)) != hash:
+    elif hash_payload(data) != hash:
         yield "disagrees with its hash"
 
 
@@ -147,7 +147,7 @@ def _continued(row: Row) -> list[TurnId]:
 
 def _decodes(decode: Callable[[bytes], Any], data: bytes | None) -> bool:
     try:
-        return data is not None and decode(bytes(data)) is not None
+        return data is not None and decode(data) is not None
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return False
 

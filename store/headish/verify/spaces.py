@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from sqlalchemy import Table, bindparam, case, func, select
+from sqlalchemy import LargeBinary, Table, bindparam, case, cast, func, select
 
+from headish.database.backend import Backend
 from headish.database.query import Connection, Query
 from headish.database.schema import counter, metadata, space_log
 from headish.database.schema import space as space_table
@@ -14,13 +16,14 @@ from headish.rows.counters import REMOVED, Counter, read_counter
 from headish.rows.spaces import removed_name
 from headish.values.names import refusal, stored_name
 from headish.values.reports import Problem
-from headish.verify.changes import check_names
+from headish.verify.changes import check_changes, check_names
+from headish.verify.space import STUMBLING
 from headish.verify.types import check_types, check_types_of_spaces
 
 ALL_SPACES = Query(
     "all spaces, the removed ones too",
-    # The state is compared there: what is no text cannot be read.
-    select(space_table.c.id, space_table.c.name, case((counter.c.state == REMOVED, 1), else_=0))
+    # Bytes that are stored as text, and are none, could not be read as they are.
+    select(space_table.c.id, cast(space_table.c.name, LargeBinary), case((counter.c.state == REMOVED, 1), else_=0))
     .select_from(space_table.outerjoin(counter, counter.c.space == space_table.c.id))
     .order_by(space_table.c.id),
 )
@@ -44,24 +47,25 @@ class Known(NamedTuple):
     name: str
 
 
-def check_spaces(connection: Connection) -> tuple[list[Known], list[Problem]]:
+def check_spaces(backend: Backend) -> tuple[list[Known], list[Problem]]:
     """The spaces in use by name, and what is wrong with them or lies outside of them.
 
     Cost: one statement, two for each removed space, and one seek for each table and space.
     """
-    rows = connection.rows(ALL_SPACES)
-    known = [Known(number, _shown(name)) for number, name, is_removed in rows if not is_removed]
+    rows = backend.read(lambda connection: connection.rows(ALL_SPACES))
+    known = [Known(number, stored_name(name or b"")) for number, name, is_removed in rows if not is_removed]
     removed = [number for number, _, is_removed in rows if is_removed]
-    problems = check_types_of_spaces(connection)
+    problems = backend.read(check_types_of_spaces)
     problems += [Problem(f"space {row[0]}", what) for row in rows if (what := _space_problem(*row))]
     for number in removed:
-        problems += _check_removed(connection, number)
-    problems += _strangers(connection, {each.number for each in known}, removed)
+        problems += _check_removed(backend, number)
+    in_use = {each.number for each in known}
+    problems += backend.read(lambda connection: list(_strangers(connection, in_use, removed)))
     return sorted(known, key=lambda each: each.name), problems
 
 
-def _space_problem(number: int, name: object, is_removed: int) -> str | None:
-    if not isinstance(name, bytes):
+def _space_problem(number: int, name: bytes | None, is_removed: int) -> str | None:
+    if name is None:
         return None  # reported by check_types_of_spaces
     if is_removed:
         return None if name == removed_name(number) else "it is not as a removed space is left"
@@ -72,18 +76,18 @@ def _space_problem(number: int, name: object, is_removed: int) -> str | None:
     return reason and f"its name cannot be a name: {reason}"
 
 
-def _check_removed(connection: Connection, number: int) -> Iterator[Problem]:
-    yield from check_types(connection, number)
-    try:
-        yield from check_names(connection, number, f"space {number}")
-    except (TypeError, ValueError, AttributeError):
-        return  # reported by check_types
+def _check_removed(backend: Backend, number: int) -> Iterator[Problem]:
+    yield from backend.read(lambda connection: check_types(connection, number))
+    with suppress(*STUMBLING):  # reported by check_types
+        yield from backend.read(lambda connection: list(_check_left(connection, number)))
+
+
+def _check_left(connection: Connection, number: int) -> Iterator[Problem]:
+    subject = f"space {number}"
+    yield from check_names(connection, number, subject)
+    yield from check_changes(connection, number, subject)
     if read_counter(connection, number) != Counter(0, 0, 0, 0, 0, 0):
-        yield Problem(f"space {number}", "it was removed, and its counter is not at 0")
-
-
-def _shown(name: object) -> str:
-    return stored_name(name) if isinstance(name, bytes) else str(name)
+        yield Problem(subject, "it was removed, and its counter is not at 0")
 
 
 def _strangers(connection: Connection, known: Collection[int], removed: Collection[int]) -> Iterator[Problem]:

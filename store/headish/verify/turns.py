@@ -119,10 +119,12 @@ def _check_record(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -
         yield f"its cache is {stored.cache}"
     if stored.role not in (*ROLES, ""):  # a bare sequence of a transcript has none
         yield f"its role is {stored.role!r}"
+    if stored.type == "" or stored.content_type == "":  # a hash cannot tell these from none
+        yield "its type or content type is empty"
     for column in ("attributes", "inherited", "system", "app"):
         encoded = getattr(stored, column)
         try:
-            if encoded is not None and not isinstance(strictjson.decode(bytes(encoded), column), dict):
+            if encoded is not None and not isinstance(strictjson.decode(encoded, column), dict):
                 yield f"its {column} is not a JSON object"
         except InvalidContent as error:
             yield f"its {column} does not decode ({error.reason})"
@@ -131,7 +133,7 @@ def _check_record(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -
 def _check_copies(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -> Iterator[str]:
     """Columns that copy what the sealed ``system`` says."""
     try:
-        system = {} if stored.system is None else strictjson.decode(bytes(stored.system), "system")
+        system = {} if stored.system is None else strictjson.decode(stored.system, "system")
     except InvalidContent:
         return  # reported by _check_record
     copies = {"key": stored.key and stored.key.decode(errors="replace"), "supersedes": stored.supersedes}

@@ -68,8 +68,13 @@ def _pairs(column: Column[Any], rows: Sequence[Row]) -> list[tuple[Row, Row]]:
 def _flipped(column: Column[Any], value: Any, values: Sequence[Any]) -> list[Any]:
     """A value that nobody wrote, and those of other rows: what was written, elsewhere."""
     others = sorted({each for each in values if each is not None and each != value})
-    largest = [] if isinstance(column.type, LargeBinary | String) else [2**63 - 1]
-    return [_altered(column, value), *others[:1], *others[-1:], *largest]
+    return [_altered(column, value), *others[:1], *others[-1:], _extreme(column)]
+
+
+def _extreme(column: Column[Any]) -> Any:
+    if isinstance(column.type, LargeBinary):
+        return b""
+    return "" if isinstance(column.type, String) else 2**63 - 1
 
 
 def _altered(column: Column[Any], value: Any) -> Any:
@@ -84,7 +89,7 @@ def _altered(column: Column[Any], value: Any) -> Any:
 def _of_another_type(column: Column[Any], value: Any, _: Sequence[Any]) -> list[Any]:
     """SQLite keeps any value in any column; a number in a column of text becomes text."""
     if isinstance(column.type, LargeBinary):
-        return [5, "x" if value is None else value.decode(errors="replace")]
+        return [2**62, "x" if value is None else value.decode(errors="replace"), NotText(b"\xff")]
     if isinstance(column.type, String):
         return [NotText(b"\xff"), b"x" if value is None else value.encode()]
     return ["x", b"x", 1.5]
@@ -101,7 +106,7 @@ NAMES = {
     "counter": ("space {space}", "space: it", "counter {space}:"),
     "payload": ("payload {hash}:", "its payload is missing", "does not decode", "space: its counter says"),
     # A turn that lies elsewhere now is missing where it was.
-    "turn": ("{id}", "space: it"),
+    "turn": ("{id}", "space: it", "of its log is not of the turn", "turns say that they moved it"),
     "link": ("link {chain}/", "turn "),
     "bookmark": ("bookmark {name}:",),
     "bookmark_log": ("bookmark {name}:", "bookmark_log {name}/", *CHANGES),

@@ -37,6 +37,9 @@ def _converse(store: Store) -> None:
     for more in (1, 2):
         store.add_turn("y" * (INLINE_BYTES + more), continues=grown["b"].id)
     store.bookmarks.set("here", grown["b"].id)
+    for begun in (grown["q?"], grow(store, "q?")["q?"]):
+        store.bookmarks.set("twin", begun.id)
+    store.bookmarks.remove("twin")
     _define(store)
     store.capture("main", "anthropic").finish()
     store.capture("side", "anthropic").finish()
@@ -68,8 +71,9 @@ def _define(store: Store) -> None:
 
 def _begin(store: Store) -> None:
     """A conversation that has just begun."""
-    grow(store, "hello? <- hi <- bye?, hello? <- hey")
+    grow(store, "hello? <- hi, hello? <- hey, hi <- bye?, hey <- ho")
     store.add_turn("z" * (INLINE_BYTES + 3))
     store.bookmarks.set("main", "@")
     store.pointers.set("milli", "gemini/tiny")
+    store.pointers.set("kilo", "gemini/big")
     _begin_answer(store)

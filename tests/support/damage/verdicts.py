@@ -33,6 +33,7 @@ NUMBERED = Listed("SQLite itself numbers a space that has no number")
 ORDER = Listed("two turns of different branches are in order either way; a seal does not cover commit numbers")
 RENAMED = Listed("a running hash does not cover the name, so that what is renamed keeps its history")
 BESIDE = Listed("no hash covers where a change stands among others, and these are in order either way")
+TWIN = Listed("a log names a turn by its digest, so one that says the same can stand in its place")
 RECENCY = Listed("lists by recency are in its order, and nothing derives from it")
 RANDOM = Listed("it is random")
 CHOSEN = Listed("people set it, and nothing derives from it")
@@ -140,10 +141,10 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
         "space": KEY,
         "name": KEY,
         "move": KEY,
-        "chain": SEALED,
+        "chain": Verdicts(flip=TWIN, swap=TWIN),
         "pos": SEALED,
         "milliseconds": SEALED,
-        "seq": Verdicts(flip=BESIDE, swap=BESIDE),
+        "seq": Verdicts(flip=BESIDE),
         "change": Verdicts(swap=BESIDE),
         "running": SEALED,
     },
@@ -155,7 +156,7 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
         "hash": SEALED,
         "data": SEALED,
         "milliseconds": SEALED,
-        "seq": Verdicts(flip=BESIDE, swap=BESIDE),
+        "seq": Verdicts(flip=BESIDE),
         "change": Verdicts(swap=BESIDE),
         "running": SEALED,
     },
