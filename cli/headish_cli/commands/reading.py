@@ -22,7 +22,7 @@ from headish_cli.printing.output import (
     shorten,
     write,
 )
-from headish_cli.printing.telling import reply_record
+from headish_cli.printing.telling import reply_record, timed_record
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -61,7 +61,7 @@ def log_command(settings: Settings, headish: str, limit: int | None, graph: bool
     with settings.open() as store:
         turns = store.log(headish, limit=limit)
         if as_json:
-            print_json_lines(turn.to_dict() for turn in turns)
+            print_json_lines(map(timed_record, turns))
             return
         short = shorten(store, (turn.id for turn in turns))
         rails = draw_graph(turns) if graph else [(turn, "") for turn in turns]
@@ -88,7 +88,7 @@ def resolve_command(settings: Settings, headish: tuple[str, ...], as_json: bool)
 def _log_line(store: Store, turn: Turn, short: str, names: list[str], indent: int) -> str:
     from headish.values.times import local_time
 
-    before = f"{click.style(short, fg='yellow')} {local_time(turn.time)} {role_word(turn.meta.role)} "
+    before = f"{click.style(short, fg='yellow')} {local_time(turn.said_at)} {role_word(turn.meta.role)} "
     behind = reply_mark(turn.meta) + marks(names)
     return before + one_line(preview(store.blocks(turn.id)), room_beside(" " * indent, before, behind)) + behind
 
@@ -104,7 +104,8 @@ def _describe(turn: Turn) -> str:
     from headish.values.times import local_time
 
     reply = turn.meta.reply
-    facts = [f"turn {turn.id}", turn.meta.role or "a bare sequence", local_time(turn.time, "milliseconds")]
+    facts = [f"turn {turn.id}", turn.meta.role or "a bare sequence", local_time(turn.said_at, "milliseconds")]
+    facts += [f"stored {local_time(turn.time, 'milliseconds')}"] if turn.said_at != turn.time else []
     facts += [f"reply of {reply.get('model') or 'an unnamed model'} ({reply.get('provider')})"] if reply else []
     facts += ["incomplete"] if turn.meta.is_cut_off else []
     facts += [f"on {turn.meta.bookmark}"] if turn.meta.bookmark else []

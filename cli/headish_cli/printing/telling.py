@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 def turn_record(turn: Turn) -> dict[str, Any]:
     """A turn as JSON shows it: its record, and the options that are resolved at it."""
-    return {**turn.to_dict(), "options": turn.options}
+    return {**timed_record(turn), "options": turn.options}
+
+
+def timed_record(turn: Turn) -> dict[str, Any]:
+    """A turn's record, and its two times: when it was stored, and when it was said."""
+    times = {"time": turn.time, "said_at": turn.said_at}
+    return turn.to_dict() | {name: each.isoformat(timespec="milliseconds") for name, each in times.items()}
 
 
 def reply_record(store: Store, turn: Turn) -> dict[str, Any]:

@@ -7,6 +7,7 @@ its parents and its place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, TypedDict
 
 import msgspec
@@ -14,6 +15,7 @@ from msgspec import Struct
 
 from headish.content import encoding, strictjson
 from headish.content.encoding import Content
+from headish.content.facts import Facts, read_facts
 from headish.content.hashes import Said, hash_payload
 from headish.content.merge import combine
 from headish.content.secrecy import find_secret
@@ -50,6 +52,7 @@ class DocumentOptions(TypedDict, total=False):
     inherited: Mapping[str, Any] | None
     cache: bool
     meta: Mapping[str, Any] | None
+    said_at: datetime | int | None
 
 
 class TurnOptions(DocumentOptions, total=False):
@@ -63,6 +66,7 @@ class TurnOptions(DocumentOptions, total=False):
       ``servers``, ``search`` and ``tool_mode``; ``None`` inside unsets a value.
     - ``json``: the content is the JSON text of blocks. ``cache``: ask providers to cache up to here.
     - ``attributes``: the transcript's. ``meta``: the application's own.
+    - ``said_at``: when it was said, if not now: a datetime with a zone, or Unix milliseconds.
     """
 
     json: bool
@@ -83,6 +87,7 @@ class Draft(Struct, frozen=True):
     inherited: bytes | None = None
     system: bytes | None = None
     app: bytes | None = None
+    said_at: int | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -141,12 +146,12 @@ def make_document_draft(
         content_type=content_type,
         document_name=system.get("document_name"),
     )
-    return _draft(data, said, turn, _encode_mapping(system, "document"))
+    return _draft(data, said, turn, system)
 
 
-def _draft(payload: bytes, said: Said, turn: Mapping[str, Any], system: bytes | None = None) -> Draft:
-    """A draft with the options that any turn may have."""
-    bookmark = turn.get("bookmark")
+def _draft(payload: bytes, said: Said, turn: Mapping[str, Any], system: Mapping[str, Any] | None = None) -> Draft:
+    """A draft with the options that any turn may have; ``system`` are the keys of a document."""
+    bookmark, facts = turn.get("bookmark"), read_facts(turn)
     return Draft(
         payload=payload,
         said=said,
@@ -157,8 +162,9 @@ def _draft(payload: bytes, said: Said, turn: Mapping[str, Any], system: bytes | 
         expect=read_expect(turn.get("expect")),
         cache=bool(turn.get("cache")),
         inherited=_encode_inherited(turn),
-        system=system,
+        system=None if system is None and facts is None else _encode_system(system or {}, facts),
         app=_encode_mapping(turn.get("meta"), "meta"),
+        said_at=None if facts is None else facts.said_at,
     )
 
 
@@ -225,6 +231,11 @@ def read_expect(expect: object) -> TurnId | Absent | None:
     if expected is None:
         raise InvalidArgument(f"expect takes the 25 digits of a turn id or ABSENT, not {expect!r}")
     return expected
+
+
+def _encode_system(system: Mapping[str, Any], facts: Facts | None) -> bytes | None:
+    """headish's own keys of a turn: those of its kind, then its facts."""
+    return _encode_mapping({**system, **({} if facts is None else facts.to_system())}, "system")
 
 
 def _encode_inherited(turn: Mapping[str, Any]) -> bytes | None:

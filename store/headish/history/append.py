@@ -63,7 +63,7 @@ def append(
     data = [split_payload(draft.payload) for draft in drafts]
     add_turns(connection, space, zip([appended.turn for appended in built], data, strict=True))
     add_links(connection, space, builder.links)
-    _move_bookmarks(connection, space, built, planner)
+    _move_bookmarks(connection, space, drafts, built, planner)
     refresh_after(connection, seq, len(drafts))
     return built
 
@@ -128,13 +128,14 @@ class _Builder:
 def _move_bookmarks(
     connection: Connection,
     space: int,
+    drafts: Sequence[Draft],
     built: Sequence[Appended],
     planner: Planner,
 ) -> None:
     moves: dict[bytes, list[Step]] = {}
-    for (turn, _), plan in zip(built, planner.plans, strict=True):
+    for draft, (turn, _), plan in zip(drafts, built, planner.plans, strict=True):
         if plan.name is not None:
-            step = Step(turn.place, turn.digest, own=True, seq=turn.seq)
+            step = Step(turn.place, turn.digest, own=True, seq=turn.seq, recent=draft.said_at)
             moves.setdefault(plan.name, []).append(step)
     for name in sorted(moves):
         # A name that moves because it was alone at its turn was not looked up: nobody mentioned it.

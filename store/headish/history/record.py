@@ -49,7 +49,7 @@ def record_list(
     built = append(connection, space, tail, mint, carries_names=False) if tail else []
     last = built[-1] if built else _as_appended(connection, space, tip)
     if name is not None and before != last.turn.place:
-        set_bookmark(connection, space, name, last.turn)
+        set_bookmark(connection, space, name, last.turn, drafts[-1].said_at)
     return last, len(built)
 
 

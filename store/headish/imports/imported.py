@@ -14,12 +14,14 @@ from headish.values.ids import TurnId
 class ImportedTree(Struct, frozen=True):
     """A tree of messages. ``parents[i]`` is the index of what ``drafts[i]`` continues, or None for a root.
 
-    Parents come before children. ``bookmark`` is the name that the root gets.
+    Parents come before children. ``bookmark`` is the name that the root gets. ``untimed`` counts the messages whose
+    time was left out, because nothing can have been said then (rule R29, two times).
     """
 
     drafts: tuple[Draft, ...]
     parents: tuple[int | None, ...]
     bookmark: str | None = None
+    untimed: int = 0
 
 
 class Names(NamedTuple):
@@ -36,7 +38,8 @@ class Names(NamedTuple):
 class Imported(Struct, frozen=True):
     """What an import did. ``messages`` is how many were read, ``added`` how many of them were new.
 
-    ``tips`` are the last turns of the threads that were imported from transcripts, in order.
+    ``tips`` are the last turns of the threads that were imported from transcripts, in order. ``untimed`` counts the
+    messages whose time was left out: it lies before 1970 or in the future, or has no zone.
     """
 
     trees: int = 0
@@ -44,6 +47,7 @@ class Imported(Struct, frozen=True):
     added: int = 0
     bookmarks: int = 0
     tips: tuple[TurnId, ...] = ()
+    untimed: int = 0
 
     def plus(self, other: Imported) -> Imported:
         """Both together."""

@@ -37,6 +37,7 @@ def add_turn(space: Space, content: Content, **turn: Unpack[TurnOptions]) -> Tur
     - ``inherited``: options for this turn and all that follow it, deep-merged with the shortcuts ``provider_ptr``,
       ``servers``, ``search`` and ``tool_mode``; ``None`` inside switches a value off.
     - ``cache``: ask providers to cache up to here. ``attributes``: the transcript's. ``meta``: the application's own.
+    - ``said_at``: when it was said, if not now: a datetime with a zone, or Unix milliseconds, from 1970 to tomorrow.
 
     Cost: eight statements, however long the thread and however large the store.
     Raises: InputError in its kinds, BookmarkTaken, BookmarkMoved; nothing is stored then.
@@ -95,7 +96,8 @@ def record(
 
     The longest part that is stored already is recognised by its digests: below ``continues``, or in the tree of
     ``bookmark``; without either, among threads that set no options, the oldest of equals. ``bookmark`` alone is moved,
-    to the returned tip.
+    to the returned tip. A message is a ``Message``, or a mapping of ``content`` and, of ``add_turn``'s arguments,
+    ``role``, ``cache``, ``attributes``, ``meta`` and ``said_at``; what is stored already keeps its own.
     Raises: InvalidArgument for an empty list.
     """
     drafts = [_message_draft(message, space._payload_limit_bytes) for message in messages]
@@ -166,16 +168,16 @@ def _read_file(path: Path, limit_bytes: int) -> bytes:
 
 
 def _message_draft(message: Message | Mapping[str, Any], limit_bytes: int) -> Draft:
-    """A message of ``record``: role, content, and where given cache and attributes."""
+    """A message of ``record``."""
     if isinstance(message, Message):
         if message.role is None:
             raise InvalidRole(None)
         options = {"role": message.role, "cache": message.cache, "attributes": message.attributes}
         return make_draft(message.content, options, limit_bytes)
-    if not isinstance(message, Mapping) or message.keys() - _MESSAGE_KEYS or "content" not in message:
-        raise InvalidArgument("a message is a mapping of role and content, with cache or attributes where needed")
+    if not isinstance(message, Mapping) or message.keys() - {"content", *_MESSAGE_OPTIONS} or "content" not in message:
+        raise InvalidArgument(f"a message is a mapping of content and, where needed, {', '.join(_MESSAGE_OPTIONS)}")
     options = {key: value for key, value in message.items() if key != "content"}
     return make_draft(message["content"], options, limit_bytes)
 
 
-_MESSAGE_KEYS = {"role", "content", "cache", "attributes"}
+_MESSAGE_OPTIONS = ("role", "cache", "attributes", "meta", "said_at")
