@@ -28,6 +28,7 @@ class Settings(NamedTuple):
 
     db: str | None
     space: str
+    author: str | None = None
 
     @property
     def target(self) -> str:
@@ -42,7 +43,7 @@ class Settings(NamedTuple):
         """The store. Only commands that store something make what is missing."""
         from headish import Store
 
-        return Store.open(self.target, space=self.space, create=create)
+        return Store.open(self.target, space=self.space, create=create, author=self.author)
 
     def open_database(self, *, create: bool = False) -> Database:
         """The database, for the commands that look at all of its spaces."""

@@ -34,6 +34,25 @@ class TestAdd:
         assert "2023-02-05" in headish("log", "main").out
         assert "stored 20" in headish("get", "main").err
 
+    def test_a_key_is_stored_once_and_found(self, headish: Command) -> None:
+        first = headish.id("add", "Hello?", "--key", "c1:1", "-b", "main")
+        again = headish("add", "Hello?", "--key", "c1:1", "-c", "main")
+        assert again.out.strip() == first
+        assert again.err == "Nothing was stored: the key is that of a turn that says the same.\n"
+        assert "KEY;2" in headish.fails("add", "Hi?", "--key", "c1:1")
+        assert headish.id("find", "c1:1") == first
+        found = headish("find", "c1:1", "--json").json
+        assert (found["id"], found["meta"]["key"], found["said_at"]) == (first, "c1:1", found["time"])
+        assert headish.fails("find", "c1:2") == "no turn of this space has the key 'c1:2'"
+
+    def test_a_document_has_one_too(self, headish: Command) -> None:
+        first = headish.id("doc", __file__, "--key", "file")
+        assert (headish.id("doc", __file__, "--key", "file"), headish.id("find", "file")) == (first, first)
+
+    def test_who_adds_it_may_be_said(self, headish: Command) -> None:
+        headish("--author", "Ada", "add", "Hello?")
+        assert headish("get", "--json").json["meta"]["author"] == "Ada"
+
     def test_a_time_without_an_offset_is_in_utc(self, headish: Command) -> None:
         headish("add", "Hello?", "--said-at", "2023-02-05")
         assert headish("get", "--json").json["meta"]["said_at"] == 1_675_555_200_000

@@ -46,7 +46,7 @@ class Command:
         self.target = target
 
     def run(self, *words: str, stdin: str | bytes | None = None) -> Done:
-        runner = CliRunner(env={"HEADISH_DB": None, "HEADISH_SPACE": None})
+        runner = CliRunner(env={"HEADISH_DB": None, "HEADISH_SPACE": None, "HEADISH_AUTHOR": None})
         result = runner.invoke(main, ["--db", self.target, *words], input=stdin, prog_name="headish")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception

@@ -10,6 +10,7 @@ import click
 from headish_cli.options import Settings, headish_argument, json_option, pass_settings
 from headish_cli.printing.graph import draw_graph
 from headish_cli.printing.output import (
+    Told,
     marks,
     one_line,
     preview,
@@ -22,7 +23,7 @@ from headish_cli.printing.output import (
     shorten,
     write,
 )
-from headish_cli.printing.telling import reply_record, timed_record
+from headish_cli.printing.telling import reply_record, timed_record, turn_record
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -48,6 +49,25 @@ def get_command(settings: Settings, headish: str, payload: bool, as_json: bool) 
             return
     say(_describe(turn))
     write("\n\n".join(_whole_text(block) for block in content) + "\n")
+
+
+@click.command("find")
+@click.argument("key")
+@json_option
+@pass_settings
+def find_command(settings: Settings, key: str, as_json: bool) -> None:
+    """Print the id of the turn with a KEY: the name that another system has for it.
+
+    Of a turn that was superseded by KEY;2, KEY;3 ..., it is the newest of them.
+    """
+    with settings.open() as store:
+        turn = store.find(key)
+        if turn is None:
+            raise Told(f"no turn of this space has the key {key!r}")
+        if as_json:
+            print_json(turn_record(turn))
+        else:
+            click.echo(turn.id)
 
 
 @click.command("log")

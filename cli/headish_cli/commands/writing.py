@@ -31,6 +31,8 @@ _said_at = click.option(
 )
 _cache = click.option("--cache", is_flag=True, help="Ask providers to cache up to here.")
 
+_key = click.option("--key", metavar="KEY", help="What another system calls the turn; a known one is stored once.")
+
 
 def _inherited(command: F) -> F:
     """Who says it, and the options that hold from this turn on."""
@@ -57,6 +59,7 @@ def _inherited(command: F) -> F:
 @click.option("--json-blocks", is_flag=True, help="The text is JSON: a list of content blocks.")
 @_cache
 @_said_at
+@_key
 @click.option("--speaker", metavar="NAME", help="Who speaks, beside the role.")
 @click.option("--channel", metavar="CHANNEL", help="analysis, commentary or final.")
 @click.option("--intent", metavar="WORD", help="preamble shows commentary to the user; status, debug.")
@@ -80,6 +83,7 @@ def add_command(
     if json_blocks and text not in (None, "-", content):
         raise click.UsageError("--json-blocks takes TEXT or standard input, not both")
     with settings.open(create=True) as store:
+        known = options["key"] and store.find(options["key"])
         turn = store.add_turn(
             content,
             continues=list(continues) or None,
@@ -91,7 +95,7 @@ def add_command(
             attributes={"speaker": speaker, "channel": channel, "intent": intent},
             **options,
         )
-        tell_turn(store, turn, as_json)
+        tell_turn(store, turn, as_json, known=turn == known)
 
 
 @click.command("doc")
@@ -103,6 +107,7 @@ def add_command(
 @_inherited
 @_cache
 @_said_at
+@_key
 @json_option
 @pass_settings
 def doc_command(
@@ -113,6 +118,7 @@ def doc_command(
     inherited = parse_settings(settings_pairs)
     document: bytes | str = read_stdin(PAYLOAD_LIMIT_BYTES) if path == "-" else path
     with settings.open(create=True) as store:
+        known = options["key"] and store.find(options["key"])
         turn = store.add_document(
             document,
             continues=list(continues) or None,
@@ -121,4 +127,4 @@ def doc_command(
             said_at=read_time(said_at, "--said-at"),
             **options,
         )
-        tell_turn(store, turn, as_json)
+        tell_turn(store, turn, as_json, known=turn == known)

@@ -39,13 +39,17 @@ def reply_record(store: Store, turn: Turn) -> dict[str, Any]:
     return {**turn_record(turn), "reply": {"message": message}}
 
 
-def tell_turn(store: Store, turn: Turn, as_json: bool) -> None:
-    """The id, or all of it as JSON; and that no name moved, where one might have been expected to."""
+def tell_turn(store: Store, turn: Turn, as_json: bool, *, known: bool = False) -> None:
+    """The id, or all of it as JSON; and that nothing was stored because its key was ``known``, or that no name moved,
+    where one might have been expected to."""
     if as_json:
         print_json(turn_record(turn))
     else:
         click.echo(turn.id)
-    tell_branch(store, turn)
+    if known:
+        say("Nothing was stored: the key is that of a turn that says the same.")
+    else:
+        tell_branch(store, turn)
 
 
 def tell_branch(store: Store, turn: Turn) -> None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from headish.content import encoding, strictjson
 from headish.content.encoding import Content
-from headish.content.facts import Facts, read_facts
+from headish.content.facts import NO_FACTS, Facts, read_facts
 from headish.content.hashes import Said, hash_payload
 from headish.content.merge import combine
 from headish.content.secrecy import find_secret
@@ -53,6 +53,9 @@ class DocumentOptions(TypedDict, total=False):
     cache: bool
     meta: Mapping[str, Any] | None
     said_at: datetime | int | None
+    key: str | None
+    supersedes: str | None
+    copy_of: str | None
 
 
 class TurnOptions(DocumentOptions, total=False):
@@ -67,6 +70,8 @@ class TurnOptions(DocumentOptions, total=False):
     - ``json``: the content is the JSON text of blocks. ``cache``: ask providers to cache up to here.
     - ``attributes``: the transcript's. ``meta``: the application's own.
     - ``said_at``: when it was said, if not now: a datetime with a zone, or Unix milliseconds.
+    - ``key``: the name that another system has for the turn.
+    - ``supersedes``, ``copy_of``: the id of a turn that this one takes the place of, or repeats.
     """
 
     json: bool
@@ -87,15 +92,15 @@ class Draft(Struct, frozen=True):
     inherited: bytes | None = None
     system: bytes | None = None
     app: bytes | None = None
-    said_at: int | None = None
+    facts: Facts = NO_FACTS
 
     @property
     def size_bytes(self) -> int:
         return len(self.payload) + sum(len(part or b"") for part in (self.inherited, self.system, self.app))
 
 
-def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: int) -> Draft:
-    """Check and encode content and the options of a turn (``TurnOptions``).
+def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: int, author: str | None = None) -> Draft:
+    """Check and encode content and the options of a turn (``TurnOptions``); ``author`` says who adds it.
 
     Raises: InvalidRole, InvalidContent (TooDeep, TooLarge), InvalidHeadish, InvalidName; InvalidArgument,
     which includes an option that a turn does not have.
@@ -106,7 +111,7 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
     said = Said(role=role, hash=hash_payload(payload), attributes=encode_attributes(turn.get("attributes")))
-    return _draft(payload, said, turn)
+    return _draft(payload, said, turn, read_facts(turn, author))
 
 
 def make_message_draft(
@@ -130,7 +135,12 @@ def make_message_draft(
 
 
 def make_document_draft(
-    data: bytes, turn: Mapping[str, Any] | None = None, *, content_type: str, system: Mapping[str, Any]
+    data: bytes,
+    turn: Mapping[str, Any] | None = None,
+    *,
+    content_type: str,
+    system: Mapping[str, Any],
+    author: str | None = None,
 ) -> Draft:
     """The draft of a document: its payload is the raw bytes, ``system`` holds its name, path and size.
 
@@ -146,12 +156,14 @@ def make_document_draft(
         content_type=content_type,
         document_name=system.get("document_name"),
     )
-    return _draft(data, said, turn, system)
+    return _draft(data, said, turn, read_facts(turn, author), system)
 
 
-def _draft(payload: bytes, said: Said, turn: Mapping[str, Any], system: Mapping[str, Any] | None = None) -> Draft:
+def _draft(
+    payload: bytes, said: Said, turn: Mapping[str, Any], facts: Facts, system: Mapping[str, Any] | None = None
+) -> Draft:
     """A draft with the options that any turn may have; ``system`` are the keys of a document."""
-    bookmark, facts = turn.get("bookmark"), read_facts(turn)
+    bookmark = turn.get("bookmark")
     return Draft(
         payload=payload,
         said=said,
@@ -162,9 +174,9 @@ def _draft(payload: bytes, said: Said, turn: Mapping[str, Any], system: Mapping[
         expect=read_expect(turn.get("expect")),
         cache=bool(turn.get("cache")),
         inherited=_encode_inherited(turn),
-        system=None if system is None and facts is None else _encode_system(system or {}, facts),
+        system=None if system is None and facts is NO_FACTS else _encode_system(system or {}, facts),
         app=_encode_mapping(turn.get("meta"), "meta"),
-        said_at=None if facts is None else facts.said_at,
+        facts=facts,
     )
 
 
@@ -233,9 +245,9 @@ def read_expect(expect: object) -> TurnId | Absent | None:
     return expected
 
 
-def _encode_system(system: Mapping[str, Any], facts: Facts | None) -> bytes | None:
+def _encode_system(system: Mapping[str, Any], facts: Facts) -> bytes | None:
     """headish's own keys of a turn: those of its kind, then its facts."""
-    return _encode_mapping({**system, **({} if facts is None else facts.to_system())}, "system")
+    return _encode_mapping({**system, **facts.to_system()}, "system")
 
 
 def _encode_inherited(turn: Mapping[str, Any]) -> bytes | None:

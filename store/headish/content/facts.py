@@ -8,35 +8,49 @@ said.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 
 from headish.errors import InvalidArgument
+from headish.limits import KEY_LIMIT_BYTES
+from headish.values.ids import TurnId, as_turn_id
 from headish.values.times import milliseconds_of
 
 DAY_MILLISECONDS = 24 * 60 * 60 * 1000
 
 
 class Facts(Struct, frozen=True):
-    """The facts of one turn; those that were not given are None. ``said_at`` is in Unix milliseconds."""
+    """The facts of one turn; those that were not given are None.
+
+    ``said_at`` is in Unix milliseconds, ``key`` in UTF-8. The turn takes the place of the one that it ``supersedes``,
+    and repeats the one that it is a ``copy_of``.
+    """
 
     said_at: int | None = None
+    key: bytes | None = None
+    author: str | None = None
+    supersedes: TurnId | None = None
+    copy_of: TurnId | None = None
 
     def to_system(self) -> dict[str, Any]:
         """As keys of ``system``; absent where they were not given."""
-        given = {"said_at": self.said_at}
+        given = {name: getattr(self, name) for name in self.__struct_fields__}
+        given["key"] = None if self.key is None else self.key.decode()
         return {name: value for name, value in given.items() if value is not None}
 
 
-def read_facts(turn: Mapping[str, Any]) -> Facts | None:
-    """The facts among the options of a turn, None if there are none. Raises: InvalidArgument."""
-    if _GIVEN.isdisjoint(turn):  # as of nearly every turn
-        return None
-    said_at = turn.get("said_at")
-    return Facts(said_at=None if said_at is None else read_said_at(said_at))
+NO_FACTS = Facts()
+
+
+def read_facts(turn: Mapping[str, Any], author: str | None = None) -> Facts:
+    """The facts among the options of a turn. ``author`` is the store's. Raises: InvalidArgument."""
+    if author is None and _GIVEN.isdisjoint(turn):  # as of nearly every turn
+        return NO_FACTS
+    given = {name: read(turn[name]) for name, read in _READERS.items() if turn.get(name) is not None}
+    return Facts(**given, author=author)
 
 
 def read_said_at(given: object) -> int:
@@ -52,6 +66,23 @@ def read_said_at(given: object) -> int:
         raise InvalidArgument(f"said_at takes a datetime with a zone or Unix milliseconds, not {given!r}")
     if not is_plausible(given):
         raise InvalidArgument(f"said_at lies between 1970 and tomorrow; {given} milliseconds do not")
+    return given
+
+
+def read_key(given: object) -> bytes:
+    """A key as it is stored (rule R35, keys). Raises: InvalidArgument."""
+    return read_short("key", given).encode()
+
+
+def read_short(name: str, given: object) -> str:
+    """A text of one or more characters, none of which is NUL or a lone surrogate. Raises: InvalidArgument."""
+    if not isinstance(given, str):
+        raise InvalidArgument(f"{name} takes text, not {given!r}")
+    encoded = given.encode(errors="surrogatepass")
+    if not 0 < len(encoded) <= KEY_LIMIT_BYTES:
+        raise InvalidArgument(f"{name} takes 1 to {KEY_LIMIT_BYTES} bytes, not {len(encoded)}")
+    if "\0" in given or encoded != given.encode(errors="replace"):
+        raise InvalidArgument(f"{name} holds no NUL and no lone surrogate")
     return given
 
 
@@ -71,4 +102,20 @@ def is_plausible(milliseconds: int) -> bool:
     return 0 <= milliseconds <= time.time_ns() // 1_000_000 + DAY_MILLISECONDS
 
 
-_GIVEN = frozenset(Facts.__struct_fields__)
+def _read_turn(name: str) -> Callable[[object], TurnId]:
+    def read(given: object) -> TurnId:
+        turn_id = as_turn_id(given) if isinstance(given, str) else None
+        if turn_id is None:
+            raise InvalidArgument(f"{name} takes the 25 digits of a turn id, not {given!r}")
+        return turn_id
+
+    return read
+
+
+_READERS: dict[str, Callable[[object], Any]] = {
+    "said_at": read_said_at,
+    "key": read_key,
+    "supersedes": _read_turn("supersedes"),
+    "copy_of": _read_turn("copy_of"),
+}
+_GIVEN = frozenset(_READERS)

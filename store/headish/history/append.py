@@ -100,8 +100,8 @@ class _Builder:
             attributes=said.attributes,
             hash=said.hash,
             erased=None,
-            key=None,
-            supersedes=None,
+            key=draft.facts.key,
+            supersedes=draft.facts.supersedes,
             **beside,
         )
         self._built.append(stored)
@@ -135,7 +135,7 @@ def _move_bookmarks(
     moves: dict[bytes, list[Step]] = {}
     for draft, (turn, _), plan in zip(drafts, built, planner.plans, strict=True):
         if plan.name is not None:
-            step = Step(turn.place, turn.digest, own=True, seq=turn.seq, recent=draft.said_at)
+            step = Step(turn.place, turn.digest, own=True, seq=turn.seq, recent=draft.facts.said_at)
             moves.setdefault(plan.name, []).append(step)
     for name in sorted(moves):
         # A name that moves because it was alone at its turn was not looked up: nobody mentioned it.

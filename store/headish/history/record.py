@@ -17,6 +17,7 @@ from headish.database.query import Connection
 from headish.history.append import Appended, append
 from headish.history.decode import continues_of
 from headish.history.find import find_turn, parents_of
+from headish.history.keys import refuse_known
 from headish.history.order import arrange
 from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.payloads import LOOKED_UP
@@ -45,11 +46,12 @@ def record_list(
     digests, fits = digests_of_list(drafts, stored_base), fits_recorded(stored_base, roots)
     matched, tip = match_stored(connection, space, digests, stored_base, fits)
     tail = [_follow(draft, index, tip) for index, draft in enumerate(drafts[matched:])]
+    refuse_known(connection, space, tail)
     # By place, not by name: only the bookmark that was given may move (rule R4, only the new tail).
     built = append(connection, space, tail, mint, carries_names=False) if tail else []
     last = built[-1] if built else _as_appended(connection, space, tip)
     if name is not None and before != last.turn.place:
-        set_bookmark(connection, space, name, last.turn, drafts[-1].said_at)
+        set_bookmark(connection, space, name, last.turn, drafts[-1].facts.said_at)
     return last, len(built)
 
 

@@ -7,9 +7,11 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from headish.content.facts import read_key
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.history.decode import complete_turn, complete_turns, read_blocks, read_payload
+from headish.history.keys import find_by_key
 from headish.history.resolve import resolve_window, thread_records
 from headish.history.trees import build_tree
 from headish.history.walk import walk, walk_backwards, walk_tree
@@ -33,6 +35,20 @@ def get(space: Space, headish: str) -> Turn:
         headish,
         lambda connection, stored: complete_turn(connection, space._number, stored, space._options_at),
     )
+
+
+def find(space: Space, key: str) -> Turn | None:
+    """The turn with a key, None if there is none; of one that ``KEY;2``, ``KEY;3`` … supersede, the newest of them.
+
+    Cost: two statements, and one more for each version. Raises: InvalidArgument for what cannot be a key.
+    """
+    wanted = read_key(key)
+
+    def work(connection: Connection) -> Turn | None:
+        stored = find_by_key(connection, space._number, wanted)
+        return stored and complete_turn(connection, space._number, stored, space._options_at)
+
+    return space._read(work)
 
 
 def payload(space: Space, headish: str) -> bytes:

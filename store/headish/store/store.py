@@ -39,6 +39,7 @@ class Store(Space):
 
     # Read
     get = read.get
+    find = read.find
     payload = read.payload
     blocks = read.blocks
     text = read.text
@@ -81,8 +82,9 @@ class Store(Space):
         durability: Durability = "full",
         create: bool = True,
         payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
+        author: str | None = None,
     ) -> Store:
-        """Open one space of a database: the short way. The arguments are those of ``Database.open``.
+        """Open one space of a database: the short way. The arguments are those of ``Database.open`` and its ``store``.
 
         ``create`` makes the space, too. Answers that a dead process left behind are recovered, and the log
         (``headish``) says so. ``close`` closes the database.
@@ -92,7 +94,7 @@ class Store(Space):
 
         database = Database.open(target, durability=durability, create=create, payload_limit_bytes=payload_limit_bytes)
         try:
-            store = database.store(space, create=create)
+            store = database.store(space, create=create, author=author)
         except BaseException:
             database.close()
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,12 +11,16 @@ from typing import Any, Unpack
 
 from headish.content.drafts import DocumentOptions, Draft, TurnOptions, make_document_draft, make_draft
 from headish.content.encoding import Content
+from headish.content.facts import NO_FACTS
 from headish.content.media import guess_media_type
 from headish.errors import InvalidArgument, InvalidRole, TooLarge
 from headish.history.append import Appended, append
 from headish.history.batches import StoredTurns, in_batches, read_item
+from headish.history.decode import complete_turn
+from headish.history.keys import append_once
 from headish.history.planning import Earlier
 from headish.history.record import record_list
+from headish.rows.turns import StoredTurn
 from headish.store.read import read_range
 from headish.store.space import Space
 from headish.values.grammar import parse_headish
@@ -38,11 +43,14 @@ def add_turn(space: Space, content: Content, **turn: Unpack[TurnOptions]) -> Tur
       ``servers``, ``search`` and ``tool_mode``; ``None`` inside switches a value off.
     - ``cache``: ask providers to cache up to here. ``attributes``: the transcript's. ``meta``: the application's own.
     - ``said_at``: when it was said, if not now: a datetime with a zone, or Unix milliseconds, from 1970 to tomorrow.
+    - ``key``: the name that another system has for the turn. If a turn of the space has it, that turn is returned: it
+      must say the same, and nothing is stored or moved. ``find`` gives the turn of a key.
+    - ``supersedes``, ``copy_of``: the id of a turn that this one takes the place of, or repeats.
 
-    Cost: eight statements, however long the thread and however large the store.
-    Raises: InputError in its kinds, BookmarkTaken, BookmarkMoved; nothing is stored then.
+    Cost: eight statements, however long the thread and however large the store; one more for a key.
+    Raises: InputError in its kinds, BookmarkTaken, BookmarkMoved, KeyTaken; nothing is stored then.
     """
-    return _add(space, make_draft(content, turn, space._payload_limit_bytes))
+    return _add(space, make_draft(content, turn, space._payload_limit_bytes, space._author))
 
 
 def add_document(
@@ -61,7 +69,8 @@ def add_document(
     """
     data, system = _read_document(document, name, space._payload_limit_bytes)
     content_type = content_type or guess_media_type(data, system.get("document_name"))
-    return _add(space, make_document_draft(data, turn, content_type=content_type, system=system))
+    draft = make_document_draft(data, turn, content_type=content_type, system=system, author=space._author)
+    return _add(space, draft)
 
 
 def add_turns(space: Space, items: Iterable[Mapping[str, Any] | Content]) -> StoredTurns:
@@ -71,7 +80,8 @@ def add_turns(space: Space, items: Iterable[Mapping[str, Any] | Content]) -> Sto
     the index of an earlier item. The stream is drained in batches of at most 1,000 turns; a batch is one transaction,
     all or nothing. What an earlier batch stored stays when a later item is refused.
     """
-    return add_drafts(space, (make_draft(*read_item(item), space._payload_limit_bytes) for item in items))
+    limit_bytes, author = space._payload_limit_bytes, space._author
+    return add_drafts(space, (make_draft(*read_item(item), limit_bytes, author) for item in items))
 
 
 def add_drafts(space: Space, drafts: Iterable[Draft], *, carries_names: bool = True) -> StoredTurns:
@@ -80,7 +90,7 @@ def add_drafts(space: Space, drafts: Iterable[Draft], *, carries_names: bool = T
     count = 0
     for batch in in_batches(drafts):
         stored = _append(space, batch, first_index=count, earlier=batches, carries_names=carries_names)
-        batches.append(Earlier(count, stored[0].turn.seq))
+        batches.append(_earlier(count, stored))
         count += len(batch)
     return StoredTurns(partial(read_range, space), batches, count)
 
@@ -97,10 +107,10 @@ def record(
     The longest part that is stored already is recognised by its digests: below ``continues``, or in the tree of
     ``bookmark``; without either, among threads that set no options, the oldest of equals. ``bookmark`` alone is moved,
     to the returned tip. A message is a ``Message``, or a mapping of ``content`` and, of ``add_turn``'s arguments,
-    ``role``, ``cache``, ``attributes``, ``meta`` and ``said_at``; what is stored already keeps its own.
-    Raises: InvalidArgument for an empty list.
+    ``role``, ``cache``, ``attributes``, ``meta``, ``said_at`` and ``key``; what is stored already keeps its own.
+    Raises: InvalidArgument for an empty list; KeyTaken where a new message has the key of a turn.
     """
-    drafts = [_message_draft(message, space._payload_limit_bytes) for message in messages]
+    drafts = [_message_draft(message, space._payload_limit_bytes, space._author) for message in messages]
     if not drafts:
         raise InvalidArgument("record needs at least one message")
     base = None if continues is None else parse_headish(continues)
@@ -112,7 +122,17 @@ def record(
 
 
 def _add(space: Space, draft: Draft) -> Turn:
-    return space._as_turn(_append(space, [draft])[0])
+    [stored] = _append(space, [draft])
+    if isinstance(stored, Appended):
+        return space._as_turn(stored)
+    return space._read(lambda connection: complete_turn(connection, space._number, stored, space._options_at))
+
+
+def _earlier(first_index: int, stored: Sequence[Appended | StoredTurn]) -> Earlier:
+    """How the turns of a batch are found."""
+    seqs = array("q", (each.turn.seq if isinstance(each, Appended) else each.seq for each in stored))
+    follow = all(seq == seqs[0] + index for index, seq in enumerate(seqs))
+    return Earlier(first_index, seqs[0], None if follow else seqs)
 
 
 def _append(
@@ -122,9 +142,11 @@ def _append(
     first_index: int = 0,
     earlier: Sequence[Earlier] = (),
     carries_names: bool = True,
-) -> list[Appended]:
+) -> Sequence[Appended | StoredTurn]:
+    # Most drafts have no key and name no other turn: they are not looked up.
+    verb = append if all(draft.facts is NO_FACTS for draft in drafts) else append_once
     return space._store(
-        lambda connection, mint: append(
+        lambda connection, mint: verb(
             connection,
             space._number,
             drafts,
@@ -167,17 +189,17 @@ def _read_file(path: Path, limit_bytes: int) -> bytes:
     return data
 
 
-def _message_draft(message: Message | Mapping[str, Any], limit_bytes: int) -> Draft:
+def _message_draft(message: Message | Mapping[str, Any], limit_bytes: int, author: str | None) -> Draft:
     """A message of ``record``."""
     if isinstance(message, Message):
         if message.role is None:
             raise InvalidRole(None)
         options = {"role": message.role, "cache": message.cache, "attributes": message.attributes}
-        return make_draft(message.content, options, limit_bytes)
+        return make_draft(message.content, options, limit_bytes, author)
     if not isinstance(message, Mapping) or message.keys() - {"content", *_MESSAGE_OPTIONS} or "content" not in message:
         raise InvalidArgument(f"a message is a mapping of content and, where needed, {', '.join(_MESSAGE_OPTIONS)}")
     options = {key: value for key, value in message.items() if key != "content"}
-    return make_draft(message["content"], options, limit_bytes)
+    return make_draft(message["content"], options, limit_bytes, author)
 
 
-_MESSAGE_OPTIONS = ("role", "cache", "attributes", "meta", "said_at")
+_MESSAGE_OPTIONS = ("role", "cache", "attributes", "meta", "said_at", "key")

@@ -28,9 +28,10 @@ class Meta(Struct, frozen=True, omit_defaults=True):
 
     ``bookmark`` is the name that moved along with the turn when it was stored (rule R2, one name moves; the schema
     reference calls it ``head``). ``system`` holds headish's own further keys (a document's ``document_name``,
-    ``original_path``, ``file_size``; ``said_at``, in Unix milliseconds), ``app`` what the application keeps with the
-    turn; the two never mix (rule R10, record layout). ``role`` is None for a bare sequence of OpenChatML 0.1, which
-    only an import makes (rule R15, importing a transcript).
+    ``original_path``, ``file_size``; of any turn ``said_at``, in Unix milliseconds, ``key``, ``author``, ``supersedes``
+    and ``copy_of``, which are ids), ``app`` what the application keeps with the turn; the two never mix (rule R10,
+    record layout). ``role`` is None for a bare sequence of OpenChatML 0.1, which only an import makes (rule R15,
+    importing a transcript).
     """
 
     role: str | None
@@ -50,6 +51,11 @@ class Meta(Struct, frozen=True, omit_defaults=True):
         return self.system.get("document_name")
 
     @property
+    def key(self) -> str | None:
+        """The name that another system has for the turn (rule R35, keys)."""
+        return self.system.get("key")
+
+    @property
     def reply(self) -> Mapping[str, Any]:
         """What is kept of a provider's reply beside its content: ``provider``, ``model``, ``stop_reason``, ``usage``,
         ``incomplete`` … (``headish.providers.Reply.to_meta``). Empty if the turn is not a reply."""
@@ -61,7 +67,12 @@ class Meta(Struct, frozen=True, omit_defaults=True):
         return cut_off(self.reply, self.attributes)
 
     def to_dict(self) -> dict[str, Any]:
-        """As the schema reference writes it: absent values are left out, the system's keys are beside the rest."""
+        """As the schema reference writes it; absent values are left out, the keys of ``system`` are beside the rest.
+
+        ``{role, content_type, type?, bookmark?, cache?, continues, …, attributes?, inherited?, app?}``, and where the
+        dots are ``document_name?, original_path?, file_size?, said_at?, key?, author?, supersedes?, copy_of?, reply?``
+        and what a transcript kept.
+        """
         record: dict[str, Any] = {"role": self.role, "content_type": self.content_type}
         optional = {"type": self.type, "bookmark": self.bookmark, "cache": self.cache or None}
         record |= {key: value for key, value in optional.items() if value is not None}

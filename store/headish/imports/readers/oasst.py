@@ -61,7 +61,7 @@ def _read_tree(record: Any) -> ImportedTree:
         stack += [(reply, len(drafts)) for reply in reversed(_replies(message))]
         drafts.append(_draft(message, tree if parent is None else None))
         parents.append(parent)
-        untimed += drafts[-1].said_at is None and message.get("created_date") is not None
+        untimed += drafts[-1].facts.said_at is None and message.get("created_date") is not None
     return ImportedTree(tuple(drafts), tuple(parents), name, untimed)
 
 
