@@ -9,7 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from headish.content.drafts import DocumentOptions, Draft, TurnOptions, make_document_draft, make_draft
+from headish.content.drafts import (
+    DocumentOptions,
+    Draft,
+    TurnOptions,
+    make_document_draft,
+    make_draft,
+    make_plain_draft,
+)
 from headish.content.encoding import Content
 from headish.content.facts import NO_FACTS
 from headish.content.media import guess_media_type
@@ -24,7 +31,7 @@ from headish.rows.turns import StoredTurn
 from headish.store.read import read_range
 from headish.store.space import Space
 from headish.values.grammar import parse_headish
-from headish.values.messages import Message
+from headish.values.messages import NO_ATTRIBUTES, Message
 from headish.values.names import check_name
 from headish.values.turns import Recorded, Turn
 
@@ -106,8 +113,12 @@ def record(
 
     The longest part that is stored already is recognised by its digests: below ``continues``, or in the tree of
     ``bookmark``; without either, among threads that set no options, the oldest of equals. ``bookmark`` alone is moved,
-    to the returned tip. A message is a ``Message``, or a mapping of ``content`` and, of ``add_turn``'s arguments,
+    to the returned tip.
+
+    A message is a ``Message``, or a mapping of ``content`` and, of ``add_turn``'s arguments,
     ``role``, ``cache``, ``attributes``, ``meta``, ``said_at`` and ``key``; what is stored already keeps its own.
+    Cost: about twenty statements, however long the list, if the last known message is where it belongs; a few
+    microseconds for each known message.
     Raises: InvalidArgument for an empty list; KeyTaken where a new message has the key of a turn.
     """
     drafts = [_message_draft(message, space._payload_limit_bytes, space._author) for message in messages]
@@ -191,15 +202,21 @@ def _read_file(path: Path, limit_bytes: int) -> bytes:
 
 def _message_draft(message: Message | Mapping[str, Any], limit_bytes: int, author: str | None) -> Draft:
     """A message of ``record``."""
+    if author is None and type(message) is dict and message.keys() == _PLAIN_KEYS:
+        return make_plain_draft(message["content"], message["role"], limit_bytes)
     if isinstance(message, Message):
         if message.role is None:
             raise InvalidRole(None)
-        options = {"role": message.role, "cache": message.cache, "attributes": message.attributes}
+        options: dict[str, Any] = {"role": message.role}
+        if message.cache or message.attributes is not NO_ATTRIBUTES:
+            options |= {"cache": message.cache, "attributes": message.attributes}
         return make_draft(message.content, options, limit_bytes, author)
-    if not isinstance(message, Mapping) or message.keys() - {"content", *_MESSAGE_OPTIONS} or "content" not in message:
+    if not isinstance(message, Mapping) or "content" not in message or not message.keys() <= _MESSAGE_KEYS:
         raise InvalidArgument(f"a message is a mapping of content and, where needed, {', '.join(_MESSAGE_OPTIONS)}")
     options = {key: value for key, value in message.items() if key != "content"}
     return make_draft(message["content"], options, limit_bytes, author)
 
 
 _MESSAGE_OPTIONS = ("role", "cache", "attributes", "meta", "said_at", "key")
+_MESSAGE_KEYS = frozenset(("content", *_MESSAGE_OPTIONS))
+_PLAIN_KEYS = {"role", "content"}
