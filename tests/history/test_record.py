@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 from headish import Store
 from headish.errors import InvalidArgument, InvalidContent, InvalidRole, UnknownTurn
 from headish.history.find import find_turn
-from headish.history.matching import TWINS_TRIED, Wanted, match_by_each, match_recorded
-from headish.history.record import digests_of_list, thread_roots
+from headish.history.record import (
+    TWINS_TRIED,
+    Wanted,
+    digests_of_list,
+    match_by_each,
+    match_recorded,
+    thread_roots,
+)
 from headish.rows.bookmarks import find_bookmark
 from headish.store.write import _message_draft
 from headish.values.grammar import parse_headish

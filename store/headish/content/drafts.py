@@ -44,6 +44,7 @@ class DocumentOptions(TypedDict, total=False):
     respond: bool
     bookmark: str | None
     force: bool
+    moves: bool
     expect: str | Absent | None
     provider_ptr: str | None
     servers: Sequence[str] | None
@@ -64,6 +65,7 @@ class TurnOptions(DocumentOptions, total=False):
     - ``role``: system, developer, user (the default), assistant or tool.
     - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
     - ``bookmark``: the name to set, or to move forward to this turn; ``force`` takes it from wherever it is.
+    - ``moves``: False leaves every name where it is, but the one of ``bookmark``.
     - ``expect``: the id that the moving name must have pointed at, or ``ABSENT`` if there must be no such name yet.
     - ``inherited``: options for this turn and all that continue it, deep-merged with the shortcuts ``provider_ptr``,
       ``servers``, ``search`` and ``tool_mode``; ``None`` inside unsets a value.
@@ -87,6 +89,7 @@ class Draft(Struct, frozen=True):
     respond: bool = False
     bookmark: bytes | None = None
     force: bool = False
+    moves: bool = True
     expect: TurnId | Absent | None = None
     cache: bool = False
     inherited: bytes | None = None
@@ -184,6 +187,7 @@ def _draft(
         respond=bool(turn.get("respond")),
         bookmark=None if bookmark is None else check_name(bookmark, is_new=True),
         force=bool(turn.get("force")),
+        moves=bool(turn.get("moves", True)),
         expect=read_expect(turn.get("expect")),
         cache=bool(turn.get("cache")),
         inherited=_encode_inherited(turn),

@@ -138,7 +138,7 @@ class Planner:
     def _moving_name(self, draft: Draft, parents: tuple[Known | int, ...]) -> bytes | None:
         """The one name that moves with a turn (rule R2, one name moves): the given one, else that of the first turn it
         continues."""
-        if draft.bookmark is not None or not parents or not self._carries_names:
+        if draft.bookmark is not None or not parents or not (self._carries_names and draft.moves):
             return draft.bookmark
         first = draft.continues[0] if draft.continues else None
         if isinstance(first, Headish) and first.bookmark is not None:

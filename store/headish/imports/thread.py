@@ -21,7 +21,7 @@ from headish.errors import BookmarkTaken, InvalidTranscript, TooLarge
 from headish.history.append import append
 from headish.history.batches import in_batches
 from headish.history.find import find_turn
-from headish.history.matching import match_stored
+from headish.history.record import match_stored
 from headish.history.walk import leads_to
 from headish.imports.files import Progress
 from headish.imports.imported import Imported, Names

@@ -9,19 +9,19 @@ from typing import Any
 
 from headish.content.facts import read_key
 from headish.database.query import Connection
-from headish.errors import CorruptTurn
+from headish.errors import CorruptTurn, InvalidArgument
 from headish.history.decode import complete_turn, complete_turns, read_blocks, read_payload
 from headish.history.keys import find_by_key
 from headish.history.resolve import resolve_window, thread_records
 from headish.history.trees import build_tree
-from headish.history.walk import walk, walk_backwards, walk_tree
+from headish.history.walk import walk, walk_backwards, walk_messages, walk_tree
 from headish.rows import listings
 from headish.rows.bookmarks import list_bookmarks
 from headish.rows.turns import StoredTurn, shortest_prefix
 from headish.store.space import Headishes, Space
 from headish.values.blocks import ContentBlock, join_texts
 from headish.values.ids import TurnId
-from headish.values.messages import ContextWindow, ThreadRecord
+from headish.values.messages import ContextWindow, Message, ThreadRecord
 from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.turns import TreeTurn, Turn
@@ -105,6 +105,22 @@ def log(space: Space, headish: str = "@", *, limit: int | None = None) -> list[T
         return complete_turns(connection, space._number, islice(walked, limit), space._options_at)
 
     return space._read_at(headish, work)
+
+
+def messages(space: Space, headish: str = "@", *, limit: int | None = None) -> list[tuple[Turn, Message]]:
+    """The stored turns of a thread in walk order, each with its message; with ``limit`` the last so many.
+
+    Nothing is left out or merged: what was cut off stands there as it was stored. Only what is given is read.
+    Cost: a statement or two for the links, and two for each chain that the turns lie in, however long the thread.
+    Raises: CorruptTurn where stored bytes do not decode; InvalidArgument for a limit below 0.
+    """
+    if limit is not None and limit < 0:
+        raise InvalidArgument(f"limit takes the number of turns, not {limit}")
+
+    def work(connection: Connection, places: list[Place]) -> list[tuple[Turn, Message]]:
+        return walk_messages(connection, space._number, places[0], limit, space._options_at)
+
+    return space._read_from(headish, work)
 
 
 def turns(space: Space, after: str | None = None) -> Iterator[Turn]:

@@ -47,6 +47,7 @@ class Store(Space):
     children = read.children
     heads = read.heads
     log = read.log
+    messages = read.messages
     turns = read.turns
     thread = read.thread
     tree = read.tree

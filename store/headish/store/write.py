@@ -44,7 +44,7 @@ def add_turn(space: Space, content: Content, **turn: Unpack[TurnOptions]) -> Tur
     - ``role``: system, developer, user (the default), assistant or tool.
     - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
     - ``bookmark``: set this name, or move it forward. Without it, a turn that continues a bookmark moves it along.
-      A name that is elsewhere is refused; ``force`` takes it.
+      A name that is elsewhere is refused; ``force`` takes it. ``moves=False``: no name is carried along.
     - ``expect``: the id that the moving name must have pointed at, or ``ABSENT`` if there must be no such name yet.
     - ``inherited``: options for this turn and all that follow it, deep-merged with the shortcuts ``provider_ptr``,
       ``servers``, ``search`` and ``tool_mode``; ``None`` inside switches a value off.
@@ -80,15 +80,17 @@ def add_document(
     return _add(space, draft)
 
 
-def add_turns(space: Space, items: Iterable[Mapping[str, Any] | Content]) -> StoredTurns:
+def add_turns(space: Space, items: Iterable[Mapping[str, Any] | Content], *, moves: bool = True) -> StoredTurns:
     """Store a stream of turns of any length, in bounded memory.
 
     An item is a mapping of ``content`` and ``add_turn``'s arguments, or content alone; its ``continues`` may also be
     the index of an earlier item. The stream is drained in batches of at most 1,000 turns; a batch is one transaction,
-    all or nothing. What an earlier batch stored stays when a later item is refused.
+    all or nothing. What an earlier batch stored stays when a later item is refused. ``moves=False``: no name is carried
+    along, whatever an item says.
     """
     limit_bytes, author = space._payload_limit_bytes, space._author
-    return add_drafts(space, (make_draft(*read_item(item), limit_bytes, author) for item in items))
+    drafts = (make_draft(*read_item(item), limit_bytes, author) for item in items)
+    return add_drafts(space, drafts, carries_names=moves)
 
 
 def add_drafts(space: Space, drafts: Iterable[Draft], *, carries_names: bool = True) -> StoredTurns:
