@@ -30,6 +30,7 @@ COMMANDS = {
     "demo": "demo",
     "doc": "commands.writing",
     "export": "commands.emitting",
+    "find": "commands.reading",
     "get": "commands.reading",
     "import": "commands.importing",
     "lint": "commands.requesting",
@@ -157,10 +158,12 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool)
               help="The space to use.  [env: HEADISH_SPACE]")  # fmt: skip
 @click.option("--read-only", is_flag=True, envvar="HEADISH_READ_ONLY",
               help="Change nothing: commands that write are refused.  [env: HEADISH_READ_ONLY]")  # fmt: skip
+@click.option("--author", metavar="NAME", envvar="HEADISH_AUTHOR",
+              help="Who writes: kept in the turns that are added.  [env: HEADISH_AUTHOR]")  # fmt: skip
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version,
               help="Print the version and exit.")  # fmt: skip
 @click.pass_context
-def main(ctx: click.Context, db: str | None, space: str, read_only: bool) -> None:
+def main(ctx: click.Context, db: str | None, space: str, read_only: bool, author: str | None) -> None:
     """Keep conversations with language models the way git keeps code.
 
     A HEADISH names a turn: its id or the id's first digits, a bookmark, or @ for the newest turn; behind it ~n goes n
@@ -171,6 +174,6 @@ def main(ctx: click.Context, db: str | None, space: str, read_only: bool) -> Non
     Exit codes: 0 done; 1 an error, or findings (verify, lint, a broken file of an import, a cut-off
     answer); 2 wrong usage; 130 Ctrl-C; 141 a closed pipe.
     """
-    ctx.obj = Settings(db, space, read_only)
+    ctx.obj = Settings(db, space, read_only, author or None)
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         ctx.color = False  # https://no-color.org; else click colours what goes to a terminal

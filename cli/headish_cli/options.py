@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -28,6 +29,7 @@ class Settings(NamedTuple):
     db: str | None
     space: str
     read_only: bool = False
+    author: str | None = None
 
     @property
     def target(self) -> str:
@@ -42,7 +44,7 @@ class Settings(NamedTuple):
         """The store. Only commands that store something make what is missing."""
         from headish import Store
 
-        return Store.open(self.target, space=self.space, create=create, read_only=self.read_only)
+        return Store.open(self.target, space=self.space, create=create, read_only=self.read_only, author=self.author)
 
     def open_database(self, *, create: bool = False) -> Database:
         """The database, for the commands that look at all of its spaces."""
@@ -165,6 +167,17 @@ def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, A
             value = {part: value}
         options = combine(options, value)
     return options
+
+
+def read_time(text: str | None, option: str) -> datetime | None:
+    """A time of RFC 3339, in UTC where it has no offset, as in ``NAME@{time}``."""
+    if text is None:
+        return None
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a time of RFC 3339", param_hint=option) from None
+    return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 def _decode(text: str, key: str, option: str) -> Any:

@@ -32,6 +32,7 @@
     ├── RemovedSpace          the space was removed while a store had it open
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
     ├── BookmarkTaken         the name is in use elsewhere: continue it, choose another, or force it
+    ├── KeyTaken              the key is that of a turn that says something else
     ├── ServerFailed              a tool server that does not start, or does not answer
     ├── CallError                 a provider could not be asked, or did not answer
     │   ├── MissingKey            no key for the provider in any of the usual places
@@ -342,6 +343,17 @@ class BookmarkTaken(HeadishError):
         super().__init__(
             f"bookmark {name!r} names {turn}, which this does not continue: continue {name!r} (-c {name}), choose"
             " another name, or take it (force=True, --force)"
+        )
+
+
+class KeyTaken(HeadishError):
+    """A turn of this space has the key, and says something else, or stands elsewhere; ``turn`` is its id."""
+
+    def __init__(self, key: str, turn: str) -> None:
+        self.key, self.turn = key, turn
+        super().__init__(
+            f"the key {key!r} is that of {turn}, which is another turn: give another key; a changed message takes"
+            " KEY;2 and says supersedes="
         )
 
 

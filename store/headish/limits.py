@@ -22,6 +22,9 @@ Reading takes up to five of Python's 1,000 frames for two levels, and the caller
 BOOKMARK_LIMIT_BYTES = 255
 """The longest bookmark or space name, in UTF-8. Error: ``InvalidName``."""
 
+KEY_LIMIT_BYTES = 1024
+"""The longest key or author of a turn, in UTF-8. Error: ``InvalidArgument``."""
+
 HEADISH_LIMIT = 1024
 """The longest text that is read as a headish, in characters. Error: ``InvalidHeadish``."""
 

@@ -280,7 +280,7 @@ class TestWhatGoesToATerminal:
 class TestJson:
     def test_get_gives_the_turn_with_its_content(self, headish: Command, grown: dict[str, str]) -> None:
         turn = headish("get", "main", "--json").json
-        assert list(turn) == ["id", "hash", "digest", "seal", "meta", "options", "content"]
+        assert list(turn) == ["id", "hash", "digest", "seal", "meta", "time", "said_at", "options", "content"]
         assert turn["meta"]["continues"] == [grown["a"], grown["b"]]
         assert turn["options"] == {"t": 1}
 

@@ -25,6 +25,44 @@ TREE = {
 
 
 class TestAdd:
+    def test_it_takes_the_time_when_it_was_said(self, headish: Command) -> None:
+        headish("add", "Hello?", "--said-at", "2023-02-05T14:23:50+01:00", "-b", "main")
+        [line] = headish("log", "main", "--json").json_lines
+        assert line["said_at"] == "2023-02-05T13:23:50.000+00:00"
+        assert line["time"] > line["said_at"]
+        assert headish("get", "main", "--json").json["said_at"] == line["said_at"]
+        assert "2023-02-05" in headish("log", "main").out
+        assert "stored 20" in headish("get", "main").err
+
+    def test_a_key_is_stored_once_and_found(self, headish: Command) -> None:
+        first = headish.id("add", "Hello?", "--key", "c1:1", "-b", "main")
+        again = headish("add", "Hello?", "--key", "c1:1", "-c", "main")
+        assert again.out.strip() == first
+        assert again.err == "Nothing was stored: the key is that of a turn that says the same.\n"
+        assert "KEY;2" in headish.fails("add", "Hi?", "--key", "c1:1")
+        assert headish.id("find", "c1:1") == first
+        found = headish("find", "c1:1", "--json").json
+        assert (found["id"], found["meta"]["key"], found["said_at"]) == (first, "c1:1", found["time"])
+        missing = headish("find", "c1:2")
+        assert (missing.out, missing.err) == ("", "No turn of this space has the key c1:2.\n")
+
+    def test_a_document_has_one_too(self, headish: Command) -> None:
+        first = headish.id("doc", __file__, "--key", "file")
+        assert (headish.id("doc", __file__, "--key", "file"), headish.id("find", "file")) == (first, first)
+
+    def test_who_adds_it_may_be_said(self, headish: Command) -> None:
+        headish("--author", "Ada", "add", "Hello?")
+        assert headish("get", "--json").json["meta"]["author"] == "Ada"
+
+    def test_a_time_without_an_offset_is_in_utc(self, headish: Command) -> None:
+        headish("add", "Hello?", "--said-at", "2023-02-05")
+        assert headish("get", "--json").json["meta"]["said_at"] == 1_675_555_200_000
+
+    @pytest.mark.parametrize("command", [("add", "Hello?"), ("doc", __file__)])
+    def test_what_is_no_time_is_refused(self, headish: Command, command: tuple[str, ...]) -> None:
+        assert "not a time of RFC 3339" in headish.misused(*command, "--said-at", "yesterday")
+        assert "between 1970 and tomorrow" in headish.fails(*command, "--said-at", "1960-01-01")
+
     def test_it_prints_the_new_id_and_nothing_else(self, headish: Command) -> None:
         done = headish("add", "Hello?")
         assert is_id_shaped(done.out.strip())
@@ -176,7 +214,7 @@ class TestImport:
         path = str(tmp_path / "trees.jsonl")
         assert headish("import", path).err == "1 conversation with 3 messages read; new: 3 turns, 1 bookmark.\n"
         assert headish("import", path, "--from", "oasst", "--json").json == {
-            "trees": 1, "messages": 3, "added": 0, "bookmarks": 0, "tips": [],
+            "trees": 1, "messages": 3, "added": 0, "bookmarks": 0, "tips": [], "untimed": 0,
         }  # fmt: skip
 
     def test_a_completion_continues_what_it_answers(self, headish: Command) -> None:

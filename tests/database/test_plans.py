@@ -21,6 +21,8 @@ CALLS: dict[str, Callable[[Store, int], Any]] = {
     "append to a name": lambda store, index: store.add_turn(f"more {index}", continues="main"),
     "append by id": lambda store, index: store.add_turn(f"more {index}", continues=store.get("main").id),
     "fork": lambda store, index: store.add_turn(f"fork {index}", continues="main~1"),
+    "append with a key": lambda store, index: store.add_turn(f"more {index}", key=f"k{store.stats().turns} {index}"),
+    "find by key": lambda store, index: store.find("first"),
     "find a bookmark": lambda store, index: store.get("main"),
     "children": lambda store, index: store.children("main~1"),
     "options": lambda store, index: store.options("main"),
@@ -53,7 +55,7 @@ def rows_read(store: Store, work: Callable[[], object]) -> int:
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_reads_as_much_in_a_grown_store_as_in_a_young_one(new_postgresql: str, call: str) -> None:
     with Store.open(new_postgresql) as store:
-        store.add_turn("first", bookmark="main")
+        store.add_turn("first", bookmark="main", key="first")
 
         def grow(turns: int) -> None:
             for index in range(turns):

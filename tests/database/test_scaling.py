@@ -29,6 +29,8 @@ OPERATIONS: dict[str, Callable[[Store, dict[str, Turn]], object]] = {
     "append": lambda store, grown: store.add_turn("new", continues="main"),
     "append by id": lambda store, grown: store.add_turn("new", continues=grown["end"].id),
     "respond": lambda store, grown: store.add_turn("new", respond=True),
+    "append with a key": lambda store, grown: store.add_turn("keyed", key="k1", supersedes=grown["a"].id),
+    "find by key": lambda store, grown: store.find("other 3"),
     "fork": lambda store, grown: store.add_turn("new", continues=grown["q?"].id),
     "merge": lambda store, grown: store.add_turn("new", continues=[grown["a"].id, grown["end"].id]),
     "bookmark": lambda store, grown: store.bookmarks.set("other", grown["a"].id),
@@ -40,7 +42,10 @@ OPERATIONS: dict[str, Callable[[Store, dict[str, Turn]], object]] = {
 def steps_among(others: int, operation: str) -> int:
     """The steps of an operation on a small thread, in a store that holds others, half stored before and half after."""
     with Store.open(":memory:") as store:
-        store.add_turns({"content": f"other {index}", "inherited": {"t": index}} for index in range(others // 2))
+        store.add_turns(
+            {"content": f"other {index}", "inherited": {"t": index}, "key": f"other {index}"}
+            for index in range(others // 2)
+        )
         grown = grow(store, DRAWING)
         store.bookmarks.set("main", grown["end"].id)
         store.add_turns({"content": f"long {index}", "respond": index > 0} for index in range(others // 2))

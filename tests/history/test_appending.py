@@ -336,3 +336,32 @@ def test_a_document_block_inside_a_message_stays_in_the_message(store: Store) ->
     [read] = store.blocks(store.add_turn([block]).id)
     assert isinstance(read, Document)
     assert read.source.media_type == "image/png"
+
+
+class TestWithoutCarrying:
+    """``moves=False``: no name is carried along (rule R2, one name moves)."""
+
+    def test_a_name_that_is_continued_stays(self, store: Store) -> None:
+        first = store.add_turn("a", bookmark="main")
+        added = [
+            store.add_turn("b", continues="main", moves=False),
+            store.add_turn("b", continues=first.id, moves=False),
+            store.add_document(b"b", continues="main", moves=False),
+            *store.add_turns([{"content": "b", "continues": "main"}, {"content": "c", "continues": 0}], moves=False),
+            *store.add_turns([{"content": "b", "continues": "main", "moves": False}]),
+        ]
+        assert store.get("main") == first
+        assert {turn.meta.bookmark for turn in added} == {None}
+        assert len(store.bookmarks.history("main")) == 1
+
+    def test_one_that_is_given_moves_all_the_same(self, store: Store) -> None:
+        store.add_turn("a", bookmark="main")
+        assert store.add_turn("b", continues="main", bookmark="main", moves=False) == store.get("main")
+
+    def test_the_next_turn_may_carry_it_again(self, store: Store) -> None:
+        store.add_turn("a", bookmark="main")
+        stored = store.add_turns(
+            [{"content": "b", "continues": "main", "moves": False}, {"content": "c", "continues": "main"}]
+        )
+        assert store.get("main") == stored[1]
+        assert stored[1].meta.continues == (store.get("main@{1}").id,)

@@ -11,8 +11,20 @@ from hypothesis import strategies as st
 
 from headish import Store
 from headish.errors import InvalidArgument, InvalidContent, InvalidRole, UnknownTurn
+from headish.history.find import find_turn
+from headish.history.record import (
+    TWINS_TRIED,
+    Wanted,
+    digests_of_list,
+    match_by_each,
+    match_recorded,
+    thread_roots,
+)
+from headish.rows.bookmarks import find_bookmark
+from headish.store.write import _message_draft
+from headish.values.grammar import parse_headish
 from support.growing import grow, texts
-from support.insides import dump, unchanged
+from support.insides import counted_statements, counted_steps, dump, read, unchanged
 from support.places import Place
 
 
@@ -178,6 +190,98 @@ class TestWhere:
         one.record(said("a", "b"))
         assert other.record(said("a", "b")).added == 2
 
+    @pytest.mark.parametrize("twins", [1, TWINS_TRIED, TWINS_TRIED + 1])
+    def test_among_equal_threads_the_one_that_belongs_is_found(self, store: Store, twins: int) -> None:
+        for _ in range(twins):
+            store.add_turns([{"content": "a", "inherited": {"t": 1}}, {"content": "b", "continues": 0}])
+        mine = store.add_turns(["a", {"content": "b", "continues": 0}])[1]
+        messages = [{"role": "user", "content": word} for word in "ab"]
+        assert store.record(messages).tip == mine
+        store.bookmarks.set("mine", mine.id)
+        assert store.record(messages, bookmark="mine").tip == mine
+        assert store.record(messages[1:], continues=f"{mine.id}~1").tip == mine
+
+    @pytest.mark.parametrize("known", [0, 1, 31, 32, 33, 250, 467, 468, 469, 499, 500])
+    def test_wherever_a_long_list_stops_being_known(self, store: Store, known: int) -> None:
+        messages = said(*map(str, range(500)))
+        if known:
+            store.record(messages[:known], bookmark="main")
+        recorded = store.record(messages, bookmark="main")
+        assert recorded.added == 500 - known
+        assert texts(store, "main") == [message["content"] for message in messages]
+
+    @given(
+        grown=st.lists(
+            st.tuples(st.integers(-1, 12), st.sampled_from("ab"), st.booleans(), st.booleans()), max_size=14
+        ),
+        words=st.lists(st.sampled_from("ab"), min_size=1, max_size=5),
+        where=st.tuples(st.sampled_from(["", "base", "name"]), st.integers(0, 13)),
+    )
+    def test_the_last_known_message_tells_as_much_as_each(
+        self, place: Place, grown: list[tuple[int, str, bool, bool]], words: list[str], where: tuple[str, int]
+    ) -> None:
+        """Trees with equal threads, options and merges: looking at the last known message finds the same turn."""
+        with place.fresh() as store:
+            ids: list[str] = []
+            for number, (before, word, sets, merges) in enumerate(grown):
+                parents = [before] if 0 <= before < number else []
+                parents += [number - 1] if merges and number and number - 1 not in parents else []
+                continues = [ids[each] for each in parents] or None
+                ids.append(store.add_turn(word, continues=continues, inherited={"t": 1} if sets else None).id)
+            chosen = ids[where[1] % len(ids)] if ids else None
+            if chosen and where[0] == "name":
+                store.bookmarks.set("name", chosen)
+            drafts = [_message_draft({"role": "user", "content": word}, 1000, None) for word in words]
+
+            def both(connection: Any) -> list[Any]:
+                space = store._number
+                base = find_turn(connection, space, parse_headish(chosen)) if chosen and where[0] == "base" else None
+                named = find_bookmark(connection, space, b"name") if where[0] == "name" else None
+                wanted = Wanted(digests_of_list(drafts, base), base, thread_roots(connection, space, named))
+                return [match_recorded(connection, space, wanted), match_by_each(connection, space, wanted)]
+
+            quick, slow = read(store, both)
+            assert quick == slow
+
+
+class TestWhatItCosts:
+    """Rule R17, cost is counted."""
+
+    def known(self, store: Store, length: int) -> list[dict[str, Any]]:
+        messages = said(*(f"message {number}" for number in range(length)))
+        store.record(messages, bookmark="main")
+        return messages
+
+    @pytest.mark.parametrize("where", [{}, {"bookmark": "main"}, {"continues": "base"}])
+    def test_a_long_list_takes_no_more_statements_than_a_short_one(self, store: Store, where: dict[str, str]) -> None:
+        base = store.add_turn("base", bookmark="base")
+        counts = []
+        for length in (10, 1000):
+            messages = said(*(f"{length} {number}" for number in range(length)))
+            store.record(messages, continues=base.id if "continues" in where else None, bookmark=f"b{length}")
+            given = {key: f"b{length}" if key == "bookmark" else name for key, name in where.items()}
+            with counted_statements() as counted:
+                assert store.record([*messages, {"role": "user", "content": "new"}], **given).added == 1
+            counts.append(counted.count)
+        assert counts[1] <= counts[0] + 1 <= 25  # the second list may fork
+
+    def test_the_database_does_as_much_for_a_long_list_as_for_a_short_one(self) -> None:
+        steps = []
+        for length in (50, 1000):
+            with Store.open(":memory:") as store:
+                messages = self.known(store, length)
+                store.record(messages, bookmark="main")
+                with counted_steps(store) as counted:
+                    store.record([*messages, {"role": "user", "content": "new"}], bookmark="main")
+                steps.append(counted[0])
+        assert steps[1] <= steps[0] * 1.5
+
+    def test_a_list_that_is_known_takes_few_statements_too(self, store: Store) -> None:
+        messages = self.known(store, 1000)
+        with counted_statements() as counted:
+            assert store.record(messages, bookmark="main").added == 0
+        assert counted.count <= 12
+
 
 class TestNames:
     def test_only_the_given_bookmark_moves(self, store: Store) -> None:
@@ -219,6 +323,8 @@ class TestNames:
         ([5], {}, InvalidArgument),
         ([{"role": "user"}], {}, InvalidArgument),
         ([{"role": "user", "content": "a", "bookmark": "main"}], {}, InvalidArgument),
+        ([*said("x"), {"content": "a", "said_at": "now"}], {}, InvalidArgument),
+        ([*said("x"), {"content": "a", "meta": {"a": b""}}], {}, InvalidContent),
         ([*said("a"), {"role": "robot", "content": "b"}], {}, InvalidRole),
         ([*said("a"), {"role": "user", "content": [{"type": 5}]}], {}, InvalidContent),
         (said("new"), {"continues": "nowhere"}, UnknownTurn),

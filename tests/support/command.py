@@ -46,7 +46,8 @@ class Command:
         self.target = target
 
     def run(self, *words: str, stdin: str | bytes | None = None) -> Done:
-        runner = CliRunner(env={"HEADISH_DB": None, "HEADISH_SPACE": None, "HEADISH_READ_ONLY": None})
+        names = ("HEADISH_DB", "HEADISH_SPACE", "HEADISH_READ_ONLY", "HEADISH_AUTHOR")
+        runner = CliRunner(env=dict.fromkeys(names))
         result = runner.invoke(main, ["--db", self.target, *words], input=stdin, prog_name="headish")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception

@@ -93,6 +93,8 @@ def import_command(
 
 def _summarize(done: Imported) -> None:
     read = f"{counted(done.trees, 'conversation')} with {counted(done.messages, 'message')} read"
+    if done.untimed:
+        say(f"{counted(done.untimed, 'time')} left out: before 1970, in the future, or without a zone.")
     say(f"{read}; new: {counted(done.added, 'turn')}, {counted(done.bookmarks, 'bookmark')}.")
 
 

@@ -22,7 +22,7 @@ from headish_cli.printing.output import (
     shorten,
     write,
 )
-from headish_cli.printing.telling import reply_record
+from headish_cli.printing.telling import reply_record, timed_record, turn_record
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -50,6 +50,25 @@ def get_command(settings: Settings, headish: str, payload: bool, as_json: bool) 
     write("\n\n".join(_whole_text(block) for block in content) + "\n")
 
 
+@click.command("find")
+@click.argument("key")
+@json_option
+@pass_settings
+def find_command(settings: Settings, key: str, as_json: bool) -> None:
+    """Print the id of the turn with a KEY: the name that another system has for it.
+
+    Of a turn that was superseded by KEY;2, KEY;3 ..., it is the newest of them.
+    """
+    with settings.open() as store:
+        turn = store.find(key)
+        if turn is None:
+            say(f"No turn of this space has the key {one_line(key, None)}.")
+        elif as_json:
+            print_json(turn_record(turn))
+        else:
+            click.echo(turn.id)
+
+
 @click.command("log")
 @headish_argument
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="Show only the last so many turns.")
@@ -61,7 +80,7 @@ def log_command(settings: Settings, headish: str, limit: int | None, graph: bool
     with settings.open() as store:
         turns = store.log(headish, limit=limit)
         if as_json:
-            print_json_lines(turn.to_dict() for turn in turns)
+            print_json_lines(map(timed_record, turns))
             return
         short = shorten(store, (turn.id for turn in turns))
         rails = draw_graph(turns) if graph else [(turn, "") for turn in turns]
@@ -88,7 +107,7 @@ def resolve_command(settings: Settings, headish: tuple[str, ...], as_json: bool)
 def _log_line(store: Store, turn: Turn, short: str, names: list[str], indent: int) -> str:
     from headish.values.times import local_time
 
-    before = f"{click.style(short, fg='yellow')} {local_time(turn.time)} {role_word(turn.meta.role)} "
+    before = f"{click.style(short, fg='yellow')} {local_time(turn.said_at)} {role_word(turn.meta.role)} "
     behind = reply_mark(turn.meta) + marks(names)
     return before + one_line(preview(store.blocks(turn.id)), room_beside(" " * indent, before, behind)) + behind
 
@@ -104,7 +123,8 @@ def _describe(turn: Turn) -> str:
     from headish.values.times import local_time
 
     reply = turn.meta.reply
-    facts = [f"turn {turn.id}", turn.meta.role or "a bare sequence", local_time(turn.time, "milliseconds")]
+    facts = [f"turn {turn.id}", turn.meta.role or "a bare sequence", local_time(turn.said_at, "milliseconds")]
+    facts += [f"stored {local_time(turn.time, 'milliseconds')}"] if turn.said_at != turn.time else []
     facts += [f"reply of {reply.get('model') or 'an unnamed model'} ({reply.get('provider')})"] if reply else []
     facts += ["incomplete"] if turn.meta.is_cut_off else []
     facts += [f"on {turn.meta.bookmark}"] if turn.meta.bookmark else []

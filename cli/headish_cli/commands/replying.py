@@ -6,7 +6,7 @@ import click
 
 from headish_cli.options import Settings, json_option, pass_settings, read_file
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say
-from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn
+from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn, timed_record
 
 
 @click.command("reply")
@@ -56,7 +56,7 @@ def recover_command(settings: Settings, force: bool, drop: str | None, as_json: 
         turns = [*store.recovered, *store.streams.recover(force=force)]
         left = store.streams.list()
     if as_json:
-        print_json_lines(turn.to_dict() for turn in turns)
+        print_json_lines(map(timed_record, turns))
     else:
         for turn in turns:
             click.echo(turn.id)

@@ -18,6 +18,7 @@ from headish_cli.options import (
     read_expect,
     read_stdin,
     read_text,
+    read_time,
 )
 from headish_cli.printing.telling import tell_turn
 
@@ -25,7 +26,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 _continues = click.option("-c", "--continues", multiple=True, metavar="HEADISH",
                           help="What the turn continues; several times to merge.")  # fmt: skip
 _bookmark = click.option("-b", "--bookmark", metavar="NAME", help="Set this name to the new turn, or move it forward.")
+_said_at = click.option(
+    "--said-at", metavar="TIME", help="When it was said, if not now: RFC 3339; UTC where it has no offset."
+)
 _cache = click.option("--cache", is_flag=True, help="Ask providers to cache up to here.")
+
+_key = click.option("--key", metavar="KEY", help="What another system calls the turn; a known one is stored once.")
 
 
 def _inherited(command: F) -> F:
@@ -52,6 +58,8 @@ def _inherited(command: F) -> F:
 @_inherited
 @click.option("--json-blocks", is_flag=True, help="The text is JSON: a list of content blocks.")
 @_cache
+@_said_at
+@_key
 @click.option("--speaker", metavar="NAME", help="Who speaks, beside the role.")
 @click.option("--channel", metavar="CHANNEL", help="analysis, commentary or final.")
 @click.option("--intent", metavar="WORD", help="preamble shows commentary to the user; status, debug.")
@@ -62,7 +70,7 @@ def _inherited(command: F) -> F:
 def add_command(
     settings: Settings, text: str | None, continues: tuple[str, ...], servers: tuple[str, ...],
     settings_pairs: tuple[str, ...], json_blocks: bool, speaker: str | None, channel: str | None,
-    intent: str | None, expect: str | None, absent: bool, as_json: bool, **options: Any,
+    intent: str | None, said_at: str | None, expect: str | None, absent: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Store a turn and print its id.
 
@@ -75,17 +83,19 @@ def add_command(
     if json_blocks and text not in (None, "-", content):
         raise click.UsageError("--json-blocks takes TEXT or standard input, not both")
     with settings.open(create=True) as store:
+        known = options["key"] and store.find(options["key"])
         turn = store.add_turn(
             content,
             continues=list(continues) or None,
             servers=list(servers) or None,
             inherited=inherited,
             json=json_blocks,
+            said_at=read_time(said_at, "--said-at"),
             expect=read_expect(expect, absent),
             attributes={"speaker": speaker, "channel": channel, "intent": intent},
             **options,
         )
-        tell_turn(store, turn, as_json)
+        tell_turn(store, turn, as_json, known=turn == known)
 
 
 @click.command("doc")
@@ -96,17 +106,25 @@ def add_command(
 @_bookmark
 @_inherited
 @_cache
+@_said_at
+@_key
 @json_option
 @pass_settings
 def doc_command(
     settings: Settings, path: str, continues: tuple[str, ...], servers: tuple[str, ...],
-    settings_pairs: tuple[str, ...], as_json: bool, **options: Any,
+    settings_pairs: tuple[str, ...], said_at: str | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Store a document as a turn and print its id. PATH may be - for standard input."""
     inherited = parse_settings(settings_pairs)
     document: bytes | str = read_stdin(PAYLOAD_LIMIT_BYTES) if path == "-" else path
     with settings.open(create=True) as store:
+        known = options["key"] and store.find(options["key"])
         turn = store.add_document(
-            document, continues=list(continues) or None, servers=list(servers) or None, inherited=inherited, **options
+            document,
+            continues=list(continues) or None,
+            servers=list(servers) or None,
+            inherited=inherited,
+            said_at=read_time(said_at, "--said-at"),
+            **options,
         )
-        tell_turn(store, turn, as_json)
+        tell_turn(store, turn, as_json, known=turn == known)

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 def turn_record(turn: Turn) -> dict[str, Any]:
     """A turn as JSON shows it: its record, and the options that are resolved at it."""
-    return {**turn.to_dict(), "options": turn.options}
+    return {**timed_record(turn), "options": turn.options}
+
+
+def timed_record(turn: Turn) -> dict[str, Any]:
+    """A turn's record, and its two times: when it was stored, and when it was said."""
+    times = {"time": turn.time, "said_at": turn.said_at}
+    return turn.to_dict() | {name: each.isoformat(timespec="milliseconds") for name, each in times.items()}
 
 
 def reply_record(store: Store, turn: Turn) -> dict[str, Any]:
@@ -33,13 +39,17 @@ def reply_record(store: Store, turn: Turn) -> dict[str, Any]:
     return {**turn_record(turn), "reply": {"message": message}}
 
 
-def tell_turn(store: Store, turn: Turn, as_json: bool) -> None:
-    """The id, or all of it as JSON; and that no name moved, where one might have been expected to."""
+def tell_turn(store: Store, turn: Turn, as_json: bool, *, known: bool = False) -> None:
+    """The id, or all of it as JSON; and that nothing was stored because its key was ``known``, or that no name moved,
+    where one might have been expected to."""
     if as_json:
         print_json(turn_record(turn))
     else:
         click.echo(turn.id)
-    tell_branch(store, turn)
+    if known:
+        say("Nothing was stored: the key is that of a turn that says the same.")
+    else:
+        tell_branch(store, turn)
 
 
 def tell_branch(store: Store, turn: Turn) -> None:

@@ -50,10 +50,14 @@ def append(
     drafts: Sequence[Draft],
     mint: Mint,
     *,
+    first_index: int = 0,
+    earlier: Sequence[Earlier] = (),
     carries_names: bool = True,
 ) -> list[Appended]:
-    """``append_batch`` for what continues nothing of an earlier batch: the stored turns."""
-    return append_batch(connection, space, drafts, mint, carries_names=carries_names).built
+    """``append_batch``: the stored turns alone."""
+    return append_batch(
+        connection, space, drafts, mint, first_index=first_index, earlier=earlier, carries_names=carries_names
+    ).built
 
 
 def append_batch(
@@ -89,7 +93,7 @@ def append_batch(
     data = [split_payload(draft.payload) for draft in drafts]
     add_turns(connection, space, zip([appended.turn for appended in built], data, strict=True))
     add_links(connection, space, builder.links)
-    moved = _move_bookmarks(connection, space, built, planner)
+    moved = _move_bookmarks(connection, space, drafts, built, planner)
     before = Numbers(after.seq - len(drafts), after.change)
     return Written(built, before, after, moved if len(drafts) == 1 else {}, frozenset(tips))
 
@@ -122,8 +126,8 @@ def make_stored(
         seal=seal_turn(turn_id, digest, continues, head=name, cache=draft.cache, **beside),
         head=name,
         erased=None,
-        key=None,
-        supersedes=None,
+        key=draft.facts.key,
+        supersedes=draft.facts.supersedes,
         **beside,
     )
 
@@ -167,13 +171,14 @@ class _Builder:
 def _move_bookmarks(
     connection: Connection,
     space: int,
+    drafts: Sequence[Draft],
     built: Sequence[Appended],
     planner: Planner,
 ) -> dict[bytes, Named]:
     moves: dict[bytes, list[Step]] = {}
-    for (turn, _), plan in zip(built, planner.plans, strict=True):
+    for draft, (turn, _), plan in zip(drafts, built, planner.plans, strict=True):
         if plan.name is not None:
-            step = Step(turn.place, turn.digest, own=True, seq=turn.seq)
+            step = Step(turn.place, turn.digest, own=True, seq=turn.seq, recent=draft.facts.said_at)
             moves.setdefault(plan.name, []).append(step)
     moved: dict[bytes, Named] = {}
     for name in sorted(moves):

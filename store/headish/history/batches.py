@@ -56,7 +56,7 @@ def _needs_stored(draft: Draft) -> bool:
 class StoredTurns(Sequence[Turn]):
     """The turns that ``add_turns`` stored, in order: a sequence that reads from the store when it is asked.
 
-    It holds a pair of numbers per batch, not one per turn.
+    It holds a pair of numbers per batch, not one per turn; of a batch with known keys one per turn.
     """
 
     def __init__(self, read: Callable[[int, int], list[Turn]], batches: Sequence[Earlier], count: int) -> None:
@@ -76,13 +76,16 @@ class StoredTurns(Sequence[Turn]):
         if not 0 <= position < self._count:
             raise IndexError(index)
         batch = next(each for each in reversed(self._batches) if each.first_index <= position)
-        [turn] = self._read(batch.first_seq + position - batch.first_index, 1)
+        [turn] = self._read(batch.seq_of(position), 1)
         return turn
 
     def __iter__(self) -> Iterator[Turn]:
         ends = [*(each.first_index for each in self._batches[1:]), self._count] if self._batches else []
         for batch, end in zip(self._batches, ends, strict=True):
-            yield from self._read(batch.first_seq, end - batch.first_index)
+            if batch.seqs is None:
+                yield from self._read(batch.first_seq, end - batch.first_index)
+            else:
+                yield from (turn for seq in batch.seqs for turn in self._read(seq, 1))
 
     def __repr__(self) -> str:
         return f"<{self._count} stored turns>"

@@ -24,10 +24,20 @@ EARLIER_ITEM = "an earlier item of this batch"
 
 
 class Earlier(NamedTuple):
-    """How the items of earlier batches of one stream are found: their first index, and its commit number."""
+    """How the items of earlier batches of one stream are found: their first index, and its commit number.
+
+    ``seqs`` has the commit number of each item of a batch that named turns which were known by their keys; of any other
+    batch the numbers follow one another.
+    """
 
     first_index: int
     first_seq: int
+    seqs: Sequence[int] | None = None
+
+    def seq_of(self, item: int) -> int:
+        """The commit number of an item of the batch."""
+        index = item - self.first_index
+        return self.first_seq + index if self.seqs is None else self.seqs[index]
 
 
 class Known(NamedTuple):
@@ -104,8 +114,7 @@ class Planner:
         if item >= self._first_index:
             return item - self._first_index
         batch = max((each for each in self._earlier if each.first_index <= item), key=lambda each: each.first_index)
-        seq = batch.first_seq + item - batch.first_index
-        return self._known(turn_by_seq(self._connection, self._space, seq), str(item))
+        return self._known(turn_by_seq(self._connection, self._space, batch.seq_of(item)), str(item))
 
     def _newest(self, index: int) -> Known | int:
         return index - 1 if index else self._known(newest_turn(self._connection, self._space), "@")
@@ -129,7 +138,7 @@ class Planner:
     def _moving_name(self, draft: Draft, parents: tuple[Known | int, ...]) -> bytes | None:
         """The one name that moves with a turn (rule R2, one name moves): the given one, else that of the first turn it
         continues."""
-        if draft.bookmark is not None or not parents or not self._carries_names:
+        if draft.bookmark is not None or not parents or not (self._carries_names and draft.moves):
             return draft.bookmark
         first = draft.continues[0] if draft.continues else None
         if isinstance(first, Headish) and first.bookmark is not None:

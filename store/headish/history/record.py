@@ -1,13 +1,15 @@
 """Record: a client sends its whole message list again, and only the new tail is stored (rule I4, digest and seal;
 rule R4, only the new tail).
 
-The list is recognised by digests: the digest of a message covers all that came before it, so the longest prefix that
-is stored is found by looking the digests up, without reading a thread.
+A stored turn's parents are stored, and its digest covers theirs. So the messages of a list that are stored are its
+first ones, and the last of them is found by looking at a few digests, wherever in the list it stands. No thread is
+read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -17,14 +19,30 @@ from headish.database.query import Connection
 from headish.history.append import Appended, append
 from headish.history.decode import continues_of
 from headish.history.find import find_turn, parents_of
+from headish.history.keys import refuse_known
 from headish.history.order import arrange
 from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.payloads import LOOKED_UP
-from headish.rows.turns import StoredTurn, turns_by_digest
-from headish.rows.walks import read_links
+from headish.rows.turns import At, StoredTurn, places_by_digest, turn_at, turns_by_digest
+from headish.rows.walks import read_inherited, read_links
 from headish.values.grammar import Headish
 from headish.values.ids import Mint
-from headish.values.places import Place
+from headish.values.places import Place, Segment
+
+TWINS_TRIED = 4
+"""How many equal turns are looked at one by one. Where there are more, every message is looked up."""
+
+
+class Wanted(NamedTuple):
+    """A list that may be stored: the digest of each message, the first one behind ``base``.
+
+    ``roots`` are the turns that it may begin with. Without base and roots only turns match whose whole thread sets no
+    options, because the list sets none either (rule R4, only the new tail).
+    """
+
+    digests: Sequence[bytes]
+    base: StoredTurn | None
+    roots: set[Place] | None
 
 
 def record_list(
@@ -37,20 +55,63 @@ def record_list(
 ) -> tuple[Appended, int]:
     """Store what is new of a list; returns the turn of its last message, and how many turns were new.
 
-    Cost: as ``match_stored`` and ``append``.
+    Cost: as ``match_recorded`` and ``append``.
     """
     before = None if name is None else find_bookmark(connection, space, name)
     stored_base = None if base is None else find_turn(connection, space, base)
     roots = None if name is None or base is not None else thread_roots(connection, space, before)
-    digests, fits = digests_of_list(drafts, stored_base), fits_recorded(stored_base, roots)
-    matched, tip = match_stored(connection, space, digests, stored_base, fits)
+    wanted = Wanted(digests_of_list(drafts, stored_base), stored_base, roots)
+    matched, tip = match_recorded(connection, space, wanted)
     tail = [_follow(draft, index, tip) for index, draft in enumerate(drafts[matched:])]
+    refuse_known(connection, space, tail)
     # By place, not by name: only the bookmark that was given may move (rule R4, only the new tail).
     built = append(connection, space, tail, mint, carries_names=False) if tail else []
     last = built[-1] if built else _as_appended(connection, space, tip)
     if name is not None and before != last.turn.place:
-        set_bookmark(connection, space, name, last.turn)
+        set_bookmark(connection, space, name, last.turn, drafts[-1].facts.said_at)
     return last, len(built)
+
+
+def match_recorded(connection: Connection, space: int, wanted: Wanted) -> tuple[int, StoredTurn | None]:
+    """How many messages of a list, from the first on, are stored where it belongs; and the turn of the last of them.
+
+    Among equal turns the one with the lowest commit number is taken.
+    Cost: a statement or two to find the last known message, however long the list; three or four to see that it belongs
+    there. If it does not, as ``match_stored``.
+    """
+    last, twins = find_last_known(connection, space, wanted.digests)
+    if not twins:
+        return 0, wanted.base
+    for twin in twins if len(twins) <= TWINS_TRIED else ():
+        if _belongs(connection, space, wanted, last, twin.place):
+            return last + 1, turn_at(connection, space, twin.place)
+    return match_by_each(connection, space, wanted)
+
+
+def match_by_each(connection: Connection, space: int, wanted: Wanted) -> tuple[int, StoredTurn | None]:
+    """``match_recorded`` by looking every message up. Cost: as ``match_stored``."""
+    return match_stored(connection, space, wanted.digests, wanted.base, _fits(wanted))
+
+
+def find_last_known(connection: Connection, space: int, digests: Sequence[bytes]) -> tuple[int, list[At]]:
+    """The index of the last digest that a turn has, and where those turns are, in commit order; none if there is none.
+
+    Cost: one statement if the last known message is among the last ``LOOKED_UP // 2``; else one more for each time that
+    the length of the list can be divided by half of that.
+    """
+    low, high = 0, len(digests)  # those before low are known, those from high on are not
+    last, twins = -1, list[At]()
+    while low < high:
+        probed = _spread(low, high)
+        found: dict[bytes, list[At]] = {}
+        for at in places_by_digest(connection, space, [digests[index] for index in probed]):
+            found.setdefault(at.digest, []).append(at)
+        known = [index for index in probed if digests[index] in found]
+        if known:
+            last = known[-1]
+            low, twins = last + 1, sorted(found[digests[last]], key=lambda at: at.seq)
+        high = min((index for index in probed if index > last), default=high)
+    return last, twins
 
 
 def match_stored(
@@ -85,23 +146,6 @@ def match_stored(
     return matched, tip
 
 
-def fits_recorded(base: StoredTurn | None, roots: set[Place] | None) -> Callable[[int, StoredTurn], bool]:
-    """What a re-sent list may match: anything below a ``base``; otherwise what begins with one of the ``roots``.
-
-    Without either, only turns whose whole thread sets no options, because the list sets none either (rule R4, only the
-    new tail).
-    """
-
-    def fits(index: int, stored: StoredTurn) -> bool:
-        if base is not None:
-            return True
-        if roots is None:
-            return stored.inherited is None
-        return index > 0 or stored.place in roots
-
-    return fits
-
-
 def thread_roots(connection: Connection, space: int, place: Place | None) -> set[Place] | None:
     """The turns without parents that the thread of a place begins with; None if there is no place."""
     if place is None:
@@ -118,6 +162,45 @@ def digests_of_list(drafts: Sequence[Draft], base: StoredTurn | None) -> list[by
         digests.append(digest_turn(draft.said, parents))
         parents = digests[-1:]
     return digests
+
+
+def _spread(low: int, high: int) -> list[int]:
+    """Which indexes of a range to look at: the last ones, because a client adds a few messages; some of the rest."""
+    near = max(low, high - LOOKED_UP // 2)
+    step = -(-(near - low) // (LOOKED_UP // 2)) or 1
+    return [*range(low, near, step), *range(near, high)]
+
+
+def _belongs(connection: Connection, space: int, wanted: Wanted, last: int, place: Place) -> bool:
+    """Whether the turn at a place, which has the digest of the message ``last``, is where the list belongs."""
+    segments = arrange([place], read_links(connection, space, place))
+    if wanted.base is not None:
+        return _place_before(segments, last + 1) == wanted.base.place
+    if wanted.roots is not None:
+        return Place(segments[0].chain, 0) in wanted.roots
+    return not read_inherited(connection, space, place)
+
+
+def _place_before(segments: Sequence[Segment], steps: int) -> Place | None:
+    """The place so many turns before the last one of a thread without merges."""
+    for chain, low, high in reversed(segments):
+        if steps <= high - low:
+            return Place(chain, high - steps)
+        steps -= high - low + 1
+    return None
+
+
+def _fits(wanted: Wanted) -> Callable[[int, StoredTurn], bool]:
+    """What the messages of a list may match, one by one: as ``Wanted`` says."""
+
+    def fits(index: int, stored: StoredTurn) -> bool:
+        if wanted.base is not None:
+            return True
+        if wanted.roots is None:
+            return stored.inherited is None
+        return index > 0 or stored.place in wanted.roots
+
+    return fits
 
 
 def _continues_one(connection: Connection, space: int, stored: StoredTurn, parents: set[Place] | None) -> bool:

@@ -46,6 +46,8 @@ NOTHING = Remembered(Numbers(-1, -1), {})
 
 def is_plain(draft: Draft) -> bytes | None:
     """The name that a draft continues and moves, if that is all it asks for and its row holds its payload."""
+    if draft.facts.is_looked_up or not draft.moves:
+        return None
     if len(draft.continues) != 1 or draft.respond or draft.expect is not None or len(draft.payload) > INLINE_BYTES:
         return None
     [reference] = draft.continues
@@ -65,7 +67,9 @@ def append_remembered(
     left, numbers = known.names[name], known.numbers
     place = Place(left.named.place.chain, left.named.place.pos + 1)
     stored = make_stored(draft, place, numbers.seq + 1, mint(), [left.digest], (left.id,), name)
-    moved, move, log = move_on(space, name, Step(place, stored.digest, True, stored.seq), left.named)
+    moved, move, log = move_on(
+        space, name, Step(place, stored.digest, True, stored.seq, recent=draft.facts.said_at), left.named
+    )
     proof = take_next(space, numbers, len(draft.payload))
     if not connection.run_proven(proof, add_turn(space, stored, draft.payload), move, log):
         return None

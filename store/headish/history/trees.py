@@ -9,7 +9,7 @@ from headish.history.decode import read_attributes, read_blocks, read_mapping
 from headish.rows.walks import Walked
 from headish.values.ids import TurnId
 from headish.values.places import Place
-from headish.values.turns import TreeTurn, reply_of
+from headish.values.turns import TreeTurn, reply_of, said_of
 
 
 def build_tree(
@@ -34,9 +34,10 @@ def build_tree(
             children=tuple(children[turn.id]),
             bookmarks=tuple(bookmarks.get(turn.place, ())),
             attributes=read_attributes(turn),
-            reply=reply_of(read_mapping(turn, "system")),
+            reply=reply_of(system),
+            said=said_of(system),
         )
-        for turn in walked
+        for turn, system in ((each, read_mapping(each, "system")) for each in walked)
     ]
 
 

@@ -15,9 +15,10 @@ from headish.errors import InvalidArgument, shown
 from headish.history.decode import decode_mapping
 from headish.history.walk import walk_backwards
 from headish.providers.shared.values import Usage
-from headish.values.ids import TurnId, time_of
+from headish.values.ids import TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place
+from headish.values.turns import reply_of, said_at_of
 
 PAGE_TURNS = 1000
 KEPT_AFTER = Query(
@@ -34,7 +35,12 @@ class CountedReply(NamedTuple):
 
     id: TurnId
     head: bytes | None
-    reply: Mapping[str, Any]
+    system: Mapping[str, Any]
+
+    @property
+    def reply(self) -> Mapping[str, Any]:
+        """What is kept of the answer; empty if the turn is none."""
+        return reply_of(self.system)
 
 
 class Count(Struct, frozen=True):
@@ -120,8 +126,7 @@ class _Tally:
 
 
 def _counted(id: TurnId, head: bytes | None, system: bytes) -> CountedReply:
-    reply = decode_mapping(system, id, "system").get("reply")
-    return CountedReply(id, head, reply if isinstance(reply, Mapping) else {})
+    return CountedReply(id, head, decode_mapping(system, id, "system"))
 
 
 def _usage(reply: Mapping[str, Any]) -> Usage | None:
@@ -138,8 +143,8 @@ def _text(value: object) -> str | None:
 KEYS: dict[str, Callable[[CountedReply], str | None]] = {
     "model": lambda answer: _text(answer.reply.get("model")),
     "provider": lambda answer: _text(answer.reply.get("provider")),
-    "day": lambda answer: time_of(answer.id).date().isoformat(),
+    "day": lambda answer: said_at_of(answer.system, answer.id).date().isoformat(),
     "bookmark": lambda answer: stored_name(answer.head) if answer.head else None,
 }
-"""What usage is counted by: the model that answered, its provider, the day (UTC), the bookmark that the answer moved.
-"""
+"""What usage is counted by: the model that answered, its provider, the day on which it was said (UTC), the
+bookmark that the answer moved."""

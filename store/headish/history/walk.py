@@ -11,12 +11,14 @@ from operator import itemgetter
 from headish.content.hashes import begin_digest, digest_from, hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
-from headish.history.decode import read_mapping
+from headish.history.decode import Resolver, complete_turns, read_attributes, read_blocks, read_mapping
 from headish.history.order import arrange
+from headish.rows.ranges import Whole, read_range
 from headish.rows.turns import StoredTurn, links_of, turns_of
 from headish.rows.walks import Walked, read_inherited, read_links, read_thread, read_tree, read_tree_links
+from headish.values.messages import Message
 from headish.values.places import Place, Segment
-from headish.values.turns import BLOCKS_TYPE, DOCUMENT
+from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Turn
 
 
 def walk(connection: Connection, space: int, ends: Sequence[Place]) -> list[Walked]:
@@ -135,6 +137,22 @@ def walk_first_parents(connection: Connection, space: int, place: Place) -> Iter
         at, size = (parents[0] if parents else None), min(2 * size, _LARGEST_PORTION)
 
 
+def walk_messages(
+    connection: Connection, space: int, end: Place, limit: int | None, resolve_options: Resolver
+) -> list[tuple[Turn, Message]]:
+    """The last ``limit`` turns of a walk, or all, in its order; each with its message, whole.
+
+    Cost: a statement or two for the links, one for each chain that is read, and one for what its first turn continues.
+    Raises: CorruptTurn.
+    """
+    segments = _last_of(arrange([end], read_links(connection, space, end)), limit)
+    wholes = [
+        whole for segment in segments for whole in _checked_range(segment, read_range(connection, space, segment))
+    ]
+    turns = complete_turns(connection, space, [whole.turn for whole in wholes], resolve_options)
+    return [(turn, _message(whole)) for turn, whole in zip(turns, wholes, strict=True)]
+
+
 def leads_to(connection: Connection, space: int, place: Place, end: Place) -> bool:
     """Whether the turn at ``end`` is the one at ``place``, or continues it. Cost: two statements at the most."""
     if place.chain == end.chain:
@@ -170,3 +188,39 @@ def _checked(turns: list[Walked]) -> list[Walked]:
 
 def _between(positions: list[int], low: int, high: int) -> list[int]:
     return positions[bisect_left(positions, low) : bisect_right(positions, high)]
+
+
+def _last_of(segments: Sequence[Segment], limit: int | None) -> list[Segment]:
+    """The ranges of the last ``limit`` turns of a walk."""
+    if limit is None:
+        return list(segments)
+    last: list[Segment] = []
+    for chain, low, high in reversed(segments):
+        if limit <= 0:
+            break
+        last.append(Segment(chain, max(low, high - limit + 1), high))
+        limit -= high - low + 1
+    return last[::-1]
+
+
+def _checked_range(segment: Segment, wholes: list[Whole]) -> list[Whole]:
+    if [whole.turn.pos for whole in wholes] != list(range(segment.low, segment.high + 1)):
+        raise _missing(segment)
+    for turn, payload in wholes:
+        if payload is None:
+            raise CorruptTurn(turn.id, "its payload is missing")
+        if hash_payload(payload) != turn.hash:
+            raise CorruptTurn(turn.id, "its payload disagrees with its hash")
+    return wholes
+
+
+def _message(whole: Whole) -> Message:
+    turn, payload = whole
+    assert payload is not None  # checked
+    return Message(
+        role=turn.role or None,
+        content=read_blocks(turn, payload),
+        cache=bool(turn.cache),
+        attributes=read_attributes(turn),
+        turn=turn.id,
+    )

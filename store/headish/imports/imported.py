@@ -15,12 +15,15 @@ class ImportedTree(Struct, frozen=True):
     """A tree of messages. ``parents[i]`` is the index of what ``drafts[i]`` continues, or None for a root.
 
     Parents come before children. ``bookmark`` is the name that ``drafts[named]`` gets: the root, or another.
+    ``untimed`` counts the messages whose time was left out, because nothing can have been said then (rule R29, two
+    times).
     """
 
     drafts: tuple[Draft, ...]
     parents: tuple[int | None, ...]
     bookmark: str | None = None
     named: int = 0
+    untimed: int = 0
 
 
 class Names(NamedTuple):
@@ -37,7 +40,8 @@ class Names(NamedTuple):
 class Imported(Struct, frozen=True):
     """What an import did. ``messages`` is how many were read, ``added`` how many of them were new.
 
-    ``tips`` are the last turns of the threads that were imported from transcripts, in order.
+    ``tips`` are the last turns of the threads that were imported from transcripts, in order. ``untimed`` counts the
+    messages whose time was left out: it lies before 1970 or in the future, or has no zone.
     """
 
     trees: int = 0
@@ -45,6 +49,7 @@ class Imported(Struct, frozen=True):
     added: int = 0
     bookmarks: int = 0
     tips: tuple[TurnId, ...] = ()
+    untimed: int = 0
 
     def plus(self, other: Imported) -> Imported:
         """Both together."""

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from headish.content.drafts import Draft
 from headish.content.hashes import digest_turn
 from headish.database.query import Connection
-from headish.history.append import append
+from headish.history.append import Appended, append
+from headish.history.decode import read_mapping
 from headish.imports.imported import Imported, ImportedTree
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.rows.bookmarks import bookmark_if_free
@@ -22,6 +23,7 @@ from headish.rows.turns import StoredTurn, turns_by_digest
 from headish.values.ids import Mint
 from headish.values.names import check_name
 from headish.values.places import Place
+from headish.values.turns import said_of
 
 
 def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[ImportedTree]) -> Imported:
@@ -47,10 +49,16 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
     free = {name: root for name, root in reversed(roots) if name is not None}
     # In the order of the names, as every writer goes about them.
     named = sum(
-        bookmark_if_free(connection, space, check_name(name), built[root].turn if isinstance(root, int) else root)
-        for name, root in sorted(free.items())
+        bookmark_if_free(connection, space, check_name(name), root, said_of(read_mapping(root, "system")))
+        for name, root in sorted((name, _stored(root, built)) for name, root in free.items())
     )
-    return Imported(len(trees), sum(len(tree.drafts) for tree in trees), len(new), named)
+    return Imported(
+        trees=len(trees),
+        messages=sum(len(tree.drafts) for tree in trees),
+        added=len(new),
+        bookmarks=named,
+        untimed=sum(tree.untimed for tree in trees),
+    )
 
 
 def in_tree_batches(trees: Iterable[ImportedTree]) -> Iterator[list[ImportedTree]]:
@@ -84,6 +92,10 @@ def _stored_turns(
     for stored in turns_by_digest(connection, space, wanted):
         known[stored.digest].append(stored)
     return known
+
+
+def _stored(root: StoredTurn | int, built: Sequence[Appended]) -> StoredTurn:
+    return built[root].turn if isinstance(root, int) else root
 
 
 def _reference(turn: StoredTurn | int) -> Place | int:

@@ -26,7 +26,7 @@ from headish.values.blocks import (
     Tools,
     ToolUse,
 )
-from headish.values.ids import TurnId, time_of
+from headish.values.ids import TurnId
 from headish.values.messages import Message
 from headish.values.turns import TreeTurn
 
@@ -50,7 +50,8 @@ class Branch(Struct, frozen=True):
 
 
 class Entry(Struct):
-    """One message. ``branches`` lead to what else continues it; ``model`` is what replied; ``time`` is in UTC."""
+    """One message. ``branches`` lead to what else continues it; ``model`` is what replied; ``time`` is when it was
+    said, in UTC."""
 
     id: TurnId
     who: str
@@ -161,7 +162,7 @@ def _entry(turn: TreeTurn, parts: tuple[Part, ...]) -> Entry:
         id=turn.id,
         who=turn.attributes.speaker or role.capitalize(),
         role=role,
-        time=time_of(turn.id),
+        time=turn.said_at,
         parts=parts,
         bookmarks=turn.bookmarks,
         branches=[],

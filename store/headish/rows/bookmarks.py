@@ -205,19 +205,27 @@ def move_on(space: int, name: bytes, step: Step, before: Named) -> tuple[Named, 
     )
 
 
-def set_bookmark(connection: Connection, space: int, name: bytes, turn: StoredTurn) -> int:
-    """Set a name onto a turn, made where it is missing; the number of the move. Cost: four statements, or five."""
+def set_bookmark(connection: Connection, space: int, name: bytes, turn: StoredTurn, recent: int | None = None) -> int:
+    """Set a name onto a turn, made where it is missing; the number of the move. ``recent`` is that of ``Step``.
+
+    Cost: four statements, or five.
+    """
     before = find_named(connection, space, name)
     seq, change = take_change(connection, space)
-    step = Step(turn.place, turn.digest, turn.head == name, seq, change)
+    step = Step(turn.place, turn.digest, turn.head == name, seq, change, recent)
     return move_bookmark(connection, space, name, [step], before).move
 
 
-def bookmark_if_free(connection: Connection, space: int, name: bytes, turn: StoredTurn) -> bool:
-    """Whether the name was free, and now points at the turn; a name that exists stays where it is."""
+def bookmark_if_free(
+    connection: Connection, space: int, name: bytes, turn: StoredTurn, recent: int | None = None
+) -> bool:
+    """Whether the name was free, and now points at the turn; a name that exists stays where it is.
+
+    ``recent`` is that of ``Step``.
+    """
     if find_bookmark(connection, space, name) is not None:
         return False
-    set_bookmark(connection, space, name, turn)
+    set_bookmark(connection, space, name, turn, recent)
     return True
 
 

@@ -4,6 +4,7 @@ payloads)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from sqlalchemy import BindParameter, and_, bindparam, func, select
 from sqlalchemy.dialects.postgresql import insert
@@ -11,6 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import payload, turn
 from headish.limits import INLINE_BYTES
+from headish.values.ids import TurnId
 from headish.values.places import Place
 
 LOOKED_UP = 64
@@ -18,6 +20,7 @@ LOOKED_UP = 64
 PORTION = tuple(f"wanted{index}" for index in range(LOOKED_UP))
 """The parameters of such a statement."""
 
+T = TypeVar("T", bytes, TurnId)
 _space: BindParameter[int] = bindparam("space")
 _new = insert(payload).values(space=_space, hash=bindparam("hash"), size=bindparam("size"), data=bindparam("data"))
 # The same words on SQLite. An old row whose bytes are missing or damaged gets them again, so that a turn that was
@@ -72,7 +75,7 @@ def read_payload_at(connection: Connection, space: int, place: Place) -> bytes |
     return None if row is None else row[0]
 
 
-def in_portions(keys: Iterable[bytes]) -> Iterator[dict[str, bytes]]:
+def in_portions(keys: Iterable[T]) -> Iterator[dict[str, T]]:
     """The keys as parameters of statements that look up ``LOOKED_UP`` each; the last key fills up the last one."""
     listed = list(keys)
     for start in range(0, len(listed), LOOKED_UP):

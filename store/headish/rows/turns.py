@@ -68,6 +68,19 @@ class Parent(NamedTuple):
     head: bytes | None
 
 
+class At(NamedTuple):
+    """Where a turn with a digest is."""
+
+    digest: bytes
+    seq: int
+    chain: int
+    pos: int
+
+    @property
+    def place(self) -> Place:
+        return Place(self.chain, self.pos)
+
+
 class Tip(NamedTuple):
     """The last position of a chain, and whether a turn continues the place that was asked for."""
 
@@ -142,6 +155,12 @@ BY_DIGEST = Query(
         ).outerjoin(turn, and_(turn.c.space == _space, turn.c.chain == _other.c.chain, turn.c.pos == _other.c.pos))
     ),
 )
+AT_DIGEST = Query(
+    "places of turns by digests",
+    select(_other.c.digest, _other.c.seq, _other.c.chain, _other.c.pos).select_from(
+        _wanted.join(_other, and_(_other.c.space == _space, _others == _short, _other.c.digest == _wanted.c.digest))
+    ),
+)
 ADD_TURN = Query("add turn", insert(turn).values({column.name: bindparam(column.name) for column in turn.c}))
 ADD_LINK = Query("add link", insert(link).values({column.name: bindparam(column.name) for column in link.c}))
 LINKS_OF = Query(
@@ -205,6 +224,14 @@ def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]
     # A portion repeats its last digest to its full length.
     by_seq = {stored.seq: stored for stored in read_turns(row for row in found if row[0] is not None)}
     return [by_seq[seq] for seq in sorted(by_seq)]
+
+
+def places_by_digest(connection: Connection, space: int, digests: Sequence[bytes]) -> list[At]:
+    """Where the turns with one of at most ``LOOKED_UP`` digests are, in no order. One statement."""
+    [portion] = in_portions(digests)
+    # A portion repeats its last digest to its full length.
+    rows = {(bytes(digest), *place) for digest, *place in connection.rows(AT_DIGEST, space=space, **portion)}
+    return [At(*row) for row in rows]
 
 
 def tip_of(connection: Connection, space: int, place: Place) -> Tip:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
+from headish.content.facts import read_short
 from headish.database.backend import Backend, Durability
 from headish.database.dialects import connect
 from headish.database.query import Connection
@@ -95,14 +96,16 @@ class Database:
         """The spaces of the database."""
         return Spaces(self.backend)
 
-    def store(self, space: str = "default", *, create: bool = True) -> Store:
+    def store(self, space: str = "default", *, create: bool = True, author: str | None = None) -> Store:
         """The store of a space, made where it is missing if ``create``. Cheap: call it whenever a store is needed.
 
         Closing it closes nothing else. Answers that a dead process left behind are recovered by ``Store.open``; here
-        by ``store.streams.recover()``.
+        by ``store.streams.recover()``. ``author`` is written into every turn that is added or recorded here, under its
+        seal: a claim that nothing proves. What a reply or an import stores was said by others, and has none.
         Cost: one statement, two where the space is new.
-        Raises: InvalidName, UnknownSpace, Closed.
+        Raises: InvalidName, UnknownSpace, InvalidArgument, Closed.
         """
+        author = None if author is None else read_short("author", author)
         name = check_name(space, "space")
         number = self.backend.read(lambda connection: find_space(connection, name))
         if number is None and create and not self.read_only:
@@ -110,7 +113,7 @@ class Database:
             number = self.backend.write(lambda connection: add_space(connection, name))
         if number is None:
             raise UnknownSpace(self.target, space)
-        return Store(self, space, number)
+        return Store(self, space, number, author)
 
     @door()
     def verify(self, progress: Progress | None = None) -> dict[str, Report]:

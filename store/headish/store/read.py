@@ -7,12 +7,14 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from headish.content.facts import read_key
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument, shown
 from headish.history.decode import complete_turn, complete_turns, read_blocks, read_payload
+from headish.history.keys import find_by_key
 from headish.history.resolve import resolve_window, thread_records
 from headish.history.trees import build_tree
-from headish.history.walk import walk, walk_backwards, walk_tree
+from headish.history.walk import walk, walk_backwards, walk_messages, walk_tree
 from headish.rows import listings
 from headish.rows.bookmarks import list_bookmarks
 from headish.rows.turns import StoredTurn, shortest_prefix
@@ -20,7 +22,7 @@ from headish.store.space import Headishes, Space
 from headish.values.blocks import ContentBlock, join_texts
 from headish.values.doors import LIST, door
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.messages import ContextWindow, ThreadRecord
+from headish.values.messages import ContextWindow, Message, ThreadRecord
 from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.turns import TreeTurn, Turn
@@ -34,6 +36,20 @@ def get(space: Space, headish: str) -> Turn:
         headish,
         lambda connection, stored: complete_turn(connection, space._number, stored, space._options_at),
     )
+
+
+def find(space: Space, key: str) -> Turn | None:
+    """The turn with a key, None if there is none; of one that ``KEY;2``, ``KEY;3`` … supersede, the newest of them.
+
+    Cost: two statements, and one more for each version. Raises: InvalidArgument for what cannot be a key.
+    """
+    wanted = read_key(key)
+
+    def work(connection: Connection) -> Turn | None:
+        stored = find_by_key(connection, space._number, wanted)
+        return stored and complete_turn(connection, space._number, stored, space._options_at)
+
+    return space._read(work)
 
 
 def payload(space: Space, headish: str) -> bytes:
@@ -92,6 +108,20 @@ def log(space: Space, headish: str = "@", *, limit: int | None = None) -> list[T
         return complete_turns(connection, space._number, islice(walked, limit), space._options_at)
 
     return space._read_at(headish, work)
+
+
+@door()
+def messages(space: Space, headish: str = "@", *, limit: int | None = None) -> list[tuple[Turn, Message]]:
+    """The stored turns of a thread in walk order, each with its message; with ``limit`` the last so many.
+
+    Nothing is left out or merged: what was cut off stands there as it was stored. Only what is given is read.
+    Cost: a statement or two for the links, and two for each chain that the turns lie in, however long the thread.
+    Raises: CorruptTurn where stored bytes do not decode; InvalidArgument for a limit below 0.
+    """
+    return space._read_at(
+        headish,
+        lambda connection, stored: walk_messages(connection, space._number, stored.place, limit, space._options_at),
+    )
 
 
 def turns(space: Space, after: str | None = None) -> Iterator[Turn]:

@@ -40,12 +40,13 @@ Headishes = str | Sequence[str]
 class Space:
     """One space of an open database: its number there, its transactions, and how rows become turns."""
 
-    def __init__(self, database: Database, space: str, number: int) -> None:
+    def __init__(self, database: Database, space: str, number: int, author: str | None = None) -> None:
         self.space = space
         """The name of the space."""
         self._database, self._number = database, number
         self._backend = database.backend
         self._payload_limit_bytes = database.payload_limit_bytes
+        self._author = author
         self._is_closed = False
         self._remembered = NOTHING
 

@@ -40,6 +40,7 @@ class Store(Space):
 
     # Read
     get = read.get
+    find = read.find
     payload = read.payload
     blocks = read.blocks
     text = read.text
@@ -47,6 +48,7 @@ class Store(Space):
     children = read.children
     heads = read.heads
     log = read.log
+    messages = read.messages
     turns = read.turns
     thread = read.thread
     tree = read.tree
@@ -85,8 +87,9 @@ class Store(Space):
         read_only: bool = False,
         prepared: bool = True,
         payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
+        author: str | None = None,
     ) -> Store:
-        """Open one space of a database: the short way. The arguments are those of ``Database.open``.
+        """Open one space of a database: the short way. The arguments are those of ``Database.open`` and its ``store``.
 
         ``create`` makes the space, too. Answers that a dead process left behind are recovered, unless the database is
         open read-only, and the log (``headish``) says so. ``close`` closes the database.
@@ -103,7 +106,7 @@ class Store(Space):
             payload_limit_bytes=payload_limit_bytes,
         )
         try:
-            store = database.store(space, create=create)
+            store = database.store(space, create=create, author=author)
         except BaseException:
             database.close()
             raise

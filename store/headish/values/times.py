@@ -1,8 +1,21 @@
-"""Times as people read them: one rule for lists, pages and descriptions of turns."""
+"""Times: as they are stored, in Unix milliseconds, and as people read them in lists, pages and descriptions."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def milliseconds_of(moment: datetime) -> int:
+    """A time with a zone in Unix milliseconds, rounded down: exact, because it never becomes a float."""
+    return (moment - EPOCH) // _MILLISECOND
+
+
+def from_milliseconds(milliseconds: int) -> datetime:
+    """The time of Unix milliseconds, in UTC. Raises: OverflowError past the year 9999."""
+    return EPOCH + milliseconds * _MILLISECOND
 
 
 def local_time(moment: datetime, precision: str = "minutes") -> str:

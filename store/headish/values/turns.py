@@ -13,10 +13,12 @@ from headish.values.blocks import ContentBlock, join_texts
 from headish.values.controls import escape_controls
 from headish.values.ids import TurnId, time_of
 from headish.values.messages import NO_ATTRIBUTES, Attributes
-from headish.values.times import local_time
+from headish.values.times import from_milliseconds, local_time
 
 BLOCKS_TYPE = "application/json"
 """The content type of a turn whose payload is a JSON array of blocks."""
+YEAR_10000 = 253_402_300_800_000
+"""The first millisecond that no date can name. A damaged row may say anything."""
 DOCUMENT = "document"
 """``meta.type`` of a turn whose payload is the raw bytes of a document."""
 
@@ -26,7 +28,8 @@ class Meta(Struct, frozen=True, omit_defaults=True):
 
     ``bookmark`` is the name that moved along with the turn when it was stored (rule R2, one name moves; the schema
     reference calls it ``head``). ``system`` holds headish's own further keys (a document's ``document_name``,
-    ``original_path``, ``file_size``), ``app`` what the application keeps with the turn; the two never mix (rule R10,
+    ``original_path``, ``file_size``; of any turn ``said_at``, in Unix milliseconds, ``key``, ``author``, ``supersedes``
+    and ``copy_of``, which are ids), ``app`` what the application keeps with the turn; the two never mix (rule R10,
     record layout). ``role`` is None for a bare sequence of OpenChatML 0.1, which only an import makes (rule R15,
     importing a transcript).
     """
@@ -48,6 +51,11 @@ class Meta(Struct, frozen=True, omit_defaults=True):
         return self.system.get("document_name")
 
     @property
+    def key(self) -> str | None:
+        """The name that another system has for the turn (rule R35, keys)."""
+        return self.system.get("key")
+
+    @property
     def reply(self) -> Mapping[str, Any]:
         """What is kept of a provider's reply beside its content: ``provider``, ``model``, ``stop_reason``, ``usage``,
         ``incomplete`` … (``headish.providers.Reply.to_meta``). Empty if the turn is not a reply."""
@@ -59,7 +67,12 @@ class Meta(Struct, frozen=True, omit_defaults=True):
         return cut_off(self.reply, self.attributes)
 
     def to_dict(self) -> dict[str, Any]:
-        """As the schema reference writes it: absent values are left out, the system's keys are beside the rest."""
+        """As the schema reference writes it; absent values are left out, the keys of ``system`` are beside the rest.
+
+        ``{role, content_type, type?, bookmark?, cache?, continues, …, attributes?, inherited?, app?}``, and where the
+        dots are ``document_name?, original_path?, file_size?, said_at?, key?, author?, supersedes?, copy_of?, reply?``
+        and what a transcript kept.
+        """
         record: dict[str, Any] = {"role": self.role, "content_type": self.content_type}
         optional = {"type": self.type, "bookmark": self.bookmark, "cache": self.cache or None}
         record |= {key: value for key, value in optional.items() if value is not None}
@@ -93,8 +106,13 @@ class Turn(Struct, frozen=True, eq=False):
 
     @property
     def time(self) -> datetime:
-        """When the id was minted, in UTC."""
+        """When the turn was stored, in UTC: the time of its id."""
         return time_of(self.id)
+
+    @property
+    def said_at(self) -> datetime:
+        """When it was said, in UTC: what ``said_at`` gave, else the time of the id (rule R29, two times)."""
+        return said_at_of(self.meta.system, self.id)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data: ``{id, hash, digest, seal, meta}``."""
@@ -109,7 +127,7 @@ class Turn(Struct, frozen=True, eq=False):
 
     def __repr__(self) -> str:
         meta, reply = self.meta, self.meta.reply
-        facts = [f"{self.id} {meta.role or 'sequence'}", local_time(self.time)]
+        facts = [f"{self.id} {meta.role or 'sequence'}", local_time(self.said_at)]
         facts += [f"of {reply.get('model') or reply.get('provider')}"] if reply else []
         facts += ["incomplete"] if meta.is_cut_off else []
         facts += [f"on {meta.bookmark}"] if meta.bookmark else []
@@ -128,6 +146,13 @@ class TreeTurn(Struct, frozen=True):
     attributes: Attributes = NO_ATTRIBUTES
     reply: Mapping[str, Any] = {}
     """As ``Meta.reply``."""
+    said: int | None = None
+    """When it was said, in Unix milliseconds, if the turn says so."""
+
+    @property
+    def said_at(self) -> datetime:
+        """As ``Turn.said_at``."""
+        return time_of(self.id) if self.said is None else from_milliseconds(self.said)
 
     @property
     def is_cut_off(self) -> bool:
@@ -144,6 +169,18 @@ def reply_of(system: Mapping[str, Any]) -> Mapping[str, Any]:
     """What headish's own keys of a turn say of a provider's answer; empty for a turn that is none."""
     found = system.get("reply")
     return found if isinstance(found, Mapping) else {}
+
+
+def said_of(system: Mapping[str, Any]) -> int | None:
+    """When a turn says that it was said, in Unix milliseconds."""
+    said = system.get("said_at")
+    return said if type(said) is int and 0 <= said < YEAR_10000 else None
+
+
+def said_at_of(system: Mapping[str, Any], turn_id: TurnId) -> datetime:
+    """When a turn was said, in UTC; if it does not say, when it was stored (rule R29, two times)."""
+    said = said_of(system)
+    return time_of(turn_id) if said is None else from_milliseconds(said)
 
 
 def cut_off(reply: Mapping[str, Any], attributes: Attributes) -> bool:

@@ -22,7 +22,7 @@ from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import ROLES
 from headish.values.places import Place
 from headish.values.reports import Problem
-from headish.values.turns import BLOCKS_TYPE
+from headish.values.turns import BLOCKS_TYPE, said_of
 
 PAGE_TURNS = 1000
 _TEXT, _MAYBE_BYTES = (str, type(None)), (bytes, type(None))
@@ -131,14 +131,18 @@ def _check_record(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -
 
 
 def _check_copies(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -> Iterator[str]:
-    """Columns that copy what the sealed ``system`` says."""
+    """What the sealed ``system`` says of the turn, and the columns that copy it (rule R36, sealed facts)."""
     try:
         system = {} if stored.system is None else strictjson.decode(stored.system, "system")
     except InvalidContent:
         return  # reported by _check_record
+    if not isinstance(system, dict):
+        return  # likewise
+    if "said_at" in system and said_of(system) is None:
+        yield "its said_at is no time"
     copies = {"key": stored.key and stored.key.decode(errors="replace"), "supersedes": stored.supersedes}
     for name, copy in copies.items():
-        if isinstance(system, dict) and system.get(name) != copy:
+        if system.get(name) != copy:
             yield f"its {name} is not the one under its seal"
 
 

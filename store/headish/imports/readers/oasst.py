@@ -2,7 +2,7 @@
 
 Every message becomes a turn, every list of replies a fork; ``prompter`` is the user. What a message says beside its
 text and role (ids, ranks, model names, labels …) is kept whole in ``meta.app.oasst``; the tree's own keys lie with the
-root's.
+root's. ``created_date`` is also when the message was said.
 
 Source: the export format of the OpenAssistant Conversations dataset (oasst1, oasst2), its README, ``ready`` trees.
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 from headish.content import strictjson
 from headish.content.drafts import Draft, make_draft
+from headish.content.facts import plausible_time
 from headish.errors import HeadishError, InvalidImport
 from headish.imports.imported import ImportedTree
 from headish.limits import PAYLOAD_LIMIT_BYTES
@@ -53,13 +54,15 @@ def _read_tree(record: Any) -> ImportedTree:
     tree = {key: value for key, value in record.items() if key != "prompt"}
     drafts: list[Draft] = []
     parents: list[int | None] = []
+    untimed = 0
     stack: list[tuple[Any, int | None]] = [(record["prompt"], None)]
     while stack:
         message, parent = stack.pop()
         stack += [(reply, len(drafts)) for reply in reversed(_replies(message))]
         drafts.append(_draft(message, tree if parent is None else None))
         parents.append(parent)
-    return ImportedTree(tuple(drafts), tuple(parents), name)
+        untimed += drafts[-1].facts.said_at is None and message.get("created_date") is not None
+    return ImportedTree(tuple(drafts), tuple(parents), name, untimed=untimed)
 
 
 def _replies(message: Any) -> list[Any]:
@@ -76,5 +79,9 @@ def _draft(message: Any, tree: dict[str, Any] | None) -> Draft:
     if role not in ROLES:
         raise _Malformed(f"unknown role {role!r}: expected {', '.join(ROLES)}")
     kept = {key: value for key, value in message.items() if key not in _OWN}
-    options = {"role": ROLES[role], "meta": {"oasst": kept if tree is None else {**tree, **kept}}}
+    options = {
+        "role": ROLES[role],
+        "meta": {"oasst": kept if tree is None else {**tree, **kept}},
+        "said_at": plausible_time(message.get("created_date")),
+    }
     return make_draft(message["text"], options, PAYLOAD_LIMIT_BYTES)

@@ -1,0 +1,44 @@
+"""Turns by their keys, and by what they supersede (rule R35, keys)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import BindParameter, bindparam, select
+
+from headish.database.query import Connection, Query
+from headish.database.schema import turn
+from headish.rows.payloads import PORTION, in_portions
+from headish.rows.turns import StoredTurn, read_turns, select_turns
+from headish.values.ids import TurnId
+
+_space: BindParameter[int] = bindparam("space")
+BY_KEYS = Query("turns by their keys", select_turns().where(turn.c.key.in_([bindparam(each) for each in PORTION])))
+BY_KEY = Query("turn by its key", select_turns().where(turn.c.key == bindparam("key")))
+# Without an order: to save the sort, SQLite would read the whole space by its commit numbers.
+SUPERSEDING = Query("turns that supersede a turn", select_turns().where(turn.c.supersedes == bindparam("id")))
+IDS = Query(
+    "ids that are known",
+    select(turn.c.id).where(turn.c.space == _space, turn.c.id.in_([bindparam(each) for each in PORTION])),
+)
+
+
+def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:
+    """The turn with a key."""
+    return next(iter(read_turns(connection.rows(BY_KEY, space=space, key=key))), None)
+
+
+def turns_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> dict[bytes, StoredTurn]:
+    """The turns with one of the keys, by key. Cost: one statement for each ``LOOKED_UP`` keys."""
+    rows = [row for portion in in_portions(keys) for row in connection.rows(BY_KEYS, space=space, **portion)]
+    return {bytes(stored.key): stored for stored in read_turns(rows) if stored.key is not None}
+
+
+def superseding(connection: Connection, space: int, turn_id: TurnId) -> list[StoredTurn]:
+    """The turns that take the place of a turn, in commit order."""
+    return sorted(read_turns(connection.rows(SUPERSEDING, space=space, id=turn_id)), key=lambda stored: stored.seq)
+
+
+def known_ids(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:
+    """Which of the ids are those of turns. Cost: one statement for each ``LOOKED_UP`` ids."""
+    return {row[0] for portion in in_portions(ids) for row in connection.rows(IDS, space=space, **portion)}
