@@ -10,6 +10,7 @@
     │   ├── UnknownPointer        no provider pointer of that name, or a request that names no provider
     │   ├── UnknownServer         no tools are stored for a server that the thread names
     │   ├── UnknownStream         no stream of that id
+    │   ├── UnknownObject         no object of that kind and key
     │   ├── SpaceTaken            a space of that name exists
     │   ├── SpaceNotEmpty         a space to be removed that holds something
     │   ├── InvalidHeadish        text that does not follow the grammar of a headish
@@ -32,6 +33,7 @@
     ├── RemovedSpace          the space was removed while a store had it open
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
     ├── BookmarkTaken         the name is in use elsewhere: continue it, choose another, or force it
+    ├── RecordChanged             an object or a conversation has another revision: read again, try again
     ├── ServerFailed              a tool server that does not start, or does not answer
     ├── CallError                 a provider could not be asked, or did not answer
     │   ├── MissingKey            no key for the provider in any of the usual places
@@ -61,7 +63,8 @@
         ├── DatabaseTimedOut      a time limit of the server ended the statement
         ├── DatabaseReplaced      the file was removed or replaced while it was open
         ├── OutcomeUnknown        the connection was lost during the commit: it may be stored
-        └── CorruptTurn           stored bytes that do not decode or disagree with their address
+        └── CorruptRecord         stored bytes that do not decode or disagree with their address
+            └── CorruptTurn       those of a turn
 
 The facts are attributes, so that a program need not read the sentence. ``code`` is the
 specification's word for the error, if it has one.
@@ -140,6 +143,14 @@ class UnknownStream(InputError):
         super().__init__(f"no stream {stream!r} is known in this space")
 
 
+class UnknownObject(InputError, KeyError):
+    """No object of this kind has this key."""
+
+    def __init__(self, kind: str, key: str) -> None:
+        self.kind, self.key = kind, key
+        super().__init__(f"no object of the kind {kind!r} has the key {key!r} in this space")
+
+
 class SpaceTaken(InputError):
     """A space of this name exists already."""
 
@@ -149,11 +160,11 @@ class SpaceTaken(InputError):
 
 
 class SpaceNotEmpty(InputError):
-    """Only a space that never held a turn, a pointer or tools can be removed."""
+    """Only a space that never held a turn, a pointer, tools or an object can be removed."""
 
     def __init__(self, space: str) -> None:
         self.space = space
-        super().__init__(f"the space {space!r} is not empty: it holds turns, pointers or tools")
+        super().__init__(f"the space {space!r} is not empty: it holds turns, pointers, tools or objects")
 
 
 class InvalidHeadish(InputError):
@@ -324,6 +335,19 @@ class BookmarkTaken(HeadishError):
             f"bookmark {name!r} names {turn}, which this does not continue: continue {name!r} (-c {name}), choose"
             " another name, or take it (force=True, --force)"
         )
+
+
+class RecordChanged(HeadishError):
+    """An object, or what is said of a conversation, has not the revision that ``expect`` names.
+
+    ``expected`` and ``actual`` are revisions; None: there is none.
+    """
+
+    def __init__(self, what: str, expected: int | None, actual: int | None) -> None:
+        self.what, self.expected, self.actual = what, expected, actual
+        found = f"it has revision {actual}" if actual else "it is not there"
+        wanted = f"has no longer revision {expected}" if expected else "exists already"
+        super().__init__(f"{what} {wanted}: {found}; read it again")
 
 
 class ServerFailed(HeadishError):
@@ -529,12 +553,19 @@ class DatabaseCorrupt(DatabaseError):
     """The file itself is damaged."""
 
 
-class CorruptTurn(DatabaseError):
-    """Stored bytes that do not decode, or that disagree with their address; ``turn`` names it."""
+class CorruptRecord(DatabaseError):
+    """Stored bytes that do not decode, or that disagree with their address: a turn's, a pointer's, a stream's."""
+
+    def __init__(self, what: str, reason: str) -> None:
+        super().__init__(what, reason + "; 'headish verify' lists everything that disagrees")
+
+
+class CorruptTurn(CorruptRecord):
+    """Stored bytes of a turn that do not decode, or that disagree with their address; ``turn`` names it."""
 
     def __init__(self, turn: str, reason: str) -> None:
         self.turn = turn
-        super().__init__(f"turn {turn}", reason + "; 'headish verify' lists everything that disagrees")
+        super().__init__(f"turn {turn}", reason)
 
 
 class DatabaseTimedOut(DatabaseError):

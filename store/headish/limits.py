@@ -22,6 +22,12 @@ Reading takes up to five of Python's 1,000 frames for two levels, and the caller
 BOOKMARK_LIMIT_BYTES = 255
 """The longest bookmark or space name, in UTF-8. Error: ``InvalidName``."""
 
+OBJECT_KIND_LIMIT = 64
+"""The longest kind of an object, in characters. Error: ``InvalidArgument``."""
+
+OBJECT_KEY_LIMIT_BYTES = 1024
+"""The longest key of an object, in UTF-8. Error: ``InvalidArgument``."""
+
 HEADISH_LIMIT = 1024
 """The longest text that is read as a headish, in characters. Error: ``InvalidHeadish``."""
 

@@ -102,6 +102,7 @@ def damaged(file_place: FilePlace) -> tuple[FilePlace, Store, dict[str, Turn]]:
     for model in ("small", "smaller"):
         store.pointers.set("milli", f"anthropic/{model}")
     store.tools.set("files", [{"name": "read"}])
+    store.objects.put("state", "kept", b"x")
     store.add_turn("x" * (INLINE_BYTES + 1))
     store.capture("main", "anthropic").finish()
     store.bookmarks.set("main", "main~1")  # the turn that the tests alter is the last of its name
@@ -192,6 +193,11 @@ ELSEWHERE |= {
     "definition.seq": "UPDATE definition SET seq = 1000 WHERE kind = 'pointer' AND number = 2",
     "definition.change": "UPDATE definition SET change = change + 1 WHERE kind = 'pointer' AND number = 2",
     "definition.running": "UPDATE definition SET running = zeroblob(32) WHERE kind = 'pointer' AND number = 2",
+    "object.kind": "UPDATE object SET kind = 'Another kind'",
+    "object.key": "UPDATE object SET key = x'ff'",
+    "object.revision": "UPDATE object SET revision = 0",
+    "object.data": "UPDATE object SET data = 5",
+    "object.milliseconds": "UPDATE object SET milliseconds = -1",
     "stream.space": "UPDATE stream SET space = 99 WHERE outcome IS NULL",
     "stream.id": "UPDATE stream SET id = '0000000000000000000000000' WHERE outcome IS NULL",
     "stream.about": "UPDATE stream SET about = CAST('[]' AS BLOB)",
@@ -209,9 +215,10 @@ NOTHING_DERIVES_FROM = {
     "counter.limit_bytes": "people set it",
     "bookmark.recent": "lists are in its order, and nothing else",
     "stream.expires": "only the clock knew it",
+    "object.space": "nothing else leads to an object, so nothing misses one",
     **{
         f"{table}.{column.name}": "nothing writes it yet"
-        for table in ("erasure", "conversation", "object")
+        for table in ("erasure", "conversation")
         for column in metadata.tables[table].c
     },
 }

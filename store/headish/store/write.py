@@ -11,14 +11,18 @@ from typing import Any, Unpack
 from headish.content.drafts import DocumentOptions, Draft, TurnOptions, make_document_draft, make_draft
 from headish.content.encoding import Content
 from headish.content.media import guess_media_type
+from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidRole, TooLarge
 from headish.history.append import Appended, append
 from headish.history.batches import StoredTurns, in_batches, read_item
 from headish.history.planning import Earlier
 from headish.history.record import record_list
+from headish.rows.objects import Put, put_object
+from headish.store.objects import read_puts
 from headish.store.read import read_range
 from headish.store.space import Space
 from headish.values.grammar import parse_headish
+from headish.values.ids import Mint
 from headish.values.messages import Message
 from headish.values.names import check_name
 from headish.values.turns import Recorded, Turn
@@ -63,14 +67,22 @@ def add_document(
     return _add(space, make_document_draft(data, turn, content_type=content_type, system=system))
 
 
-def add_turns(space: Space, items: Iterable[Mapping[str, Any] | Content]) -> StoredTurns:
+def add_turns(
+    space: Space, items: Iterable[Mapping[str, Any] | Content], *, objects: Iterable[Mapping[str, Any]] = ()
+) -> StoredTurns:
     """Store a stream of turns of any length, in bounded memory.
 
     An item is a mapping of ``content`` and ``add_turn``'s arguments, or content alone; its ``continues`` may also be
     the index of an earlier item. The stream is drained in batches of at most 1,000 turns; a batch is one transaction,
     all or nothing. What an earlier batch stored stays when a later item is refused.
+
+    ``objects`` are mappings of the arguments of ``store.objects.put``. With them the whole stream is drained first, and
+    all turns and objects are one transaction: both are stored, or nothing. The result's ``revisions`` are theirs.
+    Raises: as ``add_turn`` and ``objects.put``.
     """
-    return add_drafts(space, (make_draft(*read_item(item), space._payload_limit_bytes) for item in items))
+    drafts = (make_draft(*read_item(item), space._payload_limit_bytes) for item in items)
+    puts = read_puts(objects, space._payload_limit_bytes)
+    return _add_together(space, list(in_batches(drafts)), puts) if puts else add_drafts(space, drafts)
 
 
 def add_drafts(space: Space, drafts: Iterable[Draft], *, carries_names: bool = True) -> StoredTurns:
@@ -82,6 +94,22 @@ def add_drafts(space: Space, drafts: Iterable[Draft], *, carries_names: bool = T
         batches.append(Earlier(count, stored[0].turn.seq))
         count += len(batch)
     return StoredTurns(partial(read_range, space), batches, count)
+
+
+def _add_together(space: Space, portions: Sequence[list[Draft]], puts: Sequence[Put]) -> StoredTurns:
+    """Turns and objects in one transaction, however many there are."""
+
+    def work(connection: Connection, mint: Mint) -> tuple[list[Earlier], int, list[int]]:
+        batches: list[Earlier] = []
+        count = 0
+        for portion in portions:
+            stored = append(connection, space._number, portion, mint, first_index=count, earlier=batches)
+            batches.append(Earlier(count, stored[0].turn.seq))
+            count += len(portion)
+        return batches, count, [put_object(connection, space._number, put) for put in puts]
+
+    batches, count, revisions = space._store(work)
+    return StoredTurns(partial(read_range, space), batches, count, revisions)
 
 
 def record(

@@ -15,6 +15,7 @@ from headish.database.query import Connection
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.payloads import payloads_after
 from headish.values.reports import Problem, Report
+from headish.verify.beside import check_objects
 from headish.verify.bookmarks import check_bookmarks
 from headish.verify.changes import check_changes, check_names
 from headish.verify.providers import check_providers
@@ -29,6 +30,7 @@ CHECKS: dict[str, Check] = {
     "space": check_completeness,
     "bookmarks": check_bookmarks,
     "pointers, tools and streams": check_providers,
+    "objects": check_objects,
     "changes": check_changes,
     "names of the space": check_names,
 }
