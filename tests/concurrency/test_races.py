@@ -97,6 +97,26 @@ class TestOneLine:
         assert store.verify().problems == ()
 
 
+class TestRename:
+    def test_one_of_many_renames_a_name_and_no_turn_of_it_is_lost(self, durable_place: Place) -> None:
+        durable_place.open().add_turn("root", bookmark="name")
+
+        def work(store: Store, number: int) -> int:
+            if number % 2:
+                with suppress(UnknownBookmark, BookmarkMoved):
+                    store.bookmarks.rename("name", f"name{number}")
+                    return 1
+                return 0
+            store.add_turn(str(number), respond=True)
+            return 0
+
+        done = together(durable_place, work)
+        store = durable_place.open()
+        [name] = store.bookmarks
+        assert (sum(done), len(store.log(name))) == (1, WRITERS // 2 + 1)
+        assert store.verify().problems == ()
+
+
 class TestObjects:
     def test_of_many_that_count_on_none_is_lost(self, durable_place: Place) -> None:
         def count(store: Store, number: int) -> None:

@@ -366,6 +366,17 @@ def test_a_corrupted_payload_is_an_error_that_names_the_turn(
     assert any(turn.hash in problem.subject or turn.id in problem.subject for problem in store.verify().problems)
 
 
+def test_a_name_that_was_renamed_behind_the_stores_back_is_found(file_place: FilePlace) -> None:
+    store = file_place.open()
+    store.add_turn("a", bookmark="old")
+    store.bookmarks.rename("old", "new")
+    store.add_turn("b", continues="new")
+    assert store.verify().problems == ()
+    for table in ("bookmark", "bookmark_log"):
+        alter(file_place, f"UPDATE {table} SET name = CAST('other' AS BLOB)")
+    assert any("it was renamed" in problem.what for problem in store.verify().problems)
+
+
 @pytest.mark.parametrize("column", ["attributes", "inherited", "app"])
 @pytest.mark.parametrize("bad", [b"{", b"[]", b"\xff", b""], ids=repr)
 def test_a_record_that_does_not_decode_is_an_error_that_names_the_turn(
