@@ -11,6 +11,7 @@
     │   ├── UnknownServer         no tools are stored for a server that the thread names
     │   ├── UnknownStream         no stream of that id
     │   ├── UnknownObject         no object of that kind and key
+    │   ├── UnknownConversation   no conversation of that key, or a turn that is in none
     │   ├── SpaceTaken            a space of that name exists
     │   ├── SpaceNotEmpty         a space to be removed that holds something
     │   ├── InvalidHeadish        text that does not follow the grammar of a headish
@@ -33,6 +34,7 @@
     ├── RemovedSpace          the space was removed while a store had it open
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
     ├── BookmarkTaken         the name is in use elsewhere: continue it, choose another, or force it
+    ├── KeyTaken                  the key belongs to another conversation
     ├── RecordChanged             an object or a conversation has another revision: read again, try again
     ├── ServerFailed              a tool server that does not start, or does not answer
     ├── CallError                 a provider could not be asked, or did not answer
@@ -149,6 +151,14 @@ class UnknownObject(InputError, KeyError):
     def __init__(self, kind: str, key: str) -> None:
         self.kind, self.key = kind, key
         super().__init__(f"no object of the kind {kind!r} has the key {key!r} in this space")
+
+
+class UnknownConversation(InputError, KeyError):
+    """No conversation has this key, or a turn is in none: only system turns lead to it."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        super().__init__(f"no conversation is named {name!r} in this space: {reason}")
 
 
 class SpaceTaken(InputError):
@@ -335,6 +345,14 @@ class BookmarkTaken(HeadishError):
             f"bookmark {name!r} names {turn}, which this does not continue: continue {name!r} (-c {name}), choose"
             " another name, or take it (force=True, --force)"
         )
+
+
+class KeyTaken(HeadishError):
+    """A key is unique in its space, and ``holder`` has it: a bookmark, or the id of a first turn."""
+
+    def __init__(self, key: str, holder: str) -> None:
+        self.key, self.holder = key, holder
+        super().__init__(f"the key {key!r} belongs to the conversation {holder!r}")
 
 
 class RecordChanged(HeadishError):

@@ -28,6 +28,18 @@ OBJECT_KIND_LIMIT = 64
 OBJECT_KEY_LIMIT_BYTES = 1024
 """The longest key of an object, in UTF-8. Error: ``InvalidArgument``."""
 
+TITLE_LIMIT = 1000
+"""The longest title or tag of a conversation, in characters. Error: ``InvalidArgument``."""
+
+TAGS_LIMIT = 100
+"""How many tags a conversation may have. Error: ``InvalidArgument``."""
+
+KEY_LIMIT_BYTES = 1024
+"""The longest key of a conversation, in UTF-8. Error: ``InvalidArgument``."""
+
+PREVIEW_BYTES = 64 * 1024
+"""Lists of conversations show words of payloads up to this size; of a larger one they read its beginning."""
+
 HEADISH_LIMIT = 1024
 """The longest text that is read as a headish, in characters. Error: ``InvalidHeadish``."""
 

@@ -228,8 +228,14 @@ def keep(store: Store, tag: str) -> None:
     store.add_turns([{"content": tag, "continues": "main"}], objects=[{"kind": "passing", "key": "one", "data": b""}])
 
 
-VERBS = (add, add_batch, answer, record, take, claim, move, point, document, reply, keep)
-LINEAR = {add, add_batch, answer, document, point, keep}
+def call(store: Store, tag: str) -> None:
+    store.conversations.set("main", title="the title")
+    with suppress(RecordChanged):
+        store.conversations.set("main", app={"said": tag}, expect=1)
+
+
+VERBS = (add, add_batch, answer, record, take, claim, move, point, document, reply, keep, call)
+LINEAR = {add, add_batch, answer, document, point, keep, call}
 """Verbs that continue what ``main`` names when they store, or store no turn: they leave one line."""
 
 
@@ -263,6 +269,8 @@ def test_two_verbs_at_once_leave_what_a_sequence_leaves(
     assert dict(store.bookmarks).keys() == dict(sequence.bookmarks).keys()
     assert len(store.pointers) == len(sequence.pointers)
     assert kept(store) == kept(sequence)
+    for each in (store, sequence):
+        assert each.conversations.get("main").record.title == ("the title" if call in verbs else "")
     if set(verbs) <= LINEAR:
         assert (len(store.heads()), len(store.log("main"))) == (1, len(sequence.log("main")))
     assert store.verify().problems == ()

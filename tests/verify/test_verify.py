@@ -98,11 +98,16 @@ def damaged(file_place: FilePlace) -> tuple[FilePlace, Store, dict[str, Turn]]:
     store.bookmarks.set("main", grown["a"].id)
     store.bookmarks.set("old", grown["q?"].id)
     store.bookmarks.remove("old")
+    store.bookmarks.set("again", grown["q?"].id)
     store.bookmarks.set("main", grown["full"].id)
     for model in ("small", "smaller"):
         store.pointers.set("milli", f"anthropic/{model}")
     store.tools.set("files", [{"name": "read"}])
     store.objects.put("state", "kept", b"x")
+    store.conversations.set("main", title="T", key="k")
+    store.conversations.set(store.add_turn("nameless").id, pinned=True)
+    store.conversations.set("again", title="of a removed name")
+    store.bookmarks.remove("again")
     store.add_turn("x" * (INLINE_BYTES + 1))
     store.capture("main", "anthropic").finish()
     store.bookmarks.set("main", "main~1")  # the turn that the tests alter is the last of its name
@@ -193,6 +198,13 @@ ELSEWHERE |= {
     "definition.seq": "UPDATE definition SET seq = 1000 WHERE kind = 'pointer' AND number = 2",
     "definition.change": "UPDATE definition SET change = change + 1 WHERE kind = 'pointer' AND number = 2",
     "definition.running": "UPDATE definition SET running = zeroblob(32) WHERE kind = 'pointer' AND number = 2",
+    "conversation.subject": "UPDATE conversation SET subject = CAST('mine' AS BLOB) WHERE pinned = 1",
+    "conversation.revision": "UPDATE conversation SET revision = 0",
+    "conversation.archived": "UPDATE conversation SET archived = 1",
+    "conversation.pinned": "UPDATE conversation SET pinned = 1 - pinned",
+    "conversation.key": "UPDATE conversation SET key = CAST('mine' AS BLOB) WHERE key IS NOT NULL",
+    "conversation.data": "UPDATE conversation SET data = CAST('{\"titel\":1}' AS BLOB)",
+    "conversation.milliseconds": "UPDATE conversation SET milliseconds = -1",
     "object.kind": "UPDATE object SET kind = 'Another kind'",
     "object.key": "UPDATE object SET key = x'ff'",
     "object.revision": "UPDATE object SET revision = 0",
@@ -215,10 +227,11 @@ NOTHING_DERIVES_FROM = {
     "counter.limit_bytes": "people set it",
     "bookmark.recent": "lists are in its order, and nothing else",
     "stream.expires": "only the clock knew it",
+    "conversation.space": "no turn says that something is said of it",
     "object.space": "nothing else leads to an object, so nothing misses one",
     **{
         f"{table}.{column.name}": "nothing writes it yet"
-        for table in ("erasure", "conversation")
+        for table in ("erasure",)
         for column in metadata.tables[table].c
     },
 }

@@ -14,6 +14,7 @@ from sqlalchemy import BindParameter, bindparam, delete, func, insert, select, t
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import bookmark, bookmark_log, turn
+from headish.rows.conversations import rename_record, take_record_over
 from headish.rows.counters import take_change
 from headish.rows.payloads import PORTION, in_portions
 from headish.rows.turns import Parent, StoredTurn
@@ -183,7 +184,7 @@ def count_bookmarks(connection: Connection, space: int) -> int:
 def move_bookmark(connection: Connection, space: int, name: bytes, steps: Sequence[Step], before: Named | None) -> int:
     """Move a name along the steps: it ends at the last, each is logged. ``before`` is where it is, None if it is not.
 
-    Returns the number of the last move. Cost: two statements, one more for a name that is made.
+    Returns the number of the last move. Cost: two statements, two more for a name that is made.
     """
     move, running = (before.move, before.running) if before else _last_log(connection, space, name)
     now, logged = time.time_ns() // 1_000_000, []
@@ -195,6 +196,7 @@ def move_bookmark(connection: Connection, space: int, name: bytes, steps: Sequen
     (chain, pos), recent = last.place, now if last.recent is None else last.recent
     if before is None:
         connection.run_rows(ADD, [(space, name, chain, pos, number, recent, int(last.own), running)])
+        take_record_over(connection, space, name, last.place)
     else:
         connection.run_rows(MOVE, [(chain, pos, number, recent, int(last.own), running, space, name, before.move)])
     connection.run_rows(ADD_LOG, logged)
@@ -231,15 +233,16 @@ def remove_bookmark(connection: Connection, space: int, name: bytes) -> int | No
 
 
 def rename_bookmark(connection: Connection, space: int, old: bytes, new: bytes, before: Named, turn: Parent) -> int:
-    """Give a name another one that never was; its log goes with it, and says when. The number of that move.
+    """Give a name another one that never was: its log, and what is said of it, go with it. The number of the move.
 
-    Cost: four statements.
+    Cost: five statements.
     """
     seq, change = take_change(connection, space)
     number, now = before.move + 1, time.time_ns() // 1_000_000
     running = run_on(MOVE_LOG, before.running, number, turn.digest.hex().encode(), now)
     own = int(turn.head == new)  # the turn goes on saying the old name: under the new one it is found by its place
     connection.run(RENAME_LOG, space=space, name=old, to_name=new)
+    rename_record(connection, space, old, new)
     connection.run(RENAME, space=space, name=old, to_name=new, to_move=number, to_own=own, to_running=running)
     connection.run_rows(ADD_LOG, [(space, new, number, *before.place, now, seq, change, running)])
     return number

@@ -11,6 +11,7 @@ from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.store import ask as asking
 from headish.store import calls, exports, imports, read, replies, reports, requests, write
 from headish.store.bookmarks import Bookmarks
+from headish.store.conversations import Conversations
 from headish.store.objects import Objects
 from headish.store.pointers import Pointers
 from headish.store.space import Space
@@ -115,6 +116,11 @@ class Store(Space):
     def tools(self) -> Tools:
         """The tools of MCP servers that the space knows."""
         return Tools(self)
+
+    @property
+    def conversations(self) -> Conversations:
+        """What people call a conversation, and what they say of it."""
+        return Conversations(self)
 
     @property
     def objects(self) -> Objects:
