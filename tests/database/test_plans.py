@@ -21,6 +21,8 @@ CALLS: dict[str, Callable[[Store, int], Any]] = {
     "append to a name": lambda store, index: store.add_turn(f"more {index}", continues="main"),
     "append by id": lambda store, index: store.add_turn(f"more {index}", continues=store.get("main").id),
     "fork": lambda store, index: store.add_turn(f"fork {index}", continues="main~1"),
+    "list of conversations": lambda store, index: store.conversations.list(limit=1),
+    "object": lambda store, index: store.objects.put("kind", f"{index}", b"data"),
     "find a bookmark": lambda store, index: store.get("main"),
     "children": lambda store, index: store.children("main~1"),
     "options": lambda store, index: store.options("main"),
