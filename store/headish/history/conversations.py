@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -257,7 +257,7 @@ def _check_title(given: object) -> str:
 
 
 def _check_tags(given: object) -> tuple[str, ...]:
-    if isinstance(given, str) or not hasattr(given, "__iter__"):
+    if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidArgument(f"tags are a list of texts, not {type(given).__name__}")
     tags = tuple(dict.fromkeys(_check_text("tag", each, TITLE_LIMIT) for each in given))
     if len(tags) > TAGS_LIMIT or "" in tags:
