@@ -26,11 +26,15 @@ from headish.database import schema
 from headish.providers.registry import PROVIDERS
 from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
 from headish.store.bookmarks import Bookmarks
+from headish.store.conversations import Conversations
 from headish.store.database import Spaces
+from headish.store.objects import Objects
 from headish.store.pointers import Pointers
 from headish.store.streams import Streams
 from headish.store.tools import Tools
 from headish.values.blocks import KINDS
+from headish.values.conversations import Conversation, Entry, Page, Record
+from headish.values.objects import Object
 from headish_cli.main import main as command
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -146,7 +150,7 @@ def write_library() -> str:
     """Databases, stores and their parts, and the functions beside them."""
     parts = ["# The library\n", NOTE, "`from headish import Database, Store, emit, Turn, Message, ContextWindow`\n"]
     parts += ["\n## Store\n\n", _text(headish.Store), "\n", *_members(headish.Store)]
-    for part in (Bookmarks, Pointers, Tools, Streams):
+    for part in (Bookmarks, Conversations, Pointers, Tools, Objects, Streams):
         parts += [f"\n## store.{part.__name__.lower()}\n\n", _text(part), "\n"]
         parts += _members(part, f"store.{part.__name__.lower()}")
     parts += ["\n## Database\n\n", _text(headish.Database), "\n", *_members(headish.Database)]
@@ -177,7 +181,17 @@ def write_library() -> str:
     ]
     parts += [_function("headish.tools.open_calls", tools.open_calls)]
     parts.append("\n## Values\n")
-    for value in (headish.Turn, headish.Message, headish.ContextWindow, *KINDS.values()):
+    for value in (
+        headish.Turn,
+        headish.Message,
+        headish.ContextWindow,
+        Conversation,
+        Record,
+        Entry,
+        Page,
+        Object,
+        *KINDS.values(),
+    ):
         parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")
     return "".join(parts)
 

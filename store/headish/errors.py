@@ -10,6 +10,8 @@
     │   ├── UnknownPointer        no provider pointer of that name, or a request that names no provider
     │   ├── UnknownServer         no tools are stored for a server that the thread names
     │   ├── UnknownStream         no stream of that id
+    │   ├── UnknownObject         no object of that kind and key
+    │   ├── UnknownConversation   no conversation of that key, or a turn that is in none
     │   ├── SpaceTaken            a space of that name exists
     │   ├── SpaceNotEmpty         a space to be removed that holds something
     │   ├── InvalidHeadish        text that does not follow the grammar of a headish
@@ -32,7 +34,8 @@
     ├── RemovedSpace          the space was removed while a store had it open
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
     ├── BookmarkTaken         the name is in use elsewhere: continue it, choose another, or force it
-    ├── KeyTaken              the key is that of a turn that says something else
+    ├── KeyTaken              the key is that of another turn or conversation
+    ├── RecordChanged             an object or a conversation has another revision: read again, try again
     ├── ServerFailed              a tool server that does not start, or does not answer
     ├── CallError                 a provider could not be asked, or did not answer
     │   ├── MissingKey            no key for the provider in any of the usual places
@@ -159,6 +162,22 @@ class UnknownStream(InputError):
         super().__init__(f"no stream {stream!r} is known in this space")
 
 
+class UnknownObject(InputError, KeyError):
+    """No object of this kind has this key."""
+
+    def __init__(self, kind: str, key: str) -> None:
+        self.kind, self.key = kind, key
+        super().__init__(f"no object of the kind {kind!r} has the key {key!r} in this space")
+
+
+class UnknownConversation(InputError, KeyError):
+    """No conversation has this key, or a turn is in none: only system turns lead to it."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        super().__init__(f"no conversation is named {name!r} in this space: {reason}")
+
+
 class SpaceTaken(InputError):
     """A space of this name exists already."""
 
@@ -168,11 +187,11 @@ class SpaceTaken(InputError):
 
 
 class SpaceNotEmpty(InputError):
-    """Only a space that never held a turn, a pointer or tools can be removed."""
+    """Only a space that never held a turn, a pointer, tools or an object can be removed."""
 
     def __init__(self, space: str) -> None:
         self.space = space
-        super().__init__(f"the space {space!r} is not empty: it holds turns, pointers or tools")
+        super().__init__(f"the space {space!r} is not empty: it holds turns, pointers, tools or objects")
 
 
 class InvalidHeadish(InputError):
@@ -347,14 +366,29 @@ class BookmarkTaken(HeadishError):
 
 
 class KeyTaken(HeadishError):
-    """A turn of this space has the key, and says something else, or stands elsewhere; ``turn`` is its id."""
+    """A key is unique in its space, and another turn or conversation has it.
 
-    def __init__(self, key: str, turn: str) -> None:
-        self.key, self.turn = key, turn
-        super().__init__(
-            f"the key {key!r} is that of {turn}, which is another turn: give another key; a changed message takes"
-            " KEY;2 and says supersedes="
-        )
+    ``holder`` is the id of that turn, or the bookmark or first turn of that conversation, which ``what`` then says.
+    """
+
+    def __init__(self, key: str, holder: str, what: str = "") -> None:
+        self.key, self.holder = key, holder
+        advice = "which is another turn: give another key; a changed message takes KEY;2 and says supersedes="
+        told = f"belongs to {what} {holder!r}" if what else f"is that of {holder}, {advice}"
+        super().__init__(f"the key {key!r} {told}")
+
+
+class RecordChanged(HeadishError):
+    """An object, or what is said of a conversation, has not the revision that ``expect`` names.
+
+    ``expected`` and ``actual`` are revisions; None: there is none.
+    """
+
+    def __init__(self, what: str, expected: int | None, actual: int | None) -> None:
+        self.what, self.expected, self.actual = what, expected, actual
+        found = f"it has revision {actual}" if actual else "it is not there"
+        wanted = f"has no longer revision {expected}" if expected else "exists already"
+        super().__init__(f"{what} {wanted}: {found}; read it again")
 
 
 class ServerFailed(HeadishError):

@@ -23,7 +23,22 @@ BOOKMARK_LIMIT_BYTES = 255
 """The longest bookmark or space name, in UTF-8. Error: ``InvalidName``."""
 
 KEY_LIMIT_BYTES = 1024
-"""The longest key or author of a turn, in UTF-8. Error: ``InvalidArgument``."""
+"""The longest key or author of a turn, and key of a conversation, in UTF-8. Error: ``InvalidArgument``."""
+
+OBJECT_KIND_LIMIT = 64
+"""The longest kind of an object, in characters. Error: ``InvalidArgument``."""
+
+OBJECT_KEY_LIMIT_BYTES = 1024
+"""The longest key of an object, in UTF-8. Error: ``InvalidArgument``."""
+
+TITLE_LIMIT = 1000
+"""The longest title or tag of a conversation, in characters. Error: ``InvalidArgument``."""
+
+TAGS_LIMIT = 100
+"""How many tags a conversation may have. Error: ``InvalidArgument``."""
+
+PREVIEW_BYTES = 64 * 1024
+"""Lists of conversations show words of payloads up to this size; of a larger one they read its beginning."""
 
 HEADISH_LIMIT = 1024
 """The longest text that is read as a headish, in characters. Error: ``InvalidHeadish``."""

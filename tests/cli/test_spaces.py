@@ -13,7 +13,7 @@ def test_a_space_is_made_filled_renamed_and_kept(headish: Command) -> None:
     assert headish("spaces", "list", "--json").json == {"name": "office"}
     assert headish("--space", "office", "get", "main").out == "hello\n"
     assert headish.fails("spaces", "rm", "office") == (
-        "the space 'office' is not empty: it holds turns, pointers or tools"
+        "the space 'office' is not empty: it holds turns, pointers, tools or objects"
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from headish import ABSENT, Store
-from headish.errors import BookmarkMoved, BookmarkTaken, UnknownBookmark
+from headish.errors import BookmarkMoved, BookmarkTaken, RecordChanged, UnknownBookmark, UnknownObject
 from support.growing import texts
 from support.places import Place
 
@@ -95,6 +95,44 @@ class TestOneLine:
             # An appended turn is on the branch, unless a later undo, which had seen it, took it off.
             assert text in thread or -1 in moved
         assert store.verify().problems == ()
+
+
+class TestRename:
+    def test_one_of_many_renames_a_name_and_no_turn_of_it_is_lost(self, durable_place: Place) -> None:
+        durable_place.open().add_turn("root", bookmark="name")
+
+        def work(store: Store, number: int) -> int:
+            if number % 2:
+                with suppress(UnknownBookmark, BookmarkMoved):
+                    store.bookmarks.rename("name", f"name{number}")
+                    return 1
+                return 0
+            store.add_turn(str(number), respond=True)
+            return 0
+
+        done = together(durable_place, work)
+        store = durable_place.open()
+        [name] = store.bookmarks
+        assert (sum(done), len(store.log(name))) == (1, WRITERS // 2 + 1)
+        assert store.verify().problems == ()
+
+
+class TestObjects:
+    def test_of_many_that_count_on_none_is_lost(self, durable_place: Place) -> None:
+        def count(store: Store, number: int) -> None:
+            while True:
+                try:
+                    found = store.objects.get("counter", "one")
+                    value, expect = int(found.data), found.revision
+                except UnknownObject:
+                    value, expect = 0, ABSENT
+                with suppress(RecordChanged):
+                    store.objects.put("counter", "one", b"%d" % (value + 1), expect=expect)
+                    return
+
+        together(durable_place, count)
+        found = durable_place.open().objects.get("counter", "one")
+        assert (found.data, found.revision) == (b"%d" % WRITERS, WRITERS)
 
 
 class TestImports:
@@ -183,8 +221,21 @@ def reply(store: Store, tag: str) -> None:
         {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": tag}}]})  # fmt: skip
 
 
-VERBS = (add, add_batch, answer, record, take, claim, move, point, document, reply)
-LINEAR = {add, add_batch, answer, document, point}
+def keep(store: Store, tag: str) -> None:
+    store.objects.put("kept", tag, tag.encode())
+    with suppress(UnknownObject):
+        store.objects.remove("passing", "one")
+    store.add_turns([{"content": tag, "continues": "main"}], objects=[{"kind": "passing", "key": "one", "data": b""}])
+
+
+def call(store: Store, tag: str) -> None:
+    store.conversations.set("main", title="the title")
+    with suppress(RecordChanged):
+        store.conversations.set("main", app={"said": tag}, expect=1)
+
+
+VERBS = (add, add_batch, answer, record, take, claim, move, point, document, reply, keep, call)
+LINEAR = {add, add_batch, answer, document, point, keep, call}
 """Verbs that continue what ``main`` names when they store, or store no turn: they leave one line."""
 
 
@@ -197,6 +248,10 @@ def run(stores: Sequence[Store], number: int, verbs: tuple[Callable[..., None], 
 def said(store: Store) -> list[tuple[str | None, bytes]]:
     """What all turns of a space say, in no order."""
     return sorted((turn.meta.role or "", store.payload(turn.id)) for turn in store.turns())
+
+
+def kept(store: Store) -> list[tuple[str, bytes]]:
+    return [(each.key, each.data) for each in store.objects.list("kept")]
 
 
 @pytest.mark.parametrize("verbs", list(combinations_with_replacement(VERBS, 2)),
@@ -213,6 +268,9 @@ def test_two_verbs_at_once_leave_what_a_sequence_leaves(
     assert said(store) == said(sequence)
     assert dict(store.bookmarks).keys() == dict(sequence.bookmarks).keys()
     assert len(store.pointers) == len(sequence.pointers)
+    assert kept(store) == kept(sequence)
+    for each in (store, sequence):
+        assert each.conversations.get("main").record.title == ("the title" if call in verbs else "")
     if set(verbs) <= LINEAR:
         assert (len(store.heads()), len(store.log("main"))) == (1, len(sequence.log("main")))
     assert store.verify().problems == ()

@@ -21,6 +21,7 @@ from sqlalchemy.sql.expression import BindParameter, ColumnElement, TextClause
 
 import headish
 from headish.database.query import Query
+from headish.database.schema import metadata
 
 WITHOUT_SPACE = {"space", "alembic_version"}
 """A reference table, which every machine has whole, and the tables of others."""
@@ -79,7 +80,8 @@ def problems_of(statement: object) -> Iterator[str]:
 
 def problems_of_text(sql: str) -> Iterator[str]:
     tables = re.findall(r"\b(?:FROM|JOIN|UPDATE|INTO) ([a-z_]+)", sql)
-    wanted = [table for table in tables if table not in WITHOUT_SPACE]
+    # What is no table of ours is a name for rows that the statement itself has found.
+    wanted = [table for table in tables if table in metadata.tables and table not in WITHOUT_SPACE]
     bound = len(re.findall(r"\bspace = :space", sql)) + (1 if "INSERT INTO" in sql else 0)
     if bound < len(wanted):
         yield f"{len(wanted)} tables, and {bound} are bound to :space"

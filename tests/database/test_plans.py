@@ -23,6 +23,8 @@ CALLS: dict[str, Callable[[Store, int], Any]] = {
     "fork": lambda store, index: store.add_turn(f"fork {index}", continues="main~1"),
     "append with a key": lambda store, index: store.add_turn(f"more {index}", key=f"k{store.stats().turns} {index}"),
     "find by key": lambda store, index: store.find("first"),
+    "list of conversations": lambda store, index: store.conversations.list(limit=1),
+    "object": lambda store, index: store.objects.put("kind", f"{index}", b"data"),
     "find a bookmark": lambda store, index: store.get("main"),
     "children": lambda store, index: store.children("main~1"),
     "options": lambda store, index: store.options("main"),

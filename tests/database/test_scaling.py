@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import random
 
 import pytest
 
@@ -34,6 +35,11 @@ OPERATIONS: dict[str, Callable[[Store, dict[str, Turn]], object]] = {
     "fork": lambda store, grown: store.add_turn("new", continues=grown["q?"].id),
     "merge": lambda store, grown: store.add_turn("new", continues=[grown["a"].id, grown["end"].id]),
     "bookmark": lambda store, grown: store.bookmarks.set("other", grown["a"].id),
+    "make a name": lambda store, grown: store.add_turn("new", continues=grown["b"].id, bookmark=f"n{random()}"),
+    "rename": lambda store, grown: [store.bookmarks.rename(*pair) for pair in (("main", "new"), ("new", "main"))],
+    "conversation of a name": lambda store, grown: store.conversations.set("main", title="T"),
+    "list of conversations": lambda store, grown: store.conversations.list(limit=1),
+    "object": lambda store, grown: store.objects.put("kind", "key", b"data"),
     "bookmark history": lambda store, grown: store.bookmarks.history("main"),
     "record": lambda store, grown: store.record([{"role": "user", "content": "q?"}], bookmark="main"),
 }

@@ -244,8 +244,8 @@ class TestContinues:
             with counted_statements() as counted:
                 store.add_turns([{"content": str(index), "bookmark": f"{size}-{index}"} for index in range(size)])
             counts.append(counted.count)
-        # Each 64 names more: one statement finds them, three make and log each of them.
-        assert counts[1] - counts[0] == 1 + 3 * 64
+        # Each 64 names more: one statement finds them, four make and log each, and look for its title.
+        assert counts[1] - counts[0] == 1 + 4 * 64
 
 
 class TestOptions:

@@ -90,7 +90,7 @@ class TestAKnownKey:
         first = store.add_turn("hi", key="k")
         with unchanged(store), pytest.raises(KeyTaken, match=first.id) as caught:
             store.add_turn(**other, key="k")
-        assert (caught.value.key, caught.value.turn) == ("k", first.id)
+        assert (caught.value.key, caught.value.holder) == ("k", first.id)
 
     def test_a_document_is_compared_with_its_name_and_type(self, store: Store) -> None:
         first = store.add_document(b"hi", name="a.txt", key="k")

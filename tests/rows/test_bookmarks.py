@@ -467,6 +467,60 @@ class TestUndo:
                 store.bookmarks.undo("main", wrong)  # type: ignore[arg-type]
 
 
+class TestRename:
+    def test_the_name_goes_with_its_history(self, store: Store) -> None:
+        first = store.add_turn("a", bookmark="old")
+        second = store.add_turn("b", continues="old")
+        renamed = store.bookmarks.rename("old", "new")
+        assert (renamed.name, renamed.turn, where(store)) == ("new", second.id, {"new": second.id})
+        assert [move.turn for move in store.bookmarks.history("new")] == [second.id, second.id, first.id]
+        assert (store.get("new@{2}").id, store.get("new~1").id) == (first.id, first.id)
+        with pytest.raises(UnknownBookmark):
+            store.bookmarks.history("old")
+        assert store.verify().problems == ()
+
+    def test_it_moves_along_under_its_new_name(self, store: Store) -> None:
+        tip = store.add_turn("a", bookmark="old")
+        store.bookmarks.rename("old", "new")
+        by_id = store.add_turn("b", continues=tip.id)
+        by_name = store.add_turn("c", continues="new")
+        assert (by_id.meta.bookmark, by_name.meta.bookmark, where(store)) == ("new", "new", {"new": by_name.id})
+        assert store.verify().problems == ()
+
+    def test_renaming_back_and_on_is_in_order(self, store: Store) -> None:
+        store.add_turn("a", bookmark="one")
+        for old, new in (("one", "two"), ("two", "one"), ("one", "three")):
+            store.bookmarks.rename(old, new)
+            store.add_turn("b", continues=new)
+            assert store.verify().problems == ()
+        store.add_turn("another", bookmark="one")
+        store.bookmarks.undo("three", 2)
+        assert (where(store).keys(), store.verify().problems) == ({"one", "three"}, ())
+
+    def test_a_name_that_is_or_was_one_is_not_taken(self, store: Store) -> None:
+        store.add_turn("a", bookmark="old")
+        store.add_turn("b", bookmark="there")
+        store.add_turn("c", bookmark="gone")
+        store.bookmarks.remove("gone")
+        with unchanged(store):
+            for new in ("there", "old"):
+                with pytest.raises(BookmarkMoved, match="exists already"):
+                    store.bookmarks.rename("old", new)
+            with pytest.raises(InvalidArgument, match="there was a bookmark 'gone' before"):
+                store.bookmarks.rename("old", "gone")
+            with pytest.raises(UnknownBookmark):
+                store.bookmarks.rename("nowhere", "new")
+            with pytest.raises(InvalidName):
+                store.bookmarks.rename("old", "a..b")
+
+    def test_a_name_that_moved_is_not_renamed(self, store: Store) -> None:
+        first = store.add_turn("a", bookmark="old")
+        second = store.add_turn("b", continues="old")
+        with unchanged(store), pytest.raises(BookmarkMoved):
+            store.bookmarks.rename("old", "new", expect=first.id)
+        assert store.bookmarks.rename("old", "new", expect=second.id).turn == second.id
+
+
 class TestTheMapping:
     def test_it_reads_as_one(self, store: Store) -> None:
         a, b = store.add_turn("a", bookmark="x"), store.add_turn("b", bookmark="a/b")

@@ -24,6 +24,7 @@ from headish.errors import (
     InvalidArgument,
     MissingKey,
     TooDeep,
+    UnknownConversation,
     UnknownSpace,
     UnknownStream,
     shown,
@@ -31,7 +32,9 @@ from headish.errors import (
 from headish.providers import Settings
 from headish.store.ask import CallOptions
 from headish.store.bookmarks import Bookmarks
+from headish.store.conversations import Conversations
 from headish.store.database import Spaces
+from headish.store.objects import Objects
 from headish.store.pointers import Pointers
 from headish.store.streams import Streams
 from headish.store.tools import Tools
@@ -147,6 +150,12 @@ OWN: dict[str, dict[str, Any]] = {
     "Store.run_tools": {"headish": "answered"},
     "Store.open": {"target": ":memory:"},
     "Database.open": {"target": ":memory:"},
+    "Bookmarks.rename": {"old": "main", "new": "renamed"},
+    **{f"Objects.{name}": {"kind": "kind", "key": "key"} for name in ("get", "remove")},
+    "Objects.put": {"kind": "kind", "key": "another", "data": b"data"},
+    "Objects.list": {"kind": "kind"},
+    "Conversations.find": {"key": "key"},
+    **{f"Conversations.{name}": {"subject": "main"} for name in ("get", "set")},
     "Pointers.set": {"name": "small", "target": "openai/gpt-5"},
     "Pointers.remove": {"name": "milli"},
     "Pointers.history": {"name": "milli"},
@@ -168,6 +177,8 @@ PARTS: dict[type, Callable[[Store], Any]] = {
     Pointers: lambda store: store.pointers,
     Tools: lambda store: store.tools,
     Streams: lambda store: store.streams,
+    Objects: lambda store: store.objects,
+    Conversations: lambda store: store.conversations,
     Database: lambda store: store._database,
     Spaces: lambda store: store._database.spaces,
 }
@@ -260,6 +271,7 @@ def use_up(made: Any) -> None:
 USUALLY_REFUSED: dict[str, tuple[type[HeadishError], ...]] = {
     **{f"Store.{name}": (MissingKey,) for name in ("ask", "open_answer", "retry", "open_retry")},
     "Streams.drop": (UnknownStream,),
+    "Conversations.find": (UnknownConversation,),
     "Spaces.remove": (UnknownSpace,),
 }
 VERBS = list(find_verbs())
@@ -276,6 +288,7 @@ def open_store() -> Store:
     store = Store.open(":memory:")
     store.add_turn("hello", bookmark="main")
     store.add_turn("yes", continues="main", bookmark="answered", role="assistant")
+    store.objects.put("kind", "key", b"data")
     store.pointers.set("milli", "openai/gpt-5-mini")
     store.tools.set("files", [{"name": "read", "inputSchema": {"type": "object"}}])
     return store

@@ -98,10 +98,16 @@ def damaged(file_place: FilePlace) -> tuple[FilePlace, Store, dict[str, Turn]]:
     store.bookmarks.set("main", grown["a"].id)
     store.bookmarks.set("old", grown["q?"].id)
     store.bookmarks.remove("old")
+    store.bookmarks.set("again", grown["q?"].id)
     store.bookmarks.set("main", grown["full"].id)
     for model in ("small", "smaller"):
         store.pointers.set("milli", f"anthropic/{model}")
     store.tools.set("files", [{"name": "read"}])
+    store.objects.put("state", "kept", b"x")
+    store.conversations.set("main", title="T", key="k")
+    store.conversations.set(store.add_turn("nameless").id, pinned=True)
+    store.conversations.set("again", title="of a removed name")
+    store.bookmarks.remove("again")
     store.add_turn("x" * (INLINE_BYTES + 1))
     store.capture("main", "anthropic").finish()
     store.bookmarks.set("main", "main~1")  # the turn that the tests alter is the last of its name
@@ -212,6 +218,17 @@ def test_a_corrupted_payload_is_an_error_that_names_the_turn(
         READS[read](store, turn.id)
     assert refused.value.turn == turn.id
     assert any(turn.hash in problem.subject or turn.id in problem.subject for problem in store.verify().problems)
+
+
+def test_a_name_that_was_renamed_behind_the_stores_back_is_found(file_place: FilePlace) -> None:
+    store = file_place.open()
+    store.add_turn("a", bookmark="old")
+    store.bookmarks.rename("old", "new")
+    store.add_turn("b", continues="new")
+    assert store.verify().problems == ()
+    for table in ("bookmark", "bookmark_log"):
+        alter(file_place, f"UPDATE {table} SET name = CAST('other' AS BLOB)")
+    assert any("it was renamed" in problem.what for problem in store.verify().problems)
 
 
 @pytest.mark.parametrize("column", ["attributes", "inherited", "app"])

@@ -1,4 +1,4 @@
-"""``bookmark`` and ``undo``: list, set, remove, go back, and the history of a name."""
+"""``bookmark`` and ``undo``: list, set, remove, rename, go back, and the history of a name."""
 
 from __future__ import annotations
 
@@ -78,6 +78,17 @@ def remove_command(settings: Settings, name: str, expect: str | None) -> None:
     with settings.open() as store:
         store.bookmarks.remove(name, expect=read_expect(expect, absent=False))
     say(f"Removed {name}. Its history stays: headish bookmark history {name}")
+
+
+@bookmark_command.command("rename")
+@click.argument("old")
+@click.argument("new")
+@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+@pass_settings
+def rename_command(settings: Settings, old: str, new: str, expect: str | None) -> None:
+    """Rename the bookmark OLD to NEW; its history and its title go with it."""
+    with settings.open() as store:
+        click.echo(store.bookmarks.rename(old, new, expect=read_expect(expect, absent=False)).turn)
 
 
 @bookmark_command.command("history")

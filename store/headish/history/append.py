@@ -75,7 +75,7 @@ def append_batch(
     A draft may continue earlier drafts by index; ``first_index`` is the index of the first one here, ``earlier``
     finds those that former batches stored. Without ``carries_names`` no bookmark moves but the given ones.
     Cost: seven statements for one turn that continues a bookmark; a batch adds no more than two for each turn that
-    says what it continues, two for each name that moves (three for a new one), one for each 64 names that it mentions
+    says what it continues, two for each name that moves (four for a new one), one for each 64 names that it mentions
     and one for its large payloads.
     Raises: UnknownTurn, Ambiguous, BookmarkMoved, InvalidArgument.
     """

@@ -56,11 +56,18 @@ def _needs_stored(draft: Draft) -> bool:
 class StoredTurns(Sequence[Turn]):
     """The turns that ``add_turns`` stored, in order: a sequence that reads from the store when it is asked.
 
-    It holds a pair of numbers per batch, not one per turn; of a batch with known keys one per turn.
+    It holds a pair of numbers per batch, not one per turn; of a batch with known keys one per turn. ``revisions`` are
+    those of the objects that were stored with the turns, in the order in which they were given.
     """
 
-    def __init__(self, read: Callable[[int, int], list[Turn]], batches: Sequence[Earlier], count: int) -> None:
-        self._read, self._batches, self._count = read, batches, count
+    def __init__(
+        self,
+        read: Callable[[int, int], list[Turn]],
+        batches: Sequence[Earlier],
+        count: int,
+        revisions: Iterable[int] = (),
+    ) -> None:
+        self._read, self._batches, self._count, self.revisions = read, batches, count, tuple(revisions)
 
     def __len__(self) -> int:
         return self._count

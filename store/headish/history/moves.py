@@ -6,15 +6,23 @@ from itertools import islice
 from typing import NamedTuple
 
 from headish.database.query import Connection
-from headish.errors import UnknownBookmark
+from headish.errors import InvalidArgument, UnknownBookmark
 from headish.history.find import find_turn
 from headish.history.planning import check_expected
 from headish.history.walk import walk_first_parents
-from headish.rows.bookmarks import find_bookmark, logged_place, remove_bookmark, set_bookmark
+from headish.rows.bookmarks import (
+    find_bookmark,
+    find_named,
+    has_log,
+    logged_place,
+    remove_bookmark,
+    rename_bookmark,
+    set_bookmark,
+)
 from headish.rows.turns import StoredTurn, parent_at
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId
-from headish.values.names import Absent, stored_name
+from headish.values.names import ABSENT, Absent, stored_name
 from headish.values.places import Place
 
 
@@ -60,6 +68,25 @@ def undo_name(
         return remove_name(connection, space, name, None), walked[::-1]
     back = walked.pop()
     return Moved(set_bookmark(connection, space, name, back), back.place, back.id), walked[::-1]
+
+
+def rename_name(connection: Connection, space: int, old: bytes, new: bytes, expect: TurnId | Absent | None) -> Moved:
+    """Rename a name; its log goes with it.
+
+    Raises: UnknownBookmark; BookmarkMoved also where the new name exists; InvalidArgument where it did once.
+    """
+    before = find_named(connection, space, old)
+    turn = None if before is None else parent_at(connection, space, before.place)
+    if before is None or turn is None:
+        raise UnknownBookmark(stored_name(old))
+    check_expected(old, expect, turn.id)
+    check_expected(new, ABSENT, _id_of(connection, space, new))
+    if has_log(connection, space, new):
+        raise InvalidArgument(
+            f"there was a bookmark {stored_name(new)!r} before, and its history would mix with that of"
+            f" {stored_name(old)!r}: choose another name"
+        )
+    return Moved(rename_bookmark(connection, space, old, new, before, turn), before.place, turn.id)
 
 
 def is_logged(connection: Connection, space: int, name: bytes, moved: Moved) -> bool:

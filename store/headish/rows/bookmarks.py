@@ -15,9 +15,10 @@ from sqlalchemy import BindParameter, bindparam, delete, func, insert, select, t
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query, Row, Statement
 from headish.database.schema import bookmark, bookmark_log, turn
+from headish.rows.conversations import rename_record, take_record_over
 from headish.rows.counters import take_change
 from headish.rows.payloads import PORTION, in_portions
-from headish.rows.turns import StoredTurn
+from headish.rows.turns import Parent, StoredTurn
 from headish.values.places import Place
 
 _space: BindParameter[int] = bindparam("space")
@@ -95,6 +96,15 @@ LAST_LOG = Query(
     select(bookmark_log.c.move, bookmark_log.c.running).where(*_logged).order_by(bookmark_log.c.move.desc()).limit(1),
 )
 ADD_LOG = Query("log a move", insert(bookmark_log).values({each.name: bindparam(each.name) for each in bookmark_log.c}))
+RENAME = Query(
+    "rename bookmark",
+    update(bookmark)
+    .where(*_here)
+    .values({name: bindparam(f"to_{name}") for name in ("name", "move", "own", "running")}),
+)
+RENAME_LOG = Query(
+    "rename the log of a bookmark", update(bookmark_log).where(*_logged).values(name=bindparam("to_name"))
+)
 MOVE_NUMBER = Query("last move of a bookmark", select(bookmark.c.move).where(*_here))
 LOG_AT_MOVE = Query("log of a bookmark at a move", _log.where(*_logged, bookmark_log.c.move == bindparam("move")))
 LOG_AT_TIME = Query(
@@ -175,7 +185,7 @@ def move_bookmark(
 ) -> Named:
     """Move a name along the steps: it ends at the last, each is logged. ``before`` is where it is, None if it is not.
 
-    Returns where it is then. Cost: two statements, one more for a name that is made.
+    Returns where it is then. Cost: two statements, two more for a name that is made.
     """
     move, running = (before.move, before.running) if before else _last_log(connection, space, name)
     now, logged = _now(), []
@@ -186,6 +196,7 @@ def move_bookmark(
     (chain, pos), recent = last.place, now if last.recent is None else last.recent
     if before is None:
         connection.run_rows(ADD, [(space, name, chain, pos, number, recent, int(last.own), running)])
+        take_record_over(connection, space, name, last.place)
     else:
         connection.run_rows(MOVE, [(chain, pos, number, recent, int(last.own), running, space, name, before.move)])
     connection.run_rows(ADD_LOG, logged)
@@ -240,6 +251,27 @@ def remove_bookmark(connection: Connection, space: int, name: bytes) -> int | No
     running = run_on(MOVE_LOG, before.running, number, b"", now)
     connection.run_rows(ADD_LOG, [(space, name, number, None, None, now, seq, change, running)])
     return number
+
+
+def rename_bookmark(connection: Connection, space: int, old: bytes, new: bytes, before: Named, turn: Parent) -> int:
+    """Give a name another one that never was: its log, and what is said of it, go with it. The number of the move.
+
+    Cost: five statements.
+    """
+    seq, change = take_change(connection, space)
+    number, now = before.move + 1, time.time_ns() // 1_000_000
+    running = run_on(MOVE_LOG, before.running, number, turn.digest.hex().encode(), now)
+    own = int(turn.head == new)  # the turn goes on saying the old name: under the new one it is found by its place
+    connection.run(RENAME_LOG, space=space, name=old, to_name=new)
+    rename_record(connection, space, old, new)
+    connection.run(RENAME, space=space, name=old, to_name=new, to_move=number, to_own=own, to_running=running)
+    connection.run_rows(ADD_LOG, [(space, new, number, *before.place, now, seq, change, running)])
+    return number
+
+
+def has_log(connection: Connection, space: int, name: bytes) -> bool:
+    """Whether there ever was such a name."""
+    return connection.row(LAST_LOG, space=space, name=name) is not None
 
 
 def logged_place(connection: Connection, space: int, name: bytes, move: int) -> tuple[bool, Place | None]:

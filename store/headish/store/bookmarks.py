@@ -11,7 +11,7 @@ from headish.content.drafts import read_expect
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, UnknownBookmark, shown
 from headish.history.decode import complete_turns, read_time
-from headish.history.moves import Moved, is_logged, remove_name, set_name, undo_name
+from headish.history.moves import Moved, is_logged, remove_name, rename_name, set_name, undo_name
 from headish.rows.bookmarks import (
     ALL,
     bookmark_history,
@@ -102,6 +102,22 @@ class Bookmarks(Mapping[str, TurnId]):
         Raises: UnknownBookmark, BookmarkMoved.
         """
         self._move(check_name(name), partial(remove_name, expect=read_expect(expect)))
+
+    @door()
+    def rename(self, old: str, new: str, *, expect: str | Absent | None = None) -> Bookmark:
+        """Give a name another one: its history goes with it, and so does what is said of its conversation.
+
+        The new name must never have been one. ``expect`` is the id that the old one must have pointed at.
+        Raises: UnknownBookmark, InvalidName, BookmarkMoved also where the new name exists, InvalidArgument where it
+        did once.
+        """
+        was, encoded = check_name(old), check_name(new, is_new=True)
+        moved = self._move(
+            encoded,
+            lambda connection, space, name: rename_name(connection, space, was, name, read_expect(expect)),
+        )
+        assert moved.turn is not None
+        return Bookmark(new, moved.turn)
 
     @door()
     def undo(self, name: str, n: int = 1, *, expect: str | Absent | None = None) -> builtins.list[Turn]:

@@ -11,6 +11,8 @@ from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.store import ask as asking
 from headish.store import calls, exports, imports, read, replies, reports, requests, write
 from headish.store.bookmarks import Bookmarks
+from headish.store.conversations import Conversations
+from headish.store.objects import Objects
 from headish.store.pointers import Pointers
 from headish.store.space import Space
 from headish.store.streams import Streams
@@ -134,6 +136,16 @@ class Store(Space):
     def tools(self) -> Tools:
         """The tools of MCP servers that the space knows."""
         return Tools(self)
+
+    @property
+    def conversations(self) -> Conversations:
+        """What people call a conversation, and what they say of it."""
+        return Conversations(self)
+
+    @property
+    def objects(self) -> Objects:
+        """What a program keeps beside its turns."""
+        return Objects(self)
 
     @property
     def streams(self) -> Streams:

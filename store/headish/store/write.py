@@ -28,7 +28,9 @@ from headish.history.keys import append_once
 from headish.history.planning import Earlier
 from headish.history.record import record_list
 from headish.history.remembered import Remembered, append_remembered, is_plain, remember
+from headish.rows.objects import Put, put_object
 from headish.rows.turns import StoredTurn
+from headish.store.objects import read_puts
 from headish.store.read import read_range
 from headish.store.space import Space
 from headish.values.doors import LIST, door, is_path
@@ -85,17 +87,30 @@ def add_document(
     return _add(space, draft)
 
 
-@door(items=LIST)
-def add_turns(space: Space, items: Iterable[Mapping[str, Any] | Content], *, moves: bool = True) -> StoredTurns:
+@door(items=LIST, objects=LIST)
+def add_turns(
+    space: Space,
+    items: Iterable[Mapping[str, Any] | Content],
+    *,
+    moves: bool = True,
+    objects: Iterable[Mapping[str, Any]] = (),
+) -> StoredTurns:
     """Store a stream of turns of any length, in bounded memory.
 
     An item is a mapping of ``content`` and ``add_turn``'s arguments, or content alone; its ``continues`` may also be
     the index of an earlier item. The stream is drained in batches of at most 1,000 turns; a batch is one transaction,
     all or nothing. What an earlier batch stored stays when a later item is refused. ``moves=False``: no name is carried
     along, whatever an item says.
+
+    ``objects`` are mappings of the arguments of ``store.objects.put``. With them the whole stream is drained first, and
+    all turns and objects are one transaction: both are stored, or nothing. The result's ``revisions`` are theirs.
+    Raises: as ``add_turn`` and ``objects.put``.
     """
     limit_bytes, author = space._payload_limit_bytes, space._author
     drafts = (make_draft(*read_item(item), limit_bytes, author) for item in items)
+    puts = read_puts(objects, limit_bytes)
+    if puts:
+        return _add_together(space, list(in_batches(drafts)), puts, carries_names=moves)
     return add_drafts(space, drafts, carries_names=moves)
 
 
@@ -108,6 +123,32 @@ def add_drafts(space: Space, drafts: Iterable[Draft], *, carries_names: bool = T
         batches.append(_earlier(count, stored))
         count += len(batch)
     return StoredTurns(partial(read_range, space), batches, count)
+
+
+def _add_together(
+    space: Space, portions: Sequence[list[Draft]], puts: Sequence[Put], *, carries_names: bool
+) -> StoredTurns:
+    """Turns and objects in one transaction, however many there are."""
+
+    def work(connection: Connection, mint: Mint) -> tuple[list[Earlier], int, list[int]]:
+        batches: list[Earlier] = []
+        count = 0
+        for portion in portions:
+            stored = append_once(
+                connection,
+                space._number,
+                portion,
+                mint,
+                first_index=count,
+                earlier=batches,
+                carries_names=carries_names,
+            )
+            batches.append(_earlier(count, stored))
+            count += len(portion)
+        return batches, count, [put_object(connection, space._number, put) for put in puts]
+
+    batches, count, revisions = space._store(work)
+    return StoredTurns(partial(read_range, space), batches, count, revisions)
 
 
 @door(messages=LIST)

@@ -125,6 +125,9 @@ def _is_record(value: object) -> bool:
     return isinstance(value, Mapping)
 
 
+ANYTHING = Kind(lambda _: True, "anything")
+"""For a parameter that is checked further in."""
+CHOICE = Kind(lambda value: value is None or isinstance(value, bool), "True, False or None")
 TEXT = Kind(_is_text, "text that has UTF-8")
 COUNT = Kind(_is_count, "a number from 0 on, of at most 63 bits")
 RECORD = Kind(_is_record, "a mapping")

@@ -86,10 +86,16 @@ CARRIED = Query(
     select(turn.c.head, func.count()).where(turn.c.space == _space, turn.c.head.is_not(None)).group_by(turn.c.head),
 )
 LOGGED_CARRIED = Query(
-    "how often the log says that turns moved each name",
-    select(bookmark_log.c.name, func.count())
-    .where(bookmark_log.c.space == _space, bookmark_log.c.change.is_(None))
-    .group_by(bookmark_log.c.name),
+    "how often the logs say that turns moved each name",
+    select(turn.c.head, func.count())
+    .select_from(
+        bookmark_log.join(
+            turn,
+            and_(turn.c.space == _space, turn.c.chain == bookmark_log.c.chain, turn.c.pos == bookmark_log.c.pos),
+        )
+    )
+    .where(bookmark_log.c.space == _space, bookmark_log.c.change.is_(None), turn.c.head.is_not(None))
+    .group_by(turn.c.head),
 )
 
 
@@ -104,7 +110,8 @@ def check_bookmarks(connection: Connection, space: int) -> Iterator[Problem]:
     for name in sorted(said.keys() | logged.keys()):
         turns, moves_of_turns = said.get(name, 0), logged.get(name, 0)
         if turns != moves_of_turns:
-            yield Problem(_subject(name), f"{turns} turns say that they moved it, and its log has {moves_of_turns}")
+            what = f"{turns} turns say that they moved it, and {moves_of_turns} moves are logged"
+            yield Problem(_subject(name), what)
 
 
 def _all_moves(connection: Connection, space: int) -> Iterator[_Logged]:
@@ -116,7 +123,7 @@ def _all_moves(connection: Connection, space: int) -> Iterator[_Logged]:
 
 
 def _check_log(name: bytes, moves: Iterator[_Logged]) -> Iterator[str]:
-    number, running, last, gone = 0, b"", None, True
+    number, running, last, gone, names = 0, b"", None, True, _Names(name)
     for last in moves:
         number += 1
         yield from _check_move(last, gone)
@@ -128,7 +135,7 @@ def _check_log(name: bytes, moves: Iterator[_Logged]) -> Iterator[str]:
             yield "a turn that its log names is missing"
         if last.seq < (last.stored_seq or 0) or last.seq > last.last_seq:
             yield f"move {last.move} of its log has a commit number that it cannot have"
-        if last.change is None and (last.head != name or last.seq != last.stored_seq):
+        if not names.may_follow(last) or (last.change is None and last.seq != last.stored_seq):
             yield f"move {last.move} of its log is not of the turn that it names"
         digest = b"" if last.digest is None else last.digest.hex().encode()
         running = run_on(MOVE_LOG, running, last.move, digest, last.milliseconds)
@@ -136,6 +143,8 @@ def _check_log(name: bytes, moves: Iterator[_Logged]) -> Iterator[str]:
             yield f"move {last.move} of its log was altered: its running hash disagrees"
             running = last.running
     assert last is not None
+    if not names.end_here():
+        yield "turns say that they moved another name, and its log does not say that it was renamed"
     yield from _check_now(name, last)
 
 
@@ -147,6 +156,33 @@ def _check_move(logged: _Logged, gone: bool) -> Iterator[str]:
         yield "a move of its log has half a place"
     if gone and logged.chain is None:
         yield "its log removes it where it was not set"
+
+
+class _Names:
+    """The names that the turns of a log say they moved: one after the other, each until the name was renamed.
+
+    A rename is logged as a move to where the name is already. A turn goes on saying the name that it moved.
+    """
+
+    def __init__(self, name: bytes) -> None:
+        self._name = name
+        self._said: bytes | None = None
+        self._place: tuple[int | None, int | None] = (None, None)
+        self._renamed = True
+
+    def may_follow(self, move: _Logged) -> bool:
+        """Whether the next move may be this one."""
+        before, self._place = self._place, (move.chain, move.pos)
+        if move.change is not None:
+            self._renamed |= move.chain is not None and before == self._place
+            return True
+        fits = move.head is not None and (self._renamed or move.head == self._said)
+        self._said, self._renamed = move.head, False
+        return fits
+
+    def end_here(self) -> bool:
+        """Whether the log may end so."""
+        return self._renamed or self._said == self._name
 
 
 def _check_now(name: bytes, last: _Logged) -> Iterator[str]:

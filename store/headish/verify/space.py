@@ -16,6 +16,7 @@ from headish.errors import DatabaseCorrupt
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.payloads import payloads_after
 from headish.values.reports import Problem, Report
+from headish.verify.beside import check_conversations, check_objects
 from headish.verify.bookmarks import check_bookmarks
 from headish.verify.changes import check_changes, check_names
 from headish.verify.providers import check_providers
@@ -35,6 +36,8 @@ CHECKS: dict[str, Check] = {
     "space": check_completeness,
     "bookmarks": check_bookmarks,
     "pointers, tools and streams": check_providers,
+    "objects": check_objects,
+    "conversations": check_conversations,
     "changes": check_changes,
     "names of the space": check_names,
 }

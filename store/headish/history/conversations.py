@@ -1,0 +1,295 @@
+"""Conversations: which one a headish is of, what is said of it, and how a list shows it (rule R33, conversations)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import UnsetType
+
+from headish.content import strictjson
+from headish.content.words import first_words, one_line, words_of_beginning
+from headish.database.query import Connection
+from headish.errors import (
+    CorruptRecord,
+    CorruptTurn,
+    InvalidArgument,
+    InvalidContent,
+    KeyTaken,
+    RecordChanged,
+    UnknownBookmark,
+    UnknownConversation,
+    shown,
+)
+from headish.history.find import find_turn
+from headish.limits import KEY_LIMIT_BYTES, MAPPING_LIMIT_BYTES, TAGS_LIMIT, TITLE_LIMIT
+from headish.rows.bookmarks import find_bookmark
+from headish.rows.conversations import (
+    Stored,
+    find_first,
+    find_record,
+    find_records,
+    names_in,
+    newest_in,
+    record_by_key,
+    write_record,
+)
+from headish.rows.entries import Listed, Words
+from headish.rows.turns import parent_at, turn_by_id
+from headish.values.conversations import Conversation, Entry, Record
+from headish.values.grammar import Headish
+from headish.values.ids import TurnId, as_turn_id, time_of
+from headish.values.names import Absent, stored_name
+from headish.values.turns import DOCUMENT, reply_of
+
+Changes = Mapping[str, Any]
+"""What is to be said anew of a conversation: some of the fields of ``Record``."""
+_decode = msgspec.json.Decoder(Record).decode
+_decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
+NAMES_SHOWN = 5
+
+
+class Found(NamedTuple):
+    """A conversation: its name or its first turn, and what was said last."""
+
+    name: bytes | None
+    first: TurnId | None
+    turn: TurnId
+
+    @property
+    def subject(self) -> bytes:
+        return self.name or str(self.first).encode()
+
+
+def find_conversation(connection: Connection, space: int, headish: Headish) -> Found:
+    """The conversation of a bookmark, or of a turn: the one name that lies there, or what has none.
+
+    Raises: UnknownTurn, Ambiguous, UnknownConversation; InvalidArgument where several names lie there.
+    """
+    if headish.bookmark is not None:
+        found = _find_named(connection, space, headish.bookmark.encode())
+        if found is not None:
+            return found
+    stored = find_turn(connection, space, headish)
+    first = find_first(connection, space, stored.place)
+    if first is None:
+        raise UnknownConversation(headish.text, "only system turns lead to this one")
+    names = names_in(connection, space, first.place, NAMES_SHOWN)
+    if len(names) > 1:
+        shown = ", ".join(map(stored_name, names))
+        raise InvalidArgument(f"several bookmarks lie in the conversation of {headish.text!r}: say which ({shown} …)")
+    found = _find_named(connection, space, names[0]) if names else None
+    return found or Found(None, first.id, newest_in(connection, space, first.place) or stored.id)
+
+
+def find_by_key(connection: Connection, space: int, key: bytes) -> Found:
+    """The conversation that has a key. Raises: UnknownConversation."""
+    stored = record_by_key(connection, space, key)
+    found = None if stored is None else _find_subject(connection, space, stored.subject)
+    if found is None:
+        raise UnknownConversation(stored_name(key), "none has this key")
+    return found
+
+
+def read_conversation(connection: Connection, space: int, found: Found) -> Conversation:
+    """A conversation with what is said of it. Raises: CorruptRecord."""
+    return _conversation(found, find_record(connection, space, found.subject))
+
+
+def change_record(
+    connection: Connection, space: int, found: Found, changes: Changes, expect: int | Absent | None
+) -> Conversation:
+    """Say something anew of a conversation; what is not among the changes stays.
+
+    Raises: RecordChanged, KeyTaken, InvalidContent.
+    """
+    stored = find_record(connection, space, found.subject)
+    before = None if stored is None else stored.revision
+    wanted = None if isinstance(expect, Absent) else expect
+    if expect is not None and wanted != before:
+        raise RecordChanged(f"what is said of the conversation {stored_name(found.subject)!r}", wanted, before)
+    record = msgspec.structs.replace(_conversation(found, stored).record, **changes)
+    if record.key is not None:
+        _free_key(connection, space, record.key, found.subject)
+    said = _write(connection, space, found.subject, (before or 0) + 1, record)
+    return _conversation(found, said)
+
+
+def check_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What may be said of a conversation, without what is left unset. Raises: InvalidArgument, InvalidContent."""
+    return {name: CHECKS[name](given) for name, given in changes.items() if not isinstance(given, UnsetType)}
+
+
+def check_key(given: object) -> str | None:
+    """The key of a conversation, None to take it away. Raises: InvalidArgument."""
+    if given is None:
+        return None
+    text = _check_text("key", given, KEY_LIMIT_BYTES)
+    if not text or len(text.encode()) > KEY_LIMIT_BYTES:
+        raise InvalidArgument(f"the key of a conversation is text of 1 to {KEY_LIMIT_BYTES:,} bytes")
+    return text
+
+
+def make_entries(connection: Connection, space: int, listed: list[Listed]) -> list[Entry]:
+    """Conversations as a list shows them. Cost: one statement for each 64. Raises: CorruptTurn, CorruptRecord."""
+    found = [_found(each) for each in listed]
+    records = find_records(connection, space, [each.subject for each in found])
+    return [_entry(each, here, records.get(here.subject)) for each, here in zip(listed, found, strict=True)]
+
+
+def _find_named(connection: Connection, space: int, name: bytes) -> Found | None:
+    place = find_bookmark(connection, space, name)
+    if place is None:
+        return None
+    turn = parent_at(connection, space, place)
+    if turn is None:
+        raise UnknownBookmark(stored_name(name))
+    return Found(name, None, turn.id)
+
+
+def _find_subject(connection: Connection, space: int, subject: bytes) -> Found | None:
+    """The conversation that a row is about; None where its name was removed."""
+    first = as_turn_id(stored_name(subject))
+    if first is None:
+        return _find_named(connection, space, subject)
+    stored = turn_by_id(connection, space, first)
+    if stored is None:
+        raise CorruptRecord(f"what is said of the conversation {first}", "its first turn is missing")
+    return Found(None, first, newest_in(connection, space, stored.place) or first)
+
+
+def _free_key(connection: Connection, space: int, key: str, subject: bytes) -> None:
+    """Refuse a key that another conversation has. One whose name was removed gives it up."""
+    holder = record_by_key(connection, space, key.encode())
+    if holder is None or holder.subject == subject:
+        return
+    if _find_subject(connection, space, holder.subject) is not None:
+        raise KeyTaken(key, stored_name(holder.subject), "the conversation")
+    freed = msgspec.structs.replace(_read_record(holder), key=None)
+    _write(connection, space, holder.subject, holder.revision + 1, freed)
+
+
+def _write(connection: Connection, space: int, subject: bytes, revision: int, record: Record) -> Stored:
+    stored = Stored(subject, revision, strictjson.encode(record))
+    write_record(
+        connection,
+        space,
+        stored,
+        archived=record.archived,
+        pinned=record.pinned,
+        key=None if record.key is None else record.key.encode(),
+    )
+    return stored
+
+
+def _conversation(found: Found, stored: Stored | None) -> Conversation:
+    return Conversation(
+        name=None if found.name is None else stored_name(found.name),
+        first=found.first,
+        turn=found.turn,
+        record=Record() if stored is None else _read_record(stored),
+        revision=None if stored is None else stored.revision,
+    )
+
+
+def _read_record(stored: Stored) -> Record:
+    try:
+        return read_record(stored.data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        what = f"what is said of the conversation {stored_name(stored.subject)!r}"
+        raise CorruptRecord(what, f"it does not decode ({error})") from None
+
+
+def read_record(data: bytes) -> Record:
+    """What is said of a conversation, as it is stored. Raises: msgspec.MsgspecError, UnicodeDecodeError."""
+    return _decode(data)
+
+
+def _found(listed: Listed) -> Found:
+    if listed.last.id is None:
+        raise CorruptTurn(f"of the conversation {stored_name(listed.name or b'')!r}", "it is missing")
+    first = None if listed.start is None else TurnId(listed.start)
+    return Found(listed.name, first, TurnId(listed.last.id))
+
+
+def _entry(listed: Listed, found: Found, stored: Stored | None) -> Entry:
+    conversation = _conversation(found, stored)
+    moved = datetime.fromtimestamp(listed.recent / 1000, UTC) if found.name is not None else time_of(found.turn)
+    model = reply_of(_system(listed.last)).get("model")
+    return Entry(
+        conversation=conversation,
+        title=conversation.record.title or _words(listed.first),
+        last=_words(listed.last),
+        role=listed.last.role or None,
+        model=model if isinstance(model, str) else None,
+        time=moved,
+        branches=listed.branches,
+    )
+
+
+def _words(words: Words) -> str:
+    """The first words of a turn; a document's name. Empty where there is no turn, or it is erased."""
+    if words.id is None or words.payload is None:
+        return ""
+    if words.type == DOCUMENT:
+        return one_line(str(_system(words).get("document_name", "")))
+    payload = bytes(words.payload)
+    if words.cut:
+        return words_of_beginning(payload)
+    try:
+        return first_words(payload)
+    except InvalidContent as error:
+        raise CorruptTurn(words.id, str(error)) from None
+
+
+def _system(words: Words) -> dict[str, Any]:
+    if words.system is None:
+        return {}
+    try:
+        return _decode_mapping(words.system)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptTurn(str(words.id), f"its system does not decode ({error})") from None
+
+
+def _check_title(given: object) -> str:
+    return "" if given is None else _check_text("title", given, TITLE_LIMIT)
+
+
+def _check_tags(given: object) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidArgument(f"tags are a list of texts, not {type(given).__name__}")
+    tags = tuple(dict.fromkeys(_check_text("tag", each, TITLE_LIMIT) for each in given))
+    if len(tags) > TAGS_LIMIT or "" in tags:
+        raise InvalidArgument(f"a conversation has at most {TAGS_LIMIT} tags, and none is empty")
+    return tags
+
+
+def _check_flag(given: object) -> bool:
+    if not isinstance(given, bool):
+        raise InvalidArgument(f"archived and pinned are True or False, not {shown(given)}")
+    return given
+
+
+def _check_app(given: object) -> Mapping[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise InvalidArgument(f"app is a mapping, not {type(given).__name__}")
+    return _decode_mapping(strictjson.encode_mapping(given or {}, "app", MAPPING_LIMIT_BYTES))
+
+
+def _check_text(what: str, given: object, limit: int) -> str:
+    if not isinstance(given, str) or len(given) > limit:
+        raise InvalidArgument(f"the {what} of a conversation is text of at most {limit:,} characters")
+    strictjson.check_text(given, what)
+    return given
+
+
+CHECKS = {
+    "title": _check_title,
+    "tags": _check_tags,
+    "archived": _check_flag,
+    "pinned": _check_flag,
+    "key": check_key,
+    "app": _check_app,
+}

@@ -1,0 +1,144 @@
+"""Rows of ``object``: what a program keeps beside its turns (rule R38, objects).
+
+Each kind has one more row, under the empty key: the highest revision that a removed object had. An object that is made
+anew goes on from there, so no revision of a key ever comes twice. Every writer has locked the space.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import BindParameter, LargeBinary, bindparam, delete, select, tuple_
+from sqlalchemy.dialects.postgresql import insert
+
+from headish.database.query import Connection, Query, Row
+from headish.database.schema import object
+from headish.errors import RecordChanged, UnknownObject
+from headish.values.names import Absent, stored_name
+
+REMOVED = b""
+"""The key under which a kind keeps the highest revision of what was removed."""
+
+_space: BindParameter[int] = bindparam("space")
+_kind: BindParameter[str] = bindparam("kind")
+_key: BindParameter[bytes] = bindparam("key")
+_here = (object.c.space == _space, object.c.kind == _kind, object.c.key == _key)
+_columns = (object.c.kind, object.c.key, object.c.revision, object.c.data, object.c.milliseconds)
+_new = insert(object).values({column.name: bindparam(column.name) for column in object.c})
+
+FIND = Query("find object", select(*_columns).where(*_here))
+REVISIONS = Query(
+    "revision of an object, and that of what was removed of its kind",
+    select(object.c.key, object.c.revision).where(
+        object.c.space == _space,
+        object.c.kind == _kind,
+        object.c.key.in_([_key, bindparam("removed", type_=LargeBinary)]),
+    ),
+)
+PUT = Query(
+    "put object",
+    _new.on_conflict_do_update(
+        index_elements=[object.c.space, object.c.kind, object.c.key],
+        set_={name: _new.excluded[name] for name in ("revision", "data", "milliseconds")},
+    ),
+)
+REMOVE = Query("remove object", delete(object).where(*_here))
+LIST = Query(
+    "list objects",
+    select(*_columns)
+    .where(
+        object.c.space == _space,
+        object.c.kind == _kind,
+        object.c.key > bindparam("after"),
+        object.c.key >= bindparam("low"),
+        object.c.key < bindparam("high"),
+    )
+    .order_by(object.c.key)
+    .limit(bindparam("limit")),
+)
+PAGE = Query(
+    "objects of all kinds, a page",
+    select(*_columns)
+    .where(
+        object.c.space == _space,
+        tuple_(object.c.kind, object.c.key) > tuple_(_kind, bindparam("key", type_=LargeBinary)),
+    )
+    .order_by(object.c.kind, object.c.key)
+    .limit(bindparam("limit")),
+)
+
+
+class Put(NamedTuple):
+    """An object that is to be stored. ``expect`` is the revision that it must have now; None is any, or none."""
+
+    kind: str
+    key: bytes
+    data: bytes
+    expect: int | Absent | None = None
+
+
+def find_object(connection: Connection, space: int, kind: str, key: bytes) -> Row | None:
+    """``(kind, key, revision, data, milliseconds)``."""
+    return connection.row(FIND, space=space, kind=kind, key=key)
+
+
+def list_objects(
+    connection: Connection, space: int, kind: str, *, prefix: bytes, after: bytes, limit: int
+) -> Sequence[Row]:
+    """As ``find_object``, those whose keys begin so and stand behind ``after``, by the bytes of their keys."""
+    # No key holds 0xFF, which is not UTF-8: it ends the range of the keys that begin with the prefix.
+    high = prefix + b"\xff"
+    return connection.rows(LIST, space=space, kind=kind, low=prefix, high=high, after=after, limit=limit)
+
+
+def objects_page(connection: Connection, space: int, kind: str, key: bytes, limit: int) -> Sequence[Row]:
+    """As ``find_object``, of all kinds behind a kind and a key, with the rows that keep revisions of what is gone."""
+    return connection.rows(PAGE, space=space, kind=kind, key=key, limit=limit)
+
+
+def put_object(connection: Connection, space: int, put: Put) -> int:
+    """Store an object; its new revision. Cost: two statements. Raises: RecordChanged."""
+    revision, removed = _revisions(connection, space, put.kind, put.key)
+    _check_expected(put.kind, put.key, put.expect, revision)
+    number = (removed if revision is None else revision) + 1
+    _write(connection, space, put.kind, put.key, number, put.data)
+    return number
+
+
+def remove_object(connection: Connection, space: int, kind: str, key: bytes, expect: int | Absent | None) -> int:
+    """Remove an object; the revision that it had. Cost: two statements, or three. Raises: UnknownObject,
+    RecordChanged."""
+    revision, removed = _revisions(connection, space, kind, key)
+    _check_expected(kind, key, expect, revision)
+    if revision is None:
+        raise UnknownObject(kind, stored_name(key))
+    connection.run(REMOVE, space=space, kind=kind, key=key)
+    if revision > removed:
+        _write(connection, space, kind, REMOVED, revision, b"")
+    return revision
+
+
+def object_is(connection: Connection, space: int, put: Put, revision: int) -> bool:
+    """Whether the object says this at this revision: what is asked if the answer to its commit was lost."""
+    row = find_object(connection, space, put.kind, put.key)
+    return row is not None and (row[2], bytes(row[3])) == (revision, put.data)
+
+
+def _revisions(connection: Connection, space: int, kind: str, key: bytes) -> tuple[int | None, int]:
+    """The revision of an object, None where it is not there, and the highest of those that are gone."""
+    rows = connection.rows(REVISIONS, space=space, kind=kind, key=key, removed=REMOVED)
+    found = {bytes(each): int(revision) for each, revision in rows}
+    return found.get(key), found.get(REMOVED, 0)
+
+
+def _check_expected(kind: str, key: bytes, expect: int | Absent | None, actual: int | None) -> None:
+    expected = None if isinstance(expect, Absent) else expect
+    if expect is not None and expected != actual:
+        raise RecordChanged(f"the object {stored_name(key)!r} of the kind {kind!r}", expected, actual)
+
+
+def _write(connection: Connection, space: int, kind: str, key: bytes, revision: int, data: bytes) -> None:
+    now = time.time_ns() // 1_000_000
+    connection.run(PUT, space=space, kind=kind, key=key, revision=revision, data=data, milliseconds=now)

@@ -1,0 +1,65 @@
+"""Objects: what a program keeps beside its turns, under a kind and a key."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from msgspec import Struct
+
+from headish.errors import InvalidArgument, shown
+from headish.limits import OBJECT_KEY_LIMIT_BYTES, OBJECT_KIND_LIMIT
+
+_KIND = re.compile(rf"[a-z0-9][a-z0-9._/-]{{0,{OBJECT_KIND_LIMIT - 1}}}", re.ASCII)
+
+
+class Object(Struct, frozen=True):
+    """A value of an application. ``revision`` is another number after each change; ``time`` is that of the last, in
+    UTC."""
+
+    kind: str
+    key: str
+    revision: int
+    data: bytes
+    time: datetime
+
+
+def check_kind(kind: object) -> str:
+    """A kind that objects may have: small letters and digits, with ``.``, ``_``, ``-`` and ``/`` between them.
+
+    Raises: InvalidArgument.
+    """
+    if not isinstance(kind, str) or _KIND.fullmatch(kind) is None:
+        raise InvalidArgument(
+            f"a kind of objects has 1 to {OBJECT_KIND_LIMIT} of a-z, 0-9, '.', '_', '-' and '/', and begins with a"
+            f" letter or digit; this one is {shown(kind)}"
+        )
+    return kind
+
+
+def check_key(key: object) -> bytes:
+    """The key of an object, any text, as the bytes that are stored. Raises: InvalidArgument."""
+    encoded = encode_key(key)
+    if not encoded:
+        raise InvalidArgument("the key of an object is empty")
+    return encoded
+
+
+def encode_key(key: object) -> bytes:
+    """The beginning of a key, or a whole one, as bytes. Raises: InvalidArgument."""
+    if not isinstance(key, str):
+        raise InvalidArgument(f"the key of an object is text, not {type(key).__name__}")
+    try:
+        encoded = key.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"the key of an object holds a lone surrogate: {shown(key)}") from None
+    if len(encoded) > OBJECT_KEY_LIMIT_BYTES:
+        raise InvalidArgument(
+            f"the key of an object has at most {OBJECT_KEY_LIMIT_BYTES:,} bytes in UTF-8, and this one {len(encoded):,}"
+        )
+    return encoded
+
+
+def is_kind(kind: object) -> bool:
+    """Whether ``check_kind`` takes it."""
+    return isinstance(kind, str) and _KIND.fullmatch(kind) is not None

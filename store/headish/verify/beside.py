@@ -1,0 +1,98 @@
+"""The part of verify that checks what stands beside the turns: objects, and what people say of conversations.
+
+No hash covers these: they are the application's and people's to change. What they hold must be of the kind that their
+columns say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from headish.database.query import Connection, Row
+from headish.history.conversations import read_record
+from headish.rows.conversations import find_first, records_page
+from headish.rows.objects import REMOVED, objects_page
+from headish.rows.turns import turn_by_id
+from headish.values.ids import as_turn_id
+from headish.values.names import stored_name
+from headish.values.objects import is_kind
+from headish.values.reports import Problem
+
+PAGE_OBJECTS = PAGE_RECORDS = 100
+
+
+def check_objects(connection: Connection, space: int) -> Iterator[Problem]:
+    """Objects that could not be read or found. Cost: one statement for 100 objects."""
+    page = objects_page(connection, space, "", b"", PAGE_OBJECTS)
+    while page:
+        for row in page:
+            kind, key = row[:2]
+            shown = stored_name(key) if isinstance(key, bytes) else key
+            yield from (Problem(f"object {kind} {shown!r}", what) for what in _object_problems(row))
+        page = objects_page(connection, space, page[-1][0], page[-1][1], PAGE_OBJECTS)
+
+
+def check_conversations(connection: Connection, space: int) -> Iterator[Problem]:
+    """What is said of conversations that could not be read, or of what is none.
+
+    Cost: one statement for 100 of them, and two for each without a name.
+    """
+    page = records_page(connection, space, b"", PAGE_RECORDS)
+    while page:
+        for row in page:
+            subject = row[0] if isinstance(row[0], bytes) else str(row[0]).encode()
+            problems = [*_subject_problems(connection, space, subject, row), *_record_problems(row)]
+            yield from (Problem(f"conversation {stored_name(subject)}", what) for what in problems)
+        page = records_page(connection, space, page[-1][0], PAGE_RECORDS)
+
+
+def _subject_problems(connection: Connection, space: int, subject: bytes, row: Row) -> Iterator[str]:
+    is_name, was_name = row[-2:]
+    id = as_turn_id(stored_name(subject))
+    if id is None:
+        if not is_name and not was_name:
+            yield "there never was such a bookmark"
+        return
+    stored = turn_by_id(connection, space, id)
+    first = None if stored is None else find_first(connection, space, stored.place)
+    if first is None or first.id != id:
+        yield "there is no such first turn"
+
+
+def _record_problems(row: Row) -> Iterator[str]:
+    _, revision, data, archived, pinned, key, milliseconds, *_ = row
+    if not isinstance(revision, int) or revision < 1:
+        yield f"its revision is {revision!r}"
+    if not isinstance(milliseconds, int) or milliseconds < 0:
+        yield f"its time is {milliseconds!r}"
+    try:
+        record = read_record(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, TypeError):
+        yield "what is said of it does not decode"
+        return
+    said = (int(record.archived), int(record.pinned), None if record.key is None else record.key.encode())
+    if said != (archived, pinned, key):
+        yield "what it is found by disagrees with what is said of it"
+
+
+def _object_problems(row: Row) -> Iterator[str]:
+    kind, key, revision, data, milliseconds = row
+    if not is_kind(kind):
+        yield "its kind cannot be asked for"
+    if not isinstance(key, bytes) or not _is_text(key):
+        yield "its key is no text"
+    if not isinstance(revision, int) or revision < 1:
+        yield f"its revision is {revision!r}"
+    if not isinstance(data, bytes) or (key == REMOVED and data != b""):
+        yield "its data are a value of another type"
+    if not isinstance(milliseconds, int) or milliseconds < 0:
+        yield f"its time is {milliseconds!r}"
+
+
+def _is_text(key: bytes) -> bool:
+    try:
+        return key.decode() is not None
+    except UnicodeDecodeError:
+        return False

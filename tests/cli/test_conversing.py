@@ -1,0 +1,75 @@
+"""``headish list`` and ``headish title``: the conversations of a space, and what they are called."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.command import Command
+
+
+@pytest.fixture
+def talked(headish: Command) -> Command:
+    """Two bookmarks and a thread without one."""
+    headish("add", "How high is Everest?", "-b", "heights")
+    headish("add", "8849 m", "-c", "heights", "--role", "assistant")
+    headish("add", "a thread without a name")
+    headish("add", "Capital of France?", "-b", "capitals")
+    return headish
+
+
+class TestList:
+    def test_a_line_has_name_time_title_and_last_words(self, talked: Command) -> None:
+        lines = talked("list").out.splitlines()
+        assert [line.split()[0] for line in lines[:2]] in (["capitals", "heights"], ["heights", "capitals"])
+        [heights] = [line for line in lines if line.startswith("heights")]
+        assert heights.endswith("How high is Everest?     8849 m")
+        assert lines[2].startswith("0")
+        assert lines[2].endswith("a thread without a name  a thread without a name")
+
+    def test_as_json_it_says_all(self, talked: Command) -> None:
+        talked("title", "heights", "Mountains")
+        records = {record["name"]: record for record in talked("list", "--json").json_lines}
+        assert (records["heights"]["title"], records["heights"]["last"]) == ("Mountains", "8849 m")
+        assert records["heights"]["turn"] == talked("get", "heights", "--json").json["id"]
+        assert (records[None]["branches"], records[None]["first"]) == (1, records[None]["turn"])
+
+    def test_of_more_than_were_asked_for_it_says_so(self, talked: Command) -> None:
+        done = talked("list", "-n", "2")
+        assert (len(done.out.splitlines()), done.err) == (2, "There are more: -n 4, or --all.\n")
+        assert talked("list", "-n", "3").err == ""
+        assert len(talked("list", "--all").out.splitlines()) == 3
+        assert talked("list", "--archived").out == ""
+
+    def test_what_would_steer_a_terminal_is_written_out(self, headish: Command) -> None:
+        headish("add", "a\x1b[31m\nb", "-b", "main")
+        headish("title", "main", "red\x1b[31m\nline")
+        out = headish("list").out
+        assert "\x1b" not in out
+        assert len(out.splitlines()) == 1
+        assert "\x1b" not in headish("title", "main").out
+
+    def test_an_empty_space_has_none(self, headish: Command) -> None:
+        headish("add", "a", "-b", "main")
+        headish("bookmark", "rm", "main")
+        assert len(headish("list").out.splitlines()) == 1
+        assert headish("--space", "default", "list", "--archived").out == ""
+
+
+class TestTitle:
+    def test_it_is_set_shown_and_taken_away(self, talked: Command) -> None:
+        assert talked("title", "heights").out == ""
+        assert talked("title", "heights", "Mountains").out == ""
+        assert talked("title", "heights~1").out == "Mountains\n"
+        assert talked("title", "heights", "", "--json").json == {
+            "name": "heights", "first": None, "title": "", "revision": 2,
+        }  # fmt: skip
+        assert talked("title", "heights").out == ""
+
+    def test_it_goes_with_a_renamed_bookmark(self, talked: Command) -> None:
+        talked("title", "heights", "Mountains")
+        talked("bookmark", "rename", "heights", "mountains")
+        assert talked("title", "mountains").out == "Mountains\n"
+        assert talked.fails("bookmark", "rename", "mountains", "capitals").startswith("bookmark 'capitals' exists")
+
+    def test_of_what_there_is_not(self, talked: Command) -> None:
+        assert talked.fails("title", "nowhere").startswith("no turn is named 'nowhere'")
