@@ -24,6 +24,8 @@ CALLS: dict[str, Callable[[Store, int], Any]] = {
     "find a bookmark": lambda store, index: store.get("main"),
     "children": lambda store, index: store.children("main~1"),
     "options": lambda store, index: store.options("main"),
+    "heads": lambda store, index: store.heads(limit=3),
+    "bookmarks": lambda store, index: store.bookmarks.list(limit=3, by="recency"),
     "log": lambda store, index: store.log("main", limit=3),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.options import Settings, json_option, page_options, pass_settings
 from headish_cli.printing.output import one_line, print_json_lines, say
 
 
@@ -17,12 +17,13 @@ def spaces_command() -> None:
 
 
 @spaces_command.command("list")
+@page_options
 @json_option
 @pass_settings
-def list_command(settings: Settings, as_json: bool) -> None:
+def list_command(settings: Settings, limit: int | None, after: str | None, as_json: bool) -> None:
     """List the names of the spaces."""
     with settings.open_database() as database:
-        names = database.spaces.list()
+        names = database.spaces.list(limit=limit, after=after)
     if as_json:
         print_json_lines({"name": name} for name in names)
         return

@@ -110,7 +110,7 @@ READ_INHERITED = Query(
 )
 
 
-def _tree() -> CTE:
+def chains_of_tree() -> CTE:
     """The chains of a tree: up to those that continue nothing, then down to all that grew from them."""
     up = select(cast(bindparam("chain"), BigInteger).label("chain")).cte("up", recursive=True)
     up = up.union(select(link.c.parent_chain).where(link.c.space == _space, link.c.chain == up.c.chain))
@@ -118,7 +118,7 @@ def _tree() -> CTE:
     return down.union(select(link.c.chain).where(link.c.space == _space, link.c.parent_chain == down.c.chain))
 
 
-_chains = _tree()
+_chains = chains_of_tree()
 # By IN and without an order: for a join, or to save the sort, SQLite would read the whole space.
 READ_TREE = Query(
     "turns of a tree, with payloads",
@@ -126,7 +126,7 @@ READ_TREE = Query(
     .select_from(turn.outerjoin(payload, _addressed))
     .where(turn.c.space == _space, turn.c.chain.in_(select(_chains.c.chain))),
 )
-_tree_links = _tree()
+_tree_links = chains_of_tree()
 READ_TREE_LINKS = Query(
     "links of a tree",
     select(link.c.chain, link.c.parent_chain, link.c.parent_pos)

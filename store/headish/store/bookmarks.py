@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Literal
 
 from headish.content.drafts import read_expect
-from headish.database.query import Connection
+from headish.database.query import Connection, Row
 from headish.errors import InvalidArgument, UnknownBookmark
 from headish.history.decode import complete_turns
 from headish.history.moves import Moved, is_logged, remove_name, set_name, undo_name
@@ -19,8 +19,10 @@ from headish.rows.bookmarks import (
     count_bookmarks,
     find_bookmark,
     list_bookmarks,
+    list_recent_bookmarks,
 )
 from headish.rows.turns import parent_at
+from headish.store.paging import check_limit, check_order
 from headish.store.space import Space
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId
@@ -55,7 +57,7 @@ class Bookmarks(Mapping[str, TurnId]):
 
     def __iter__(self) -> Iterator[str]:
         """The names, read in pages, each when it is reached."""
-        after = b""
+        after = None
         while True:
             page = self._page(after=after, limit=PAGE)
             yield from (stored_name(name) for name, *_ in page)
@@ -68,19 +70,27 @@ class Bookmarks(Mapping[str, TurnId]):
         return space._read(lambda connection: count_bookmarks(connection, space._number))
 
     def list(
-        self, prefix: str = "", limit: int | None = None, by: Literal["name", "recency"] = "name"
+        self,
+        prefix: str = "",
+        limit: int | None = None,
+        by: Literal["name", "recency"] = "name",
+        *,
+        after: str | None = None,
     ) -> builtins.list[Bookmark]:
-        """The names that begin with ``prefix``, and their turns; by name, or ``by="recency"``: the last moved first.
+        """The names that begin with ``prefix``, and their turns; by name.
 
-        Cost: one statement.
-        Raises: InvalidArgument for a ``limit`` below 1 or another order.
+        ``by="recency"`` lists the last moved first, of one millisecond the last name.
+
+        ``limit`` of them, behind the name ``after``: the last of the page before. By name it need not exist any more.
+        Cost: one statement for a page, two by recency; a page costs the same however many names there are, but with a
+        prefix and by recency every name is looked at.
+        Raises: InvalidArgument for a ``limit`` below 1 or another order; UnknownBookmark for an ``after`` by recency
+        that was removed.
         """
-        if by not in ("name", "recency"):
-            raise InvalidArgument(f"bookmarks are listed by name or by recency, not by {by!r}")
-        if limit is not None and (not isinstance(limit, int) or not 0 < limit <= ALL):
-            raise InvalidArgument(f"limit is a number from 1 on, not {limit!r}")
+        check_order(by, ("name", "recency"), "bookmarks")
+        behind = None if after is None else after.encode(errors="surrogatepass")
         page = self._page(
-            prefix=prefix.encode(errors="surrogatepass"), limit=ALL if limit is None else limit, recent=by == "recency"
+            prefix=prefix.encode(errors="surrogatepass"), limit=check_limit(limit), after=behind, recent=by == "recency"
         )
         return [Bookmark(stored_name(name), turn_id) for name, turn_id, _, _ in page]
 
@@ -138,14 +148,18 @@ class Bookmarks(Mapping[str, TurnId]):
         return [Move(move, turn_id, datetime.fromtimestamp(when / 1000, UTC)) for move, turn_id, when in rows]
 
     def _page(
-        self, *, prefix: bytes = b"", after: bytes = b"", limit: int, recent: bool = False
+        self, *, prefix: bytes = b"", after: bytes | None = None, limit: int, recent: bool = False
     ) -> builtins.list[tuple[bytes, TurnId, int, int]]:
         space = self._space
-        rows = space._read(
-            lambda connection: list_bookmarks(
-                connection, space._number, prefix=prefix, after=after, limit=limit, recent=recent
-            )
-        )
+
+        def work(connection: Connection) -> Sequence[Row] | None:
+            if recent:
+                return list_recent_bookmarks(connection, space._number, prefix=prefix, after=after, limit=limit)
+            return list_bookmarks(connection, space._number, prefix=prefix, after=after or b"", limit=limit)
+
+        rows = space._read(work)
+        if rows is None:
+            raise UnknownBookmark(stored_name(after or b""))
         return [(bytes(name), turn_id, chain, pos) for name, turn_id, chain, pos in rows]
 
     def __repr__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
@@ -14,8 +14,9 @@ from headish.history.resolve import resolve_window, thread_records
 from headish.history.trees import build_tree
 from headish.history.walk import walk, walk_backwards, walk_tree
 from headish.rows import listings
-from headish.rows.bookmarks import list_bookmarks
+from headish.rows.bookmarks import ALL, list_bookmarks
 from headish.rows.turns import StoredTurn, shortest_prefix
+from headish.store.paging import check_limit, check_order, position
 from headish.store.space import Headishes, Space
 from headish.values.blocks import ContentBlock, join_texts
 from headish.values.ids import TurnId
@@ -59,26 +60,45 @@ def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
     return space._read(lambda connection: {each: shortest_prefix(connection, space._number, each) for each in listed})
 
 
-def children(space: Space, headish: str) -> list[Turn]:
-    """The turns that continue this one, in commit order."""
-    return space._read_at(
-        headish,
-        lambda connection, stored: complete_turns(
-            connection,
-            space._number,
-            listings.children(connection, space._number, stored.place),
-            space._options_at,
-        ),
-    )
+def children(space: Space, headish: str, *, limit: int | None = None, after: str | None = None) -> list[Turn]:
+    """The turns that continue this one, in commit order; ``limit`` of them, behind the turn ``after``.
+
+    Cost: two statements, and one for each 64 turns. Raises: InvalidArgument for a ``limit`` below 1.
+    """
+    wanted, start = check_limit(limit), position(after, lambda stored: stored.seq, 0)
+
+    def work(connection: Connection, stored: StoredTurn) -> list[Turn]:
+        behind = start(connection, space._number)
+        found = listings.children(connection, space._number, stored.place, after=behind, limit=wanted)
+        return complete_turns(connection, space._number, found, space._options_at)
+
+    return space._read_at(headish, work)
 
 
-def heads(space: Space) -> list[Turn]:
-    """The turns that nothing continues, newest first."""
-    return space._read(
-        lambda connection: complete_turns(
-            connection, space._number, listings.heads(connection, space._number), space._options_at
-        )
-    )
+def heads(
+    space: Space,
+    *,
+    limit: int | None = None,
+    after: str | None = None,
+    by: Literal["start", "tip"] = "start",
+) -> list[Turn]:
+    """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind ``after``.
+
+    ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
+    the same even if a turn has continued that head meanwhile.
+    Cost: a page by start costs the same however many heads there are. By tip, every branch of the space is looked at.
+    Raises: InvalidArgument for a ``limit`` below 1 or another order.
+    """
+    check_order(by, ("start", "tip"), "heads")
+    wanted = check_limit(limit)
+    start = position(after, lambda stored: stored.chain if by == "start" else stored.seq, ALL)
+    read = listings.heads if by == "start" else listings.heads_by_tip
+
+    def work(connection: Connection) -> list[Turn]:
+        found = read(connection, space._number, before=start(connection, space._number), limit=wanted)
+        return complete_turns(connection, space._number, found, space._options_at)
+
+    return space._read(work)
 
 
 def log(space: Space, headish: str = "@", *, limit: int | None = None) -> list[Turn]:
