@@ -124,12 +124,70 @@ class TestSpaces:
             assert (list(database.spaces), len(database.spaces)) == ([], 0)
 
 
+class TestPartsOfTrees:
+    """``tree(limit=)``: half of the turns lead to the one that is named, the others grew from it."""
+
+    def test_a_part_is_the_nearest(self, store: Store) -> None:
+        grown = grow(store, "a? <- b <- c? <- d <- e? <- f <- g?, d <- h?, b <- i?, d <- j? <- k")
+        part = store.tree(grown["d"].id, limit=5)
+        assert names_of(part, grown) == ["c?", "d", "e?", "h?", "j?"]
+        assert {turn.content[0].text: turn.more for turn in part} == {"c?": 0, "d": 0, "e?": 1, "h?": 0, "j?": 1}
+        first = part[0]
+        assert first.continues == (grown["b"].id,)
+        assert first.children == (grown["d"].id,)
+        assert names_of(store.tree(grown["b"].id, limit=2), grown) == ["b", "c?"]
+        assert [turn.more for turn in store.tree(grown["b"].id, limit=2)] == [1, 1]
+
+    def test_a_short_thread_leaves_room_for_what_grew(self, store: Store) -> None:
+        grown = grow(store, "a? <- b <- c? <- d <- e?, a? <- f")
+        assert names_of(store.tree(grown["a?"].id, limit=4), grown) == ["a?", "b", "c?", "f"]
+        assert names_of(store.tree(grown["e?"].id, limit=1), grown) == ["e?"]
+
+    @given(parents=dags(largest=12))
+    def test_a_part_as_large_as_the_tree_says_the_same_of_its_turns(
+        self, place: Place, parents: list[list[int]]
+    ) -> None:
+        with place.fresh() as store:
+            stored = store.add_turns({"content": "a", "continues": each} for each in parents)
+            for turn in list(stored):
+                whole = {each.id: each for each in store.tree(turn.id)}
+                part = store.tree(turn.id, limit=100)
+                drawn = {each.id for each in part}
+                for each in part:
+                    of_whole = whole[each.id]
+                    assert (each.continues, each.bookmarks) == (of_whole.continues, of_whole.bookmarks)
+                    assert each.children == tuple(child for child in of_whole.children if child in drawn)
+                    assert each.more == len(of_whole.children) - len(each.children)
+
+    def test_names_are_those_of_the_turns(self, store: Store) -> None:
+        grown = grow(store, "q? <- a <- r?, q? <- b")
+        store.bookmarks.set("set", grown["a"].id)
+        moved = store.add_turn("moved", continues=grown["b"].id, bookmark="moved")
+        store.add_turn("on", continues="moved")
+        store.bookmarks.set("back", "moved")
+        store.bookmarks.undo("moved")
+        store.add_turn("elsewhere", bookmark="elsewhere")
+        expected = {"a": ("set",), "moved": ("moved",), "on": ("back",)}
+        for turns in (store.tree(moved.id), store.tree(moved.id, limit=100)):
+            names = {turn.text: turn.bookmarks for turn in turns if turn.bookmarks}
+            assert names.items() <= expected.items()
+        assert {turn.text: turn.bookmarks for turn in store.tree(moved.id) if turn.bookmarks} == expected
+        assert store.bookmarks.at([grown["a"].id, moved.id, grown["q?"].id]) == {
+            grown["a"].id: ["set"],
+            moved.id: ["moved"],
+        }
+
+
 LISTS: dict[str, Callable[[Store, Turn], Any]] = {
     "heads": lambda store, root: store.heads(limit=20),
     "heads behind one": lambda store, root: store.heads(limit=20, after=store.heads(limit=1)[0].id),
     "children": lambda store, root: store.children(root.id, limit=20),
     "bookmarks": lambda store, root: store.bookmarks.list(limit=20),
     "bookmarks by recency": lambda store, root: store.bookmarks.list(limit=20, by="recency"),
+    "tree": lambda store, root: [*store.tree("apart"), *[None] * 18],
+    "a part of a tree": lambda store, root: store.tree(store.heads(limit=1)[0].id, limit=20) + [root] * 18,
+    "a page with names": lambda store, root: [store.render("apart", "text", debug=True)] * 20,
+    "names": lambda store, root: [store.bookmarks.at([root.id, store.get("apart").id])] * 20,
     "spaces": lambda store, root: store._database.spaces.list(limit=20),
 }
 
@@ -141,11 +199,13 @@ def steps_among(others: int, read: Callable[[Store, Turn], Any]) -> int:
         store.add_turns(
             {"content": f"{index}", "continues": root.id, "bookmark": f"b{index:05}"} for index in range(others)
         )
+        apart = store.add_turn("apart", bookmark="apart")
+        store.add_turn("behind", continues=apart.id)
         for index in range(others // 20):
             store._database.spaces.add(f"space-{index:05}")
         read(store, root)
         with counted_steps(store) as steps:
-            assert len(read(store, root)) == min(20, others) or others < 400
+            assert len(read(store, root)) == 20
         return steps[0]
 
 

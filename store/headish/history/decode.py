@@ -68,7 +68,7 @@ def complete_turns(
     known = {each.place: _before(each, ids) for each in listed}
     parents = parents_of_turns(connection, space, [place for place, before in known.items() if not before])
     return [
-        make_turn(each, known[each.place] or _whole(each, parents.get(each.place, ())), resolve_options)
+        make_turn(each, known[each.place] or whole_parents(each.id, parents.get(each.place, ())), resolve_options)
         for each in listed
     ]
 
@@ -85,8 +85,8 @@ def continues_of(connection: Connection, space: int, stored: StoredTurn) -> tupl
     """
     if stored.pos:  # the commonest, and the cheapest look-up
         before = parent_at(connection, space, Place(stored.chain, stored.pos - 1))
-        return _whole(stored, (before and before.id,))
-    return _whole(stored, parents_of_turns(connection, space, [stored.place]).get(stored.place, ()))
+        return whole_parents(stored.id, (before and before.id,))
+    return whole_parents(stored.id, parents_of_turns(connection, space, [stored.place]).get(stored.place, ()))
 
 
 def read_payload(connection: Connection, space: int, stored: StoredTurn) -> bytes:
@@ -148,10 +148,11 @@ def _before(stored: StoredTurn, ids: Mapping[Place, TurnId]) -> tuple[TurnId, ..
     return () if before is None else (before,)
 
 
-def _whole(stored: StoredTurn, parents: Iterable[TurnId | None]) -> tuple[TurnId, ...]:
+def whole_parents(turn_id: TurnId, parents: Iterable[TurnId | None]) -> tuple[TurnId, ...]:
+    """The ids that a turn continues. Raises: CorruptTurn if one of them is missing (None)."""
     found = tuple(parents)
     if None in found:
-        raise CorruptTurn(stored.id, "a turn that it continues is missing")
+        raise CorruptTurn(turn_id, "a turn that it continues is missing")
     return tuple(parent for parent in found if parent is not None)
 
 

@@ -5,16 +5,26 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
+from typing import NamedTuple
 
 from headish.content.hashes import Said, digest_turn, hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.history.decode import read_mapping
 from headish.history.order import arrange
+from headish.rows.parts import grown_from
 from headish.rows.turns import StoredTurn, links_of, turns_of
-from headish.rows.walks import Walked, read_inherited, read_links, read_thread, read_tree, read_tree_links
+from headish.rows.walks import (
+    Walked,
+    read_inherited,
+    read_links,
+    read_places,
+    read_thread,
+    read_tree,
+    read_tree_links,
+)
 from headish.values.places import Place, Segment
 from headish.values.turns import BLOCKS_TYPE, DOCUMENT
 
@@ -108,15 +118,26 @@ def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) ->
     ]
 
 
-def walk_tree(connection: Connection, space: int, place: Place) -> tuple[list[Walked], dict[int, list[Place]]]:
-    """All turns of the tree that a place belongs to, in commit order, and the links of its chains.
+class WalkedTree(NamedTuple):
+    """All turns of a tree in commit order, the links of its chains, and a place of each tree that it joins."""
+
+    turns: list[Walked]
+    links: dict[int, list[Place]]
+    joined: list[Place]
+
+
+def walk_tree(connection: Connection, space: int, place: Place) -> WalkedTree:
+    """The tree that a place belongs to.
 
     Cost: two statements, and two more for each tree of other roots that a turn of this one joins.
+    Raises: CorruptTurn.
     """
     links: dict[int, list[Place]] = {}
     walked: dict[Place, Walked] = {}
+    places: list[Place] = []
     joined: Place | None = place
     while joined is not None:
+        places.append(joined)
         links |= read_tree_links(connection, space, joined)
         read = _checked(read_tree(connection, space, joined))
         before = len(walked)
@@ -124,7 +145,22 @@ def walk_tree(connection: Connection, space: int, place: Place) -> tuple[list[Wa
         if len(walked) == before:
             raise CorruptTurn(f"{joined.chain}/{joined.pos}", "a turn that others continue is missing")
         joined = next((parent for parents in links.values() for parent in parents if parent not in walked), None)
-    return sorted(walked.values(), key=lambda each: each.seq), links
+    return WalkedTree(sorted(walked.values(), key=lambda each: each.seq), links, places)
+
+
+def walk_part(connection: Connection, space: int, place: Place, limit: int) -> list[Walked]:
+    """A part of the tree that a place belongs to, in commit order: ``limit`` turns, or fewer where there are no more.
+
+    Half of them lead to the place, the last of its walk, or all if they are fewer; the others grew from it, the
+    nearest first.
+    Cost: three statements, and one for each ``LOOKED_UP`` turns; one step of the database's for each fork that leads
+    to the place.
+    Raises: CorruptTurn.
+    """
+    leading = [each.place for each in islice(walk_backwards(connection, space, place), max(1, limit // 2))]
+    grown = grown_from(connection, space, place, limit - len(leading) + 1)
+    walked = _checked(read_places(connection, space, [*leading, *grown]))
+    return sorted(walked, key=lambda each: each.seq)
 
 
 def walk_first_parents(connection: Connection, space: int, place: Place) -> Iterator[StoredTurn]:

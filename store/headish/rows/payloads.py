@@ -4,6 +4,7 @@ payloads)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from sqlalchemy import BindParameter, and_, bindparam, func, select
 from sqlalchemy.dialects.postgresql import insert
@@ -11,8 +12,10 @@ from sqlalchemy.dialects.postgresql import insert
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import payload, turn
 from headish.limits import INLINE_BYTES
+from headish.values.ids import TurnId
 from headish.values.places import Place
 
+K = TypeVar("K", bytes, TurnId)
 LOOKED_UP = 64
 """How many keys one statement looks up; a shorter list is filled up with its last key."""
 PORTION = tuple(f"wanted{index}" for index in range(LOOKED_UP))
@@ -72,7 +75,7 @@ def read_payload_at(connection: Connection, space: int, place: Place) -> bytes |
     return None if row is None or row[0] is None else bytes(row[0])
 
 
-def in_portions(keys: Iterable[bytes]) -> Iterator[dict[str, bytes]]:
+def in_portions(keys: Iterable[K]) -> Iterator[dict[str, K]]:
     """The keys as parameters of statements that look up ``LOOKED_UP`` each; the last key fills up the last one."""
     listed = list(keys)
     for start in range(0, len(listed), LOOKED_UP):

@@ -6,7 +6,7 @@ each chain. Both take as many steps as there are forks, however long the chains 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import CTE, BigInteger, BindParameter, Select, and_, bindparam, cast, func, select
@@ -14,6 +14,7 @@ from sqlalchemy import CTE, BigInteger, BindParameter, Select, and_, bindparam, 
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import link, payload, turn
 from headish.rows.payloads import OF_TURN
+from headish.rows.places import place_portions, wanted_places
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
@@ -90,6 +91,15 @@ READ_CHAIN = Query(
     .where(turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos <= bindparam("pos"))
     .order_by(turn.c.pos),
 )
+_wanted = wanted_places()
+READ_PLACES = Query(
+    "turns at places, with payloads",
+    select(*_columns).select_from(
+        _wanted.outerjoin(
+            turn, and_(turn.c.space == _space, turn.c.chain == _wanted.c.chain, turn.c.pos == _wanted.c.pos)
+        ).outerjoin(payload, _addressed)
+    ),
+)
 _options = _top()
 READ_INHERITED = Query(
     "turns that set options on the way to a place",
@@ -156,6 +166,15 @@ def read_inherited(connection: Connection, space: int, end: Place) -> Sequence[R
     """``(chain, pos, id, inherited)`` of the turns that set options on the way to ``end``, in no order."""
     rows = connection.rows(READ_INHERITED, space=space, chain=end.chain, pos=end.pos)
     return [row for row in rows if row[0] is not None]
+
+
+def read_places(connection: Connection, space: int, places: Iterable[Place]) -> list[Walked]:
+    """The turns at places with their payloads, in no order. Cost: one statement for each ``LOOKED_UP`` places."""
+    found: dict[Place, Walked] = {}
+    for portion in place_portions(places):
+        rows = connection.rows(READ_PLACES, space=space, **portion)
+        found |= {each.place: each for each in _walked([row for row in rows if row[0] is not None])}
+    return list(found.values())
 
 
 def read_tree(connection: Connection, space: int, place: Place) -> list[Walked]:

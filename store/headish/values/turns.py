@@ -117,7 +117,10 @@ class Turn(Struct, frozen=True, eq=False):
 
 
 class TreeTurn(Struct, frozen=True):
-    """A turn of a tree: what it says, what it continues and what continues it, in commit order."""
+    """A turn of a tree, or of a part of one: what it says, what it continues and what continues it, in commit order.
+
+    ``continues`` names all that it continues, also where that is not in the part; ``children`` those that are.
+    """
 
     id: TurnId
     role: str | None
@@ -128,6 +131,8 @@ class TreeTurn(Struct, frozen=True):
     attributes: Attributes = NO_ATTRIBUTES
     reply: Mapping[str, Any] = {}
     """As ``Meta.reply``."""
+    more: int = 0
+    """How many turns continue it that are not in this part of the tree."""
 
     @property
     def is_cut_off(self) -> bool:
