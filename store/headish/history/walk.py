@@ -20,8 +20,10 @@ from headish.rows.walks import (
     Walked,
     read_inherited,
     read_links,
+    read_links_of,
     read_places,
     read_thread,
+    read_threads,
     read_tree,
     read_tree_links,
 )
@@ -32,16 +34,19 @@ from headish.values.turns import BLOCKS_TYPE, DOCUMENT
 def walk(connection: Connection, space: int, ends: Sequence[Place]) -> list[Walked]:
     """The turns that lead to the ends, in walk order; several ends count as if one turn continued them all.
 
-    Cost: two statements per end, three if its thread has forks, however long it is; the database takes one step per
-    fork.
+    Cost: two statements, three if the thread has forks, however long it is; of several ends two for each ``LOOKED_UP``,
+    which read what their threads share once. The database takes one step per fork.
     Raises: CorruptTurn if a payload disagrees with its address or a turn of the thread is missing.
     """
-    links: dict[int, list[Place]] = {}
+    ends = list(dict.fromkeys(ends))
+    links = read_links_of(connection, space, ends)
+    if len(ends) == 1:
+        threads: Iterable[list[Walked]] = [read_thread(connection, space, ends[0], linear=not links)]
+    else:
+        threads = read_threads(connection, space, ends)
     chains: dict[int, list[Walked]] = {}
-    for end in dict.fromkeys(ends):
-        leading = read_links(connection, space, end)
-        links |= leading
-        for chain, members in groupby(read_thread(connection, space, end, linear=not leading), itemgetter(0)):
+    for thread in threads:
+        for chain, members in groupby(thread, itemgetter(0)):
             walked = list(members)
             if len(walked) > len(chains.get(chain, ())):
                 chains[chain] = _checked(walked)
@@ -85,10 +90,13 @@ def _said(turn: Walked) -> Said:
     )
 
 
-def walk_backwards(connection: Connection, space: int, end: Place) -> Iterator[StoredTurn]:
-    """The turns of a walk, last first, without payloads; read in portions that grow, each when it is reached."""
+def walk_backwards(connection: Connection, space: int, ends: Sequence[Place]) -> Iterator[StoredTurn]:
+    """The turns of a walk to the ends, last first, without payloads.
+
+    They are read in portions that grow, each when it is reached.
+    """
     size = _FIRST_PORTION
-    for segment in reversed(arrange([end], read_links(connection, space, end))):
+    for segment in reversed(arrange(ends, read_links_of(connection, space, ends))):
         high = segment.high
         while high >= segment.low:
             portion = Segment(segment.chain, max(segment.low, high - size + 1), high)
@@ -102,14 +110,13 @@ def walk_backwards(connection: Connection, space: int, end: Place) -> Iterator[S
 def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) -> list[tuple[str, bytes]]:
     """``(turn id, inherited)`` of the turns that set options on the way to the ends, in walk order.
 
-    Cost: two statements for each end, over the sparse index alone.
+    Cost: two statements, or three, over the sparse index alone; of several ends two for each ``LOOKED_UP``.
     """
-    links: dict[int, list[Place]] = {}
+    ends = list(dict.fromkeys(ends))
+    links = read_links_of(connection, space, ends)
     found: dict[int, dict[int, tuple[str, bytes]]] = {}
-    for end in dict.fromkeys(ends):
-        for chain, pos, turn_id, inherited in read_inherited(connection, space, end):
-            found.setdefault(chain, {})[pos] = (turn_id, inherited)
-        links |= read_links(connection, space, end)
+    for chain, pos, turn_id, inherited in read_inherited(connection, space, ends):
+        found.setdefault(chain, {})[pos] = (turn_id, inherited)
     positions = {chain: sorted(members) for chain, members in found.items()}
     return [
         found[chain][pos]
@@ -157,7 +164,7 @@ def walk_part(connection: Connection, space: int, place: Place, limit: int) -> l
     to the place.
     Raises: CorruptTurn.
     """
-    leading = [each.place for each in islice(walk_backwards(connection, space, place), max(1, limit // 2))]
+    leading = [each.place for each in islice(walk_backwards(connection, space, [place]), max(1, limit // 2))]
     grown = grown_from(connection, space, place, limit - len(leading) + 1)
     walked = _checked(read_places(connection, space, [*leading, *grown]))
     return sorted(walked, key=lambda each: each.seq)

@@ -103,7 +103,7 @@ def log(space: Space, headish: str = "@", *, limit: int | None = None) -> list[T
     """The turns of a thread, newest first: its walk read backwards. Only ``limit`` turns are read."""
 
     def work(connection: Connection, stored: StoredTurn) -> list[Turn]:
-        walked = walk_backwards(connection, space._number, stored.place)
+        walked = walk_backwards(connection, space._number, [stored.place])
         return complete_turns(connection, space._number, islice(walked, limit), space._options_at)
 
     return space._read_at(headish, work)
