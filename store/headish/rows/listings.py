@@ -68,9 +68,10 @@ PAGE = Query(
     select_turns()
     .add_columns(turn.c.data)
     # A row value seeks along the primary key on both databases; the same condition in OR and AND reads from the start.
+    # So it does on SQLite if a value is cast: the comparison then is not the index's own.
     .where(
         tuple_(turn.c.chain, turn.c.pos)
-        > tuple_(cast(bindparam("chain"), BigInteger), cast(bindparam("pos"), BigInteger))
+        > tuple_(bindparam("chain", type_=BigInteger), bindparam("pos", type_=BigInteger))
     )
     .order_by(turn.c.chain, turn.c.pos)
     .limit(bindparam("limit")),

@@ -55,7 +55,7 @@ _addressed = OF_TURN & turn.c.data.is_(None)
 def _reach(ends: CTE | None = None) -> CTE:
     """From one place, or from the places of a table."""
     one = (cast(bindparam("chain"), BigInteger).label("chain"), cast(bindparam("pos"), BigInteger).label("pos"))
-    start: Select[Any] = select(*one) if ends is None else select(ends.c.chain, ends.c.pos)
+    start = select(*(one if ends is None else (ends.c.chain, ends.c.pos)))
     reach = start.cte("reach", recursive=True)
     step = select(link.c.parent_chain, link.c.parent_pos).where(link.c.space == _space, link.c.chain == reach.c.chain)
     return reach.union(step)
