@@ -10,6 +10,7 @@
     │   ├── UnknownPointer        no provider pointer of that name, or a request that names no provider
     │   ├── UnknownServer         no tools are stored for a server that the thread names
     │   ├── UnknownStream         no stream of that id
+    │   ├── TurnTaken             a turn that another space holds otherwise, so it cannot be copied there
     │   ├── SpaceTaken            a space of that name exists
     │   ├── SpaceNotEmpty         a space to be removed that holds something
     │   ├── InvalidHeadish        text that does not follow the grammar of a headish
@@ -138,6 +139,14 @@ class UnknownStream(InputError):
     def __init__(self, stream: str) -> None:
         self.stream = stream
         super().__init__(f"no stream {stream!r} is known in this space")
+
+
+class TurnTaken(InputError):
+    """A turn cannot be copied: the other space has its id with another seal, or its key for another turn."""
+
+    def __init__(self, turn: str, how: str) -> None:
+        self.turn = turn
+        super().__init__(f"turn {turn} cannot be copied: the other space has it already {how}")
 
 
 class SpaceTaken(InputError):
@@ -318,12 +327,15 @@ class BookmarkMoved(HeadishError):
 class BookmarkTaken(HeadishError):
     """The name belongs to another line of turns: moving it there would take it from turn ``turn``."""
 
-    def __init__(self, name: str, turn: str) -> None:
+    def __init__(self, name: str, turn: str, *, is_copy: bool = False) -> None:
         self.name, self.turn = name, turn
-        super().__init__(
-            f"bookmark {name!r} names {turn}, which this does not continue: continue {name!r} (-c {name}), choose"
-            " another name, or take it (force=True, --force)"
+        way_out = (
+            "set another name here, and remove this one"
+            if is_copy
+            else f"continue {name!r} (-c {name}), choose another name, or take it (force=True, --force)"
         )
+        where = f"{turn} in the other space" if is_copy else turn
+        super().__init__(f"bookmark {name!r} names {where}, which this does not continue: {way_out}")
 
 
 class ServerFailed(HeadishError):

@@ -17,9 +17,11 @@ from headish.database.dialects import connect
 from headish.database.query import Connection
 from headish.database.upgrade import ensure_schema
 from headish.errors import SpaceNotEmpty, SpaceTaken, UnknownSpace
+from headish.history.copies import Copied
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.spaces import add_space, count_spaces, find_space, list_spaces, remove_space, rename_space
 from headish.store.paging import check_limit
+from headish.store.space import Headishes
 from headish.store.store import Store
 from headish.values.ids import IdMint
 from headish.values.names import check_name, refusal, stored_name
@@ -92,6 +94,15 @@ class Database:
         if number is None:
             raise UnknownSpace(self.target, space)
         return Store(self, space, number)
+
+    def move(self, headish: Headishes, *, space: str = "default", to: str, keep: bool = False) -> Copied:
+        """Move the threads that lead to a headish, or to several, from one space into another: ``Store.copy_to``.
+
+        The bookmarks that point at their turns go over; with ``keep`` they stay in ``space`` as well. The turns stay in
+        both, since a turn never goes.
+        Raises: UnknownSpace; as ``Store.copy_to``.
+        """
+        return self.store(space, create=False).copy_to(to, headish, keep=keep)
 
     def verify(self, progress: Progress | None = None) -> dict[str, Report]:
         """The report of every space, by name; under the empty name what the database's own check found.
