@@ -20,7 +20,7 @@ from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
 _space: BindParameter[int] = bindparam("space")
-_named = (bookmark.c.name, bookmark.c.chain, bookmark.c.pos)
+_named = [bookmark.c[each] for each in ("name", "chain", "pos")]
 _set = bookmark.c.own == literal_column("0")
 _own = bookmark.c.own == literal_column("1")
 

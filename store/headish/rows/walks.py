@@ -100,7 +100,7 @@ def _inherited(top: CTE) -> Select[Any]:
         turn.c.space == _space, turn.c.chain == top.c.chain, turn.c.pos <= top.c.pos, turn.c.inherited.is_not(None)
     )
     return (
-        select(turn.c.chain, turn.c.pos, turn.c.id, turn.c.inherited)
+        select(*[turn.c[name] for name in ("chain", "pos", "id", "inherited")])
         .select_from(top.outerjoin(turn, within))
         # The primary key has the same columns and would read every turn of the thread.
         .with_hint(turn, "INDEXED BY turn_inherited", "sqlite")
@@ -109,7 +109,7 @@ def _inherited(top: CTE) -> Select[Any]:
 
 def _links(reach: CTE) -> Select[Any]:
     return (
-        select(link.c.chain, link.c.parent_chain, link.c.parent_pos)
+        select(*[link.c[name] for name in ("chain", "parent_chain", "parent_pos")])
         .where(link.c.space == _space, link.c.chain.in_(select(reach.c.chain)))
         .order_by(link.c.chain, link.c.ordinal)
     )
