@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import CTE, BigInteger, BindParameter, Select, and_, bindparam, cast, func, select
+from sqlalchemy import CTE, BigInteger, BindParameter, ColumnElement, Select, and_, bindparam, cast, func, select
 
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import link, payload, turn
@@ -47,7 +47,10 @@ class Walked(NamedTuple):
 
 
 _space: BindParameter[int] = bindparam("space")
-_columns = [*(turn.c[name] for name in Walked._fields[:-1]), func.coalesce(turn.c.data, payload.c.data)]
+_columns: list[ColumnElement[Any]] = [
+    *(turn.c[name] for name in Walked._fields[:-1]),
+    func.coalesce(turn.c.data, payload.c.data),
+]
 # Most payloads stand in their rows: then no other table is looked at.
 _addressed = OF_TURN & turn.c.data.is_(None)
 
