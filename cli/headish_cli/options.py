@@ -60,6 +60,16 @@ json_option = click.option(
 )
 
 
+def page_options(command: F) -> F:
+    """Which part of a list of names."""
+    for option in (
+        click.option("--after", metavar="NAME", help="Show what comes after NAME, the last of the page before."),
+        click.option("-n", "--limit", type=click.IntRange(min=1), help="Show only so many."),
+    ):
+        command = option(command)
+    return command
+
+
 def expect_options(command: F) -> F:
     """Where a bookmark must be before it moves."""
     for option in (

@@ -12,6 +12,7 @@
     │   ├── UnknownStream         no stream of that id
     │   ├── UnknownObject         no object of that kind and key
     │   ├── UnknownConversation   no conversation of that key, or a turn that is in none
+    │   ├── TurnTaken             a turn that another space holds otherwise, so it cannot be copied there
     │   ├── SpaceTaken            a space of that name exists
     │   ├── SpaceNotEmpty         a space to be removed that holds something
     │   ├── InvalidHeadish        text that does not follow the grammar of a headish
@@ -176,6 +177,14 @@ class UnknownConversation(InputError, KeyError):
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
         super().__init__(f"no conversation is named {name!r} in this space: {reason}")
+
+
+class TurnTaken(InputError):
+    """A turn cannot be copied: the other space has its id with another seal, or its key for another turn."""
+
+    def __init__(self, turn: str, how: str) -> None:
+        self.turn = turn
+        super().__init__(f"turn {turn} cannot be copied: the other space has it already {how}")
 
 
 class SpaceTaken(InputError):
@@ -357,12 +366,15 @@ class BookmarkMoved(HeadishError):
 class BookmarkTaken(HeadishError):
     """The name belongs to another line of turns: moving it there would take it from turn ``turn``."""
 
-    def __init__(self, name: str, turn: str) -> None:
+    def __init__(self, name: str, turn: str, *, is_copy: bool = False) -> None:
         self.name, self.turn = name, turn
-        super().__init__(
-            f"bookmark {name!r} names {turn}, which this does not continue: continue {name!r} (-c {name}), choose"
-            " another name, or take it (force=True, --force)"
+        way_out = (
+            "set another name here, and remove this one"
+            if is_copy
+            else f"continue {name!r} (-c {name}), choose another name, or take it (force=True, --force)"
         )
+        where = f"{turn} in the other space" if is_copy else turn
+        super().__init__(f"bookmark {name!r} names {where}, which this does not continue: {way_out}")
 
 
 class KeyTaken(HeadishError):

@@ -28,6 +28,10 @@ CALLS: dict[str, Callable[[Store, int], Any]] = {
     "find a bookmark": lambda store, index: store.get("main"),
     "children": lambda store, index: store.children("main~1"),
     "options": lambda store, index: store.options("main"),
+    "heads": lambda store, index: store.heads(limit=3),
+    "bookmarks": lambda store, index: store.bookmarks.list(limit=3, by="recency"),
+    "a part of a tree": lambda store, index: store.tree("main", limit=3),
+    "names": lambda store, index: store.bookmarks.at([store.get("main").id]),
     "log": lambda store, index: store.log("main", limit=3),
 }
 

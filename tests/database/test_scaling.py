@@ -8,6 +8,7 @@ from random import random
 import pytest
 
 from headish import Store, Turn
+from headish.values.blocks import ToolResult
 from support.growing import grow
 from support.insides import counted_steps
 
@@ -66,3 +67,53 @@ def steps_among(others: int, operation: str) -> int:
 def test_an_operation_costs_the_same_in_a_small_store_and_in_a_large_one(operation: str) -> None:
     small, large = steps_among(10, operation), steps_among(2000, operation)
     assert 0 < large <= small + 20
+
+
+CALL = {"type": "tool_use", "id": "call_1", "name": "read", "input": {}}
+ANSWER = {
+    "type": "message",
+    "role": "assistant",
+    "model": "m",
+    "content": [CALL],
+    "stop_reason": "tool_use",
+    "usage": {},
+}
+
+
+def capture(store: Store) -> None:
+    """An answer that arrives in one event."""
+    captured = store.capture("main", "anthropic")
+    captured.feed({"type": "message_start", "message": {**ANSWER, "content": []}})
+    captured.finish()
+
+
+STEPS_OF_AN_ANSWER: dict[str, Callable[[Store], object]] = {
+    "reply": lambda store: store.reply("main", "anthropic", ANSWER),
+    "capture": capture,
+    "open calls": lambda store: store.open_calls("main"),
+    "run tools": lambda store: store.run_tools("main", lambda calls: [ToolResult(content=()) for _ in calls]),
+    "say": lambda store: store.say("more", continues="main", to="anthropic"),
+    "options": lambda store: store.options("main"),
+    "tree of a part": lambda store: store.tree("main", limit=4),
+}
+
+
+def steps_behind(turns: int, operation: str) -> int:
+    """The steps of an operation at the end of a thread of so many turns."""
+    with Store.open(":memory:") as store:
+        store.tools.set("files", [{"name": "read", "inputSchema": {"type": "object"}}])
+        store.add_turn("first", bookmark="main", servers=["files"])
+        store.add_turns({"content": f"{index}", "continues": "main"} for index in range(turns))
+        store.reply("main", "anthropic", ANSWER)
+        STEPS_OF_AN_ANSWER[operation](store)
+        store.reply("main", "anthropic", ANSWER)
+        with counted_steps(store) as steps:
+            STEPS_OF_AN_ANSWER[operation](store)
+        return steps[0]
+
+
+@pytest.mark.parametrize("operation", STEPS_OF_AN_ANSWER)
+def test_an_answer_costs_the_same_behind_a_short_thread_and_behind_a_long_one(operation: str) -> None:
+    small, large = steps_behind(10, operation), steps_behind(1000, operation)
+    # The journal of an answer writes when it is time: a statement more, or one less.
+    assert 0 < large <= small + 200

@@ -14,7 +14,7 @@ from headish import Store
 from headish.content.merge import combine, fold, merge
 from support.dags import dags, ladder_of_forks, linear, reference_merge_patch, reference_walk, stacked_diamonds
 from support.growing import grow, texts
-from support.insides import counted_statements
+from support.insides import counted_rows, counted_statements
 from support.places import FilePlace, Place
 
 
@@ -162,6 +162,23 @@ class TestStatements:
                 store.add_turn("end", continues=ids[-1])
                 found.append(self.counts(store, "@"))
         assert found[0] == found[1]
+
+    def test_several_ends_read_what_they_share_once(self, place: Place) -> None:
+        read: dict[int, tuple[int, int]] = {}
+        for ends in (2, 40):
+            with history(place, linear(300)) as (store, ids):
+                store.add_turn("options", continues=ids[0], inherited={"a": 1})
+                heads = [store.add_turn(f"{index}", continues=ids[-2]).id for index in range(ends)]
+                with counted_statements() as counted, counted_rows() as rows:
+                    window = store.resolve(heads)
+                assert len(window.messages) == len(ids) - 1 + ends
+                read[ends] = (counted.count - ends, rows[0] - ends)
+                with counted_statements() as counted:
+                    store.options(heads)
+                    store.usage(heads)
+                assert counted.count <= 2 * ends + 2 * ends + 12
+        assert read[2][0] == read[40][0]
+        assert read[40][1] <= read[2][1] + 3 * 38
 
     def test_a_long_log_reads_only_as_much_as_was_asked_for(self, place: Place) -> None:
         found = []

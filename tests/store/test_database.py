@@ -23,6 +23,7 @@ from headish.errors import (
     UnknownSpace,
     UnknownTurn,
 )
+from headish.rows.spaces import add_space
 from support.places import FilePlace, Place
 
 
@@ -137,6 +138,22 @@ class TestClosing:
         turn = Store.open(file_place.target).add_turn("a", inherited={"params": {"top_k": 1}})
         gc.collect()
         assert turn.options == {"params": {"top_k": 1}}
+
+
+class TestManySpaces:
+    def test_ten_thousand_stores_share_one_pool(self, file_place: FilePlace) -> None:
+        with Database.open(file_place.target) as database:
+            names = [f"space-{index:05}" for index in range(10_000)]
+            # In one transaction: each on its own would wait for the disk.
+            database.backend.write(lambda connection: [add_space(connection, name.encode()) for name in names])
+            before = descriptors()
+            stores = [database.store(name, create=False) for name in names]
+            for store in stores[::500]:
+                store.add_turn(store.space, bookmark="main")
+            assert [store.text("main") for store in stores[::500]] == names[::500]
+            assert {id(store._backend) for store in stores} == {id(database.backend)}
+            assert descriptors() <= before + 16
+            assert len(database.spaces) == len(stores)
 
 
 class TestSpaces:

@@ -150,6 +150,9 @@ OWN: dict[str, dict[str, Any]] = {
     "Store.run_tools": {"headish": "answered"},
     "Store.open": {"target": ":memory:"},
     "Database.open": {"target": ":memory:"},
+    "Store.copy_to": {"to": "other"},
+    "Database.move": {"to": "other", "headish": "main"},
+    "Bookmarks.at": {"ids": []},
     "Bookmarks.rename": {"old": "main", "new": "renamed"},
     **{f"Objects.{name}": {"kind": "kind", "key": "key"} for name in ("get", "remove")},
     "Objects.put": {"kind": "kind", "key": "another", "data": b"data"},
@@ -272,6 +275,8 @@ USUALLY_REFUSED: dict[str, tuple[type[HeadishError], ...]] = {
     **{f"Store.{name}": (MissingKey,) for name in ("ask", "open_answer", "retry", "open_retry")},
     "Streams.drop": (UnknownStream,),
     "Conversations.find": (UnknownConversation,),
+    "Store.copy_to": (UnknownSpace,),
+    "Database.move": (UnknownSpace,),
     "Spaces.remove": (UnknownSpace,),
 }
 VERBS = list(find_verbs())

@@ -50,7 +50,8 @@ class TestChildrenAndHeads:
                 assert [ids.index(turn.id) for turn in store.children(turn_id)] == children[index]
                 assert store.get(turn_id).meta.continues == tuple(ids[each] for each in parents[index])
             heads = [index for index in children if not children[index]]
-            assert [ids.index(turn.id) for turn in store.heads()] == heads[::-1]
+            assert [ids.index(turn.id) for turn in store.heads(by="tip")] == heads[::-1]
+            assert sorted(ids.index(turn.id) for turn in store.heads()) == heads
             stats = store.stats()
             assert stats.heads == len(heads)
             assert stats.roots == sum(not each for each in parents)

@@ -85,6 +85,24 @@ def counted_statements() -> Iterator[Statements]:
 
 
 @contextmanager
+def counted_rows() -> Iterator[list[int]]:
+    """Counts the rows that statements of all stores bring inside the block: the list's only item."""
+    counted = [0]
+    original = Connection.rows
+
+    def watched(self: Connection, query: Query, **parameters: Any) -> Any:
+        rows = original(self, query, **parameters)
+        counted[0] += len(rows)
+        return rows
+
+    Connection.rows = watched  # type: ignore[method-assign]
+    try:
+        yield counted
+    finally:
+        Connection.rows = original  # type: ignore[method-assign]
+
+
+@contextmanager
 def counted_steps(store: Store) -> Iterator[list[int]]:
     """Counts the steps of SQLite's machine that a store in memory takes inside the block: the list's only item.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import Settings, expect_options, json_option, pass_settings, read_expect
+from headish_cli.options import Settings, expect_options, json_option, page_options, pass_settings, read_expect
 from headish_cli.printing.output import (
     cells,
     one_line,
@@ -30,12 +30,14 @@ def bookmark_command() -> None:
 
 
 @bookmark_command.command("list")
+@page_options
+@click.option("--recent", is_flag=True, help="List the last moved first, not by name.")
 @json_option
 @pass_settings
-def list_command(settings: Settings, as_json: bool) -> None:
-    """List all bookmarks and the turns that they name."""
+def list_command(settings: Settings, limit: int | None, after: str | None, recent: bool, as_json: bool) -> None:
+    """List bookmarks and the turns that they name."""
     with settings.open() as store:
-        found = store.bookmarks.list()
+        found = store.bookmarks.list(limit=limit, by="recency" if recent else "name", after=after)
         if as_json:
             print_json_lines(_record(each, store.get(each.turn)) for each in found)
             return

@@ -84,7 +84,7 @@ def log_command(settings: Settings, headish: str, limit: int | None, graph: bool
             return
         short = shorten(store, (turn.id for turn in turns))
         rails = draw_graph(turns) if graph else [(turn, "") for turn in turns]
-        names = _names(store)
+        names = store.bookmarks.at(turn.id for turn in turns)
         for turn, rail in rails:
             line = "" if turn is None else _log_line(store, turn, short[turn.id], names.get(turn.id, []), len(rail))
             click.echo((rail + line).rstrip())
@@ -110,13 +110,6 @@ def _log_line(store: Store, turn: Turn, short: str, names: list[str], indent: in
     before = f"{click.style(short, fg='yellow')} {local_time(turn.said_at)} {role_word(turn.meta.role)} "
     behind = reply_mark(turn.meta) + marks(names)
     return before + one_line(preview(store.blocks(turn.id)), room_beside(" " * indent, before, behind)) + behind
-
-
-def _names(store: Store) -> dict[str, list[str]]:
-    names: dict[str, list[str]] = {}
-    for bookmark in store.bookmarks.list():
-        names.setdefault(bookmark.turn, []).append(bookmark.name)
-    return names
 
 
 def _describe(turn: Turn) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings
-from headish_cli.printing.output import one_line, print_json_lines, say
+from headish_cli.options import Settings, json_option, page_options, pass_settings
+from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
 
 
 @click.group("spaces")
@@ -17,12 +17,13 @@ def spaces_command() -> None:
 
 
 @spaces_command.command("list")
+@page_options
 @json_option
 @pass_settings
-def list_command(settings: Settings, as_json: bool) -> None:
+def list_command(settings: Settings, limit: int | None, after: str | None, as_json: bool) -> None:
     """List the names of the spaces."""
     with settings.open_database() as database:
-        names = database.spaces.list()
+        names = database.spaces.list(limit=limit, after=after)
     if as_json:
         print_json_lines({"name": name} for name in names)
         return
@@ -59,3 +60,34 @@ def rm_command(settings: Settings, name: str) -> None:
     with settings.open_database() as database:
         database.spaces.remove(name)
     say(f"Removed the space {name}.")
+
+
+@spaces_command.command("move")
+@click.argument("headish", nargs=-1, required=True)
+@click.option("--to", "target", metavar="SPACE", required=True, help="The space that the conversation moves to.")
+@click.option("--keep", is_flag=True, help="Leave the bookmarks here as well: a copy.")
+@json_option
+@pass_settings
+def move_command(settings: Settings, headish: tuple[str, ...], target: str, keep: bool, as_json: bool) -> None:
+    """Move the threads that lead to HEADISH… into another space, with their bookmarks, ids, times and documents.
+
+    The turns stay stored here, too, without these bookmarks; a turn never goes. Provider pointers, tools and answers
+    that are still arriving stay here, and are named.
+    """
+    with settings.open_database() as database:
+        copied = database.move(list(headish), space=settings.space, to=target, keep=keep)
+    if as_json:
+        print_json(copied)
+        return
+    for tip in copied.tips:
+        click.echo(tip)
+    known = f"; {counted(copied.known, 'turn')} were there already" if copied.known else ""
+    say(f"{'Copied' if keep else 'Moved'} {counted(copied.stored, 'turn')} to the space {target}{known}.")
+    for what, names in (
+        ("bookmarks went along", copied.names),
+        ("provider pointers are not there", copied.pointers),
+        ("servers have no tools there", copied.servers),
+        ("answers are still arriving here", copied.streams),
+    ):
+        if names:
+            say(f"These {what}: {', '.join(one_line(name, None) for name in names)}")

@@ -127,7 +127,7 @@ def preview(blocks: Sequence[ContentBlock]) -> str:
 
 def shorten(store: Store, ids: Iterable[TurnId]) -> dict[TurnId, str]:
     """The first digits of each id, as many for all as the closest two need."""
-    shortest = store.abbreviate(ids)
+    shortest = store.abbreviate(list(ids))
     digits = max(map(len, shortest.values()), default=0)
     return {turn_id: turn_id[:digits] for turn_id in shortest}
 

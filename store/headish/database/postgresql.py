@@ -52,6 +52,8 @@ _DIALECT = PGDialect_psycopg(paramstyle="format")  # type: ignore[no-untyped-cal
 _SETTINGS = (
     # Every statement of the append path has its index. A plan made for a small table would go without, and is kept.
     "SELECT set_config('enable_seqscan', 'off', true)"
+    # A join begins with a few rows and looks the others up. Made for a small table, a plan would hash all of the space.
+    ", set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)"
     # No transaction of ours is ever idle for longer than it takes to send the next statement. One that is was left
     # behind by a call that was interrupted twice, and its locks must not outlive it.
     ", set_config('idle_in_transaction_session_timeout', '60000', true)"

@@ -78,21 +78,34 @@ class StoredTurns(Sequence[Turn]):
     def __getitem__(self, index: slice) -> list[Turn]: ...
     def __getitem__(self, index: int | slice) -> Turn | list[Turn]:
         if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(self._count))]
+            return self._slice(range(*index.indices(self._count)))
         position = index + self._count if index < 0 else index
         if not 0 <= position < self._count:
             raise IndexError(index)
-        batch = next(each for each in reversed(self._batches) if each.first_index <= position)
-        [turn] = self._read(batch.seq_of(position), 1)
+        [turn] = self._between(position, position + 1)
         return turn
 
     def __iter__(self) -> Iterator[Turn]:
+        return self._between(0, self._count)
+
+    def _slice(self, positions: range) -> list[Turn]:
+        """A slice without gaps is read in pages; of any other, turn by turn, only what it holds."""
+        if abs(positions.step) != 1:
+            return [self[each] for each in positions]
+        found = list(self._between(min(positions, default=0), max(positions, default=-1) + 1))
+        return found if positions.step == 1 else found[::-1]
+
+    def _between(self, low: int, high: int) -> Iterator[Turn]:
+        """The turns of these positions, without the last; batch by batch, each when it is reached."""
         ends = [*(each.first_index for each in self._batches[1:]), self._count] if self._batches else []
         for batch, end in zip(self._batches, ends, strict=True):
+            first, behind = max(low, batch.first_index), min(high, end)
+            if first >= behind:
+                continue
             if batch.seqs is None:
-                yield from self._read(batch.first_seq, end - batch.first_index)
+                yield from self._read(batch.seq_of(first), behind - first)
             else:
-                yield from (turn for seq in batch.seqs for turn in self._read(seq, 1))
+                yield from (turn for each in range(first, behind) for turn in self._read(batch.seq_of(each), 1))
 
     def __repr__(self) -> str:
         return f"<{self._count} stored turns>"

@@ -13,9 +13,9 @@ from headish.content.encoding import decode_payload, decode_payloads
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, CorruptTurn, InvalidContent
-from headish.history.find import parents_of
+from headish.rows.parents import parents_of_turns
 from headish.rows.payloads import read_payload_at
-from headish.rows.turns import StoredTurn, turn_at
+from headish.rows.turns import StoredTurn, parent_at
 from headish.rows.walks import Walked
 from headish.values.blocks import Base64Source, ContentBlock, Document
 from headish.values.ids import TurnId
@@ -64,11 +64,17 @@ def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: 
 def complete_turns(
     connection: Connection, space: int, stored: Iterable[StoredTurn], resolve_options: Resolver
 ) -> list[Turn]:
-    """Rows as the turns that callers get. Cost: one statement for each turn whose parent is not among the rows."""
+    """Rows as the turns that callers get.
+
+    Cost: one statement for each ``LOOKED_UP`` turns whose parent is not among the rows.
+    Raises: CorruptTurn if a turn that one of them continues is missing.
+    """
     listed = list(stored)
-    known = {each.place: each.id for each in listed}
+    ids = {each.place: each.id for each in listed}
+    known = {each.place: _before(each, ids) for each in listed}
+    parents = parents_of_turns(connection, space, [place for place, before in known.items() if not before])
     return [
-        make_turn(each, _known_parent(each, known) or continues_of(connection, space, each), resolve_options)
+        make_turn(each, known[each.place] or whole_parents(each.id, parents.get(each.place, ())), resolve_options)
         for each in listed
     ]
 
@@ -79,12 +85,14 @@ def complete_turn(connection: Connection, space: int, stored: StoredTurn, resolv
 
 
 def continues_of(connection: Connection, space: int, stored: StoredTurn) -> tuple[TurnId, ...]:
-    """The ids that a turn continues, in order. Cost: a statement, and one for each of several parents."""
-    parents = (turn_at(connection, space, place) for place in parents_of(connection, space, stored))
-    found = tuple(parent.id if parent else None for parent in parents)
-    if None in found:
-        raise CorruptTurn(stored.id, "a turn that it continues is missing")
-    return tuple(parent for parent in found if parent is not None)
+    """The ids that a turn continues, in order. Cost: one statement.
+
+    Raises: CorruptTurn if one of them is missing.
+    """
+    if stored.pos:  # the commonest, and the cheapest look-up
+        before = parent_at(connection, space, Place(stored.chain, stored.pos - 1))
+        return whole_parents(stored.id, (before and before.id,))
+    return whole_parents(stored.id, parents_of_turns(connection, space, [stored.place]).get(stored.place, ()))
 
 
 def read_payload(connection: Connection, space: int, stored: StoredTurn) -> bytes:
@@ -168,9 +176,18 @@ def is_time(milliseconds: object) -> bool:
     return isinstance(milliseconds, int) and 0 <= milliseconds <= LAST_MILLISECOND
 
 
-def _known_parent(stored: StoredTurn, known: Mapping[Place, TurnId]) -> tuple[TurnId, ...]:
-    before = known.get(Place(stored.chain, stored.pos - 1)) if stored.pos else None
+def _before(stored: StoredTurn, ids: Mapping[Place, TurnId]) -> tuple[TurnId, ...]:
+    """The turn before it in its chain, if it is among the ids."""
+    before = ids.get(Place(stored.chain, stored.pos - 1)) if stored.pos else None
     return () if before is None else (before,)
+
+
+def whole_parents(turn_id: TurnId, parents: Iterable[TurnId | None]) -> tuple[TurnId, ...]:
+    """The ids that a turn continues. Raises: CorruptTurn if one of them is missing (None)."""
+    found = tuple(parents)
+    if None in found:
+        raise CorruptTurn(turn_id, "a turn that it continues is missing")
+    return tuple(parent for parent in found if parent is not None)
 
 
 def _document(stored: StoredTurn | Walked, payload: bytes) -> Document:

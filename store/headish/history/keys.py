@@ -102,7 +102,7 @@ def find_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | 
         found = newer
         versions = superseding(connection, space, found.id)
         # Later ones alone: a damaged row must not lead in a circle.
-        fitting = [each for each in versions if each.seq > found.seq and version.fullmatch(bytes(each.key or b""))]
+        fitting = [each for each in versions if each.seq > found.seq and version.fullmatch(each.key or b"")]
         newer = fitting[-1] if fitting else None
     return found
 

@@ -178,7 +178,7 @@ def _belongs(connection: Connection, space: int, wanted: Wanted, last: int, plac
         return _place_before(segments, last + 1) == wanted.base.place
     if wanted.roots is not None:
         return Place(segments[0].chain, 0) in wanted.roots
-    return not read_inherited(connection, space, place)
+    return not read_inherited(connection, space, [place])
 
 
 def _place_before(segments: Sequence[Segment], steps: int) -> Place | None:

@@ -4,27 +4,78 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headish.errors import CorruptTurn
-from headish.history.decode import read_attributes, read_blocks, read_mapping
+from headish.database.query import Connection
+from headish.history.decode import read_attributes, read_blocks, read_mapping, whole_parents
+from headish.history.walk import walk_part, walk_tree
+from headish.rows.names import names_of_segments, names_of_tree
+from headish.rows.parents import parents_of_turns
+from headish.rows.parts import count_continuing
 from headish.rows.walks import Walked
 from headish.values.ids import TurnId
-from headish.values.places import Place
+from headish.values.names import stored_name
+from headish.values.places import Place, Segment
 from headish.values.turns import TreeTurn, reply_of, said_of
 
+Names = dict[Place, list[bytes]]
+"""The names at each place."""
 
-def build_tree(
-    walked: Sequence[Walked], links: dict[int, list[Place]], bookmarks: dict[Place, list[str]]
+
+def read_whole_tree(connection: Connection, space: int, place: Place) -> list[TreeTurn]:
+    """All turns of the tree that a place belongs to, with their names, in commit order.
+
+    Cost: three statements, and three more for each tree of other roots that it joins.
+    Raises: CorruptTurn.
+    """
+    tree = walk_tree(connection, space, place)
+    names: Names = {}
+    for joined in tree.joined:
+        names |= names_of_tree(connection, space, joined)
+    return build_tree(tree.turns, tree.links, names)
+
+
+def read_part(connection: Connection, space: int, place: Place, limit: int) -> list[TreeTurn]:
+    """A part of a tree as ``walk_part`` cuts it, with the names of its turns, in commit order.
+
+    Cost: that of ``walk_part``, and three statements for each ``LOOKED_UP`` turns. Raises: CorruptTurn.
+    """
+    walked = walk_part(connection, space, place, limit)
+    places = [each.place for each in walked]
+    parents, counts = parents_of_turns(connection, space, places), count_continuing(connection, space, places)
+    names = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
+    continues = {each.id: whole_parents(each.id, parents.get(each.place, ())) for each in walked}
+    return _build(walked, continues, names, counts)
+
+
+def build_thread(
+    connection: Connection, space: int, walked: Sequence[Walked], links: dict[int, list[Place]], *, named: bool
 ) -> list[TreeTurn]:
+    """The turns of a walk as a tree of their own, ``named`` with their names.
+
+    Cost: none, or one statement for each ``LOOKED_UP`` chains. Raises: CorruptTurn.
+    """
+    # A walk reaches each of its chains from the first turn to one that it ends at.
+    ends = dict(sorted(each.place for each in walked))
+    segments = [Segment(chain, 0, pos) for chain, pos in ends.items()]
+    return build_tree(walked, links, names_of_segments(connection, space, segments) if named else {})
+
+
+def build_tree(walked: Sequence[Walked], links: dict[int, list[Place]], names: Names) -> list[TreeTurn]:
     """The turns of a tree, or of a part of one that holds every parent of its turns; in the order that is given.
 
     Raises: CorruptTurn if a turn that others continue is missing, or a payload does not decode.
     """
     ids = {each.place: each.id for each in walked}
-    continues = {each.id: _continues(each, links, ids) for each in walked}
+    return _build(walked, {each.id: _continues(each, links, ids) for each in walked}, names, {})
+
+
+def _build(
+    walked: Sequence[Walked], continues: dict[TurnId, tuple[TurnId, ...]], names: Names, counts: dict[Place, int]
+) -> list[TreeTurn]:
     children: dict[TurnId, list[TurnId]] = {each.id: [] for each in walked}
     for child, parents in continues.items():
         for parent in parents:
-            children[parent].append(child)
+            if parent in children:  # of a part, some lie outside
+                children[parent].append(child)
     return [
         TreeTurn(
             id=turn.id,
@@ -32,10 +83,11 @@ def build_tree(
             content=read_blocks(turn, turn.payload),
             continues=continues[turn.id],
             children=tuple(children[turn.id]),
-            bookmarks=tuple(bookmarks.get(turn.place, ())),
+            bookmarks=tuple(stored_name(name) for name in names.get(turn.place, ())),
             attributes=read_attributes(turn),
             reply=reply_of(system),
             said=said_of(system),
+            more=max(0, counts.get(turn.place, 0) - len(children[turn.id])),
         )
         for turn, system in ((each, read_mapping(each, "system")) for each in walked)
     ]
@@ -43,6 +95,4 @@ def build_tree(
 
 def _continues(turn: Walked, links: dict[int, list[Place]], ids: dict[Place, TurnId]) -> tuple[TurnId, ...]:
     parents = [Place(turn.chain, turn.pos - 1)] if turn.pos else links.get(turn.chain, [])
-    if not all(parent in ids for parent in parents):
-        raise CorruptTurn(turn.id, "a turn that it continues is missing")
-    return tuple(ids[parent] for parent in parents)
+    return whole_parents(turn.id, [ids.get(parent) for parent in parents])

@@ -61,13 +61,10 @@ class Count(Struct, frozen=True):
 
 
 def read_replies(connection: Connection, space: int, places: Sequence[Place]) -> list[CountedReply]:
-    """The answers on the way to the places, each once."""
-    found: dict[Place, CountedReply] = {}
-    for place in dict.fromkeys(places):
-        for stored in walk_backwards(connection, space, place):
-            if stored.place not in found and stored.system is not None:
-                found[stored.place] = _counted(stored.id, stored.head, stored.system)
-    return [answer for answer in found.values() if answer.reply]
+    """The answers on the way to the places, each once, in walk order."""
+    walked = walk_backwards(connection, space, list(dict.fromkeys(places)))
+    answers = [_counted(each.id, each.head, each.system) for each in walked if each.system is not None]
+    return [answer for answer in reversed(answers) if answer.reply]
 
 
 def read_page(connection: Connection, space: int, seq: int) -> tuple[list[CountedReply], int | None]:

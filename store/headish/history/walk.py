@@ -5,17 +5,29 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
+from typing import NamedTuple
 
 from headish.content.hashes import begin_digest, digest_from, hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.history.decode import Resolver, complete_turns, read_attributes, read_blocks, read_mapping
 from headish.history.order import arrange
+from headish.rows.parts import grown_from
 from headish.rows.ranges import Whole, read_range
 from headish.rows.turns import StoredTurn, links_of, turns_of
-from headish.rows.walks import Walked, read_inherited, read_links, read_thread, read_tree, read_tree_links
+from headish.rows.walks import (
+    Walked,
+    read_inherited,
+    read_links,
+    read_links_of,
+    read_places,
+    read_thread,
+    read_threads,
+    read_tree,
+    read_tree_links,
+)
 from headish.values.messages import Message
 from headish.values.places import Place, Segment
 from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Turn
@@ -24,16 +36,19 @@ from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Turn
 def walk(connection: Connection, space: int, ends: Sequence[Place]) -> list[Walked]:
     """The turns that lead to the ends, in walk order; several ends count as if one turn continued them all.
 
-    Cost: two statements per end, three if its thread has forks, however long it is; the database takes one step per
-    fork.
+    Cost: two statements, three if the thread has forks, however long it is; of several ends two for each ``LOOKED_UP``,
+    which read what their threads share once. The database takes one step per fork.
     Raises: CorruptTurn if a payload disagrees with its address or a turn of the thread is missing.
     """
-    links: dict[int, list[Place]] = {}
+    ends = list(dict.fromkeys(ends))
+    links = read_links_of(connection, space, ends)
+    if len(ends) == 1:
+        threads: Iterable[list[Walked]] = [read_thread(connection, space, ends[0], linear=not links)]
+    else:
+        threads = read_threads(connection, space, ends)
     chains: dict[int, list[Walked]] = {}
-    for end in dict.fromkeys(ends):
-        leading = read_links(connection, space, end)
-        links |= leading
-        for chain, members in groupby(read_thread(connection, space, end, linear=not leading), itemgetter(0)):
+    for thread in threads:
+        for chain, members in groupby(thread, itemgetter(0)):
             walked = list(members)
             if len(walked) > len(chains.get(chain, ())):
                 chains[chain] = _checked(walked)
@@ -71,10 +86,13 @@ def _document_name(turn: Walked) -> str | None:
     return read_mapping(turn, "system").get("document_name")
 
 
-def walk_backwards(connection: Connection, space: int, end: Place) -> Iterator[StoredTurn]:
-    """The turns of a walk, last first, without payloads; read in portions that grow, each when it is reached."""
+def walk_backwards(connection: Connection, space: int, ends: Sequence[Place]) -> Iterator[StoredTurn]:
+    """The turns of a walk to the ends, last first, without payloads.
+
+    They are read in portions that grow, each when it is reached.
+    """
     size = _FIRST_PORTION
-    for segment in reversed(arrange([end], read_links(connection, space, end))):
+    for segment in reversed(arrange(ends, read_links_of(connection, space, ends))):
         high = segment.high
         while high >= segment.low:
             portion = Segment(segment.chain, max(segment.low, high - size + 1), high)
@@ -88,14 +106,13 @@ def walk_backwards(connection: Connection, space: int, end: Place) -> Iterator[S
 def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) -> list[tuple[str, bytes]]:
     """``(turn id, inherited)`` of the turns that set options on the way to the ends, in walk order.
 
-    Cost: two statements for each end, over the sparse index alone.
+    Cost: two statements, or three, over the sparse index alone; of several ends two for each ``LOOKED_UP``.
     """
-    links: dict[int, list[Place]] = {}
+    ends = list(dict.fromkeys(ends))
+    links = read_links_of(connection, space, ends)
     found: dict[int, dict[int, tuple[str, bytes]]] = {}
-    for end in dict.fromkeys(ends):
-        for chain, pos, turn_id, inherited in read_inherited(connection, space, end):
-            found.setdefault(chain, {})[pos] = (turn_id, inherited)
-        links |= read_links(connection, space, end)
+    for chain, pos, turn_id, inherited in read_inherited(connection, space, ends):
+        found.setdefault(chain, {})[pos] = (turn_id, inherited)
     positions = {chain: sorted(members) for chain, members in found.items()}
     return [
         found[chain][pos]
@@ -104,15 +121,26 @@ def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) ->
     ]
 
 
-def walk_tree(connection: Connection, space: int, place: Place) -> tuple[list[Walked], dict[int, list[Place]]]:
-    """All turns of the tree that a place belongs to, in commit order, and the links of its chains.
+class WalkedTree(NamedTuple):
+    """All turns of a tree in commit order, the links of its chains, and a place of each tree that it joins."""
+
+    turns: list[Walked]
+    links: dict[int, list[Place]]
+    joined: list[Place]
+
+
+def walk_tree(connection: Connection, space: int, place: Place) -> WalkedTree:
+    """The tree that a place belongs to.
 
     Cost: two statements, and two more for each tree of other roots that a turn of this one joins.
+    Raises: CorruptTurn.
     """
     links: dict[int, list[Place]] = {}
     walked: dict[Place, Walked] = {}
+    places: list[Place] = []
     joined: Place | None = place
     while joined is not None:
+        places.append(joined)
         links |= read_tree_links(connection, space, joined)
         read = _checked(read_tree(connection, space, joined))
         before = len(walked)
@@ -120,7 +148,22 @@ def walk_tree(connection: Connection, space: int, place: Place) -> tuple[list[Wa
         if len(walked) == before:
             raise CorruptTurn(f"{joined.chain}/{joined.pos}", "a turn that others continue is missing")
         joined = next((parent for parents in links.values() for parent in parents if parent not in walked), None)
-    return sorted(walked.values(), key=lambda each: each.seq), links
+    return WalkedTree(sorted(walked.values(), key=lambda each: each.seq), links, places)
+
+
+def walk_part(connection: Connection, space: int, place: Place, limit: int) -> list[Walked]:
+    """A part of the tree that a place belongs to, in commit order: ``limit`` turns, or fewer where there are no more.
+
+    Half of them lead to the place, the last of its walk, or all if they are fewer; the others grew from it, the
+    nearest first.
+    Cost: three statements, and one for each ``LOOKED_UP`` turns; one step of the database's for each fork that leads
+    to the place.
+    Raises: CorruptTurn.
+    """
+    leading = [each.place for each in islice(walk_backwards(connection, space, [place]), max(1, limit // 2))]
+    grown = grown_from(connection, space, place, limit - len(leading) + 1)
+    walked = _checked(read_places(connection, space, [*leading, *grown]))
+    return sorted(walked, key=lambda each: each.seq)
 
 
 def walk_first_parents(connection: Connection, space: int, place: Place) -> Iterator[StoredTurn]:

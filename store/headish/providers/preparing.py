@@ -53,6 +53,14 @@ def lint(provider: str, window: Window, tools: Tools = None, **settings: Any) ->
     return refused + [Finding("note", note.what, note.turn) for note in notes]
 
 
+def rewritten_names(provider: str, options: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The tools of a thread whose names a provider refuses: the names that go out, and what the thread calls them.
+
+    What a name becomes depends on the name alone, so no message is needed. Refusals do not matter here.
+    """
+    return dict(_writer(provider, ContextWindow((), dict(options)), {"tools": tools}).write().tool_names)
+
+
 def _writer(provider: str, window: Window, settings: Mapping[str, Any]) -> RequestWriter:
     found = find_provider(provider)
     unknown = sorted(settings.keys() - set(Settings.__struct_fields__))

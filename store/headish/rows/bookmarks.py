@@ -10,7 +10,19 @@ from binascii import hexlify
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import BindParameter, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    LargeBinary,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    text,
+    tuple_,
+    update,
+)
 
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query, Row, Statement
@@ -72,16 +84,35 @@ FIND_AT = Query(
 )
 _listed = select(bookmark.c.name, turn.c.id, bookmark.c.chain, bookmark.c.pos).where(
     bookmark.c.space == _space,
-    bookmark.c.name > bindparam("after"),
     bookmark.c.name >= bindparam("low"),
     bookmark.c.name < bindparam("high"),
     *_points,
 )
-LIST_BY_NAME = Query("list bookmarks by name", _listed.order_by(bookmark.c.name).limit(bindparam("limit")))
+LIST_BY_NAME = Query(
+    "list bookmarks by name",
+    _listed.where(bookmark.c.name > bindparam("after")).order_by(bookmark.c.name).limit(bindparam("limit")),
+)
 LIST_BY_RECENCY = Query(
     "list bookmarks, the last moved first",
-    _listed.order_by(bookmark.c.recent.desc(), bookmark.c.name).limit(bindparam("limit")),
+    # In the order of the index: a batch moves many names in one millisecond, and a page must not sort them all.
+    _listed.where(
+        tuple_(bookmark.c.recent, bookmark.c.name)
+        < tuple_(bindparam("recent", type_=BigInteger), bindparam("after", type_=LargeBinary))
+    )
+    .order_by(bookmark.c.recent.desc(), bookmark.c.name.desc())
+    .limit(bindparam("limit")),
 )
+RECENCY = Query(
+    "list bookmarks, the last moved first",
+    # The first condition is the range of the index; the second leaves out what the page before had of one millisecond.
+    _listed.where(
+        bookmark.c.recent <= bindparam("recent"),
+        (bookmark.c.recent < bindparam("recent")) | (bookmark.c.name > bindparam("after")),
+    )
+    .order_by(bookmark.c.recent.desc(), bookmark.c.name)
+    .limit(bindparam("limit")),
+)
+RECENCY = Query("when a bookmark moved last", select(bookmark.c.recent).where(*_here))
 COUNT = Query("count bookmarks", select(func.count()).select_from(bookmark).where(bookmark.c.space == _space))
 ADD = Query("add bookmark", insert(bookmark).values({each.name: bindparam(each.name) for each in bookmark.c}))
 MOVE = Query(
@@ -157,21 +188,30 @@ def bookmarks_at(connection: Connection, space: int, place: Place, head: bytes |
 
 
 def list_bookmarks(
-    connection: Connection,
-    space: int,
-    *,
-    prefix: bytes = b"",
-    after: bytes = b"",
-    limit: int = ALL,
-    recent: bool = False,
+    connection: Connection, space: int, *, prefix: bytes = b"", after: bytes = b"", limit: int = ALL
 ) -> Sequence[Row]:
-    """``(name, id, chain, pos)`` of the names that begin so, ``limit`` at the most.
+    """``(name, id, chain, pos)`` of the names that begin so, by name, those behind ``after``; ``limit`` at the most."""
+    return connection.rows(LIST_BY_NAME, space=space, after=after, limit=limit, **_beginning(prefix))
 
-    Order: by name, those after ``after``; or with ``recent`` the last moved first.
-    """
-    query = LIST_BY_RECENCY if recent else LIST_BY_NAME
+
+def list_recent_bookmarks(
+    connection: Connection, space: int, *, prefix: bytes = b"", after: bytes | None = None, limit: int = ALL
+) -> Sequence[Row] | None:
+    """As ``list_bookmarks``, the last moved first, of one millisecond the last name; None if there is no ``after``."""
+    recent = ALL
+    if after is not None:
+        row = connection.row(RECENCY, space=space, name=after)
+        if row is None:
+            return None
+        recent = int(row[0])
+    return connection.rows(
+        LIST_BY_RECENCY, space=space, recent=recent, after=after or b"", limit=limit, **_beginning(prefix)
+    )
+
+
+def _beginning(prefix: bytes) -> dict[str, bytes]:
     # No name holds 0xFF, which is not UTF-8: it ends the range of the names that begin with the prefix.
-    return connection.rows(query, space=space, low=prefix, high=prefix + b"\xff", after=after, limit=limit)
+    return {"low": prefix, "high": prefix + b"\xff"}
 
 
 def count_bookmarks(connection: Connection, space: int) -> int:

@@ -218,7 +218,7 @@ def find_first(connection: Connection, space: int, place: Place) -> First | None
 def names_in(connection: Connection, space: int, place: Place, limit: int) -> list[bytes]:
     """The names in what grew from a place. Cost: a step for each branch, and one look at every name."""
     rows = connection.rows(NAMES_IN, space=space, chain=place.chain, pos=place.pos, limit=limit)
-    return [bytes(name) for (name,) in rows]
+    return [name for (name,) in rows]
 
 
 def newest_in(connection: Connection, space: int, place: Place) -> TurnId | None:
@@ -234,4 +234,4 @@ def records_page(connection: Connection, space: int, after: bytes, limit: int) -
 
 
 def _read(row: Row | None) -> Stored | None:
-    return None if row is None else Stored(bytes(row[0]), int(row[1]), bytes(row[2]))
+    return None if row is None else Stored(row[0], int(row[1]), row[2])

@@ -169,7 +169,7 @@ def list_named(
     """Names whose last move is older than ``before``, or as old and of a lower name; the last moved first."""
     flags = {"archived": _flag(archived), "pinned": _flag(pinned)}
     rows = connection.rows(NAMED, space=space, recent=before[0], name=before[1], limit=limit, **flags)
-    return [Listed(*_two_words(row[2:]), name=bytes(row[0]), recent=row[1]) for row in rows]
+    return [Listed(*_two_words(row[2:]), name=row[0], recent=row[1]) for row in rows]
 
 
 def list_nameless(connection: Connection, space: int, *, before: int, limit: int, window: int) -> list[Listed]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import (
     BigInteger,
     BindParameter,
+    Integer,
     and_,
     bindparam,
     cast,
@@ -20,9 +21,13 @@ from sqlalchemy import (
 
 from headish.database.query import Connection, Query
 from headish.database.schema import erasure, link, payload, turn
+from headish.rows.bookmarks import ALL
 from headish.rows.payloads import OF_TURN
 from headish.rows.turns import COLUMNS, StoredTurn, read_turns, select_turns
 from headish.values.places import Place
+
+CHAINS_READ = 500
+"""The ends of how many chains one statement reads."""
 
 _space: BindParameter[int] = bindparam("space")
 _other = turn.alias("other")
@@ -31,13 +36,24 @@ AFTER = Query(
     "turns after a commit number",
     select_turns().where(turn.c.seq > bindparam("seq")).order_by(turn.c.seq).limit(bindparam("limit")),
 )
-# The next of the same chain, if there is one, and the first of each chain that begins here. The outer join fixes
-# the order: left to itself, SQLite begins with every turn of the space.
+# The next of the same chain, if there is one, and the first of each chain that begins here, as many as are wanted: the
+# number of a chain is the commit number of its first. The outer join fixes the order: left to itself, SQLite begins
+# with every turn of the space.
+_begun = (
+    select(link.c.chain, literal_column("0").label("pos"))
+    .where(
+        link.c.space == _space,
+        link.c.parent_chain == bindparam("chain"),
+        link.c.parent_pos == bindparam("pos"),
+        link.c.chain > bindparam("seq"),
+    )
+    .order_by(link.c.chain)
+    .limit(bindparam("limit"))
+    .subquery("begun")
+)
 _continuing = union_all(
     select(cast(bindparam("chain"), BigInteger).label("chain"), (cast(bindparam("pos"), BigInteger) + 1).label("pos")),
-    select(link.c.chain, literal_column("0")).where(
-        link.c.space == _space, link.c.parent_chain == bindparam("chain"), link.c.parent_pos == bindparam("pos")
-    ),
+    select(_begun.c.chain, _begun.c.pos),
 ).cte("continuing")
 CHILDREN = Query(
     "turns that continue a place",
@@ -52,9 +68,10 @@ PAGE = Query(
     select_turns()
     .add_columns(turn.c.data)
     # A row value seeks along the primary key on both databases; the same condition in OR and AND reads from the start.
+    # So it does on SQLite if a value is cast: the comparison then is not the index's own.
     .where(
         tuple_(turn.c.chain, turn.c.pos)
-        > tuple_(cast(bindparam("chain"), BigInteger), cast(bindparam("pos"), BigInteger))
+        > tuple_(bindparam("chain", type_=BigInteger), bindparam("pos", type_=BigInteger))
     )
     .order_by(turn.c.chain, turn.c.pos)
     .limit(bindparam("limit")),
@@ -118,15 +135,45 @@ _last = (
     .limit(1)
     .scalar_subquery()
 )
-HEADS = Query(
-    "turns that nothing continues",
+HEADS_BY_TIP = Query(
+    "turns that nothing continues, the last stored first",
     select_turns()
     .where(
         turn.c.chain == _chains.c.chain,
         turn.c.pos == _last,
+        turn.c.seq < bindparam("before"),
         ~exists().where(link.c.space == _space, link.c.parent_chain == turn.c.chain, link.c.parent_pos == turn.c.pos),
     )
-    .order_by(turn.c.seq.desc()),
+    .order_by(turn.c.seq.desc())
+    .limit(bindparam("limit")),
+)
+# The chains below a number, the highest first: as many as are wanted, and no more of the space is looked at.
+_below = (
+    select(func.max(turn.c.chain).label("chain"), literal_column("1", Integer).label("number"))
+    .where(turn.c.space == _space, turn.c.chain < bindparam("before"))
+    .cte("below", recursive=True)
+)
+_lower = select(func.max(_other.c.chain)).where(_other.c.space == _space, _other.c.chain < _below.c.chain)
+_below = _below.union_all(
+    select(_lower.scalar_subquery(), _below.c.number + literal_column("1")).where(
+        _below.c.chain.is_not(None), _below.c.number < bindparam("limit")
+    )
+)
+_end = (
+    select(func.max(_other.c.pos)).where(_other.c.space == _space, _other.c.chain == _below.c.chain).scalar_subquery()
+)
+_ends = select(_below.c.chain, _end.label("pos")).cte("ends")
+_branch = (
+    select(link.c.chain)
+    .where(link.c.space == _space, link.c.parent_chain == _ends.c.chain, link.c.parent_pos == _ends.c.pos)
+    .limit(1)
+    .scalar_subquery()
+)
+ENDS = Query(
+    "last turns of chains, the youngest chain first",
+    select(_branch, *COLUMNS).select_from(
+        _ends.outerjoin(turn, and_(turn.c.space == _space, turn.c.chain == _ends.c.chain, turn.c.pos == _ends.c.pos))
+    ),
 )
 COUNT_HEADS = Query(
     "count turns that nothing continues",
@@ -158,15 +205,41 @@ def turns_after(connection: Connection, space: int, seq: int, limit: int) -> lis
     return read_turns(connection.rows(AFTER, space=space, seq=seq, limit=limit))
 
 
-def children(connection: Connection, space: int, place: Place) -> list[StoredTurn]:
-    """The turns that continue the one at a place, in commit order."""
-    rows = connection.rows(CHILDREN, space=space, chain=place.chain, pos=place.pos)
-    return sorted(read_turns(row for row in rows if row[0] is not None), key=lambda stored: stored.seq)
+def children(connection: Connection, space: int, place: Place, *, after: int = 0, limit: int = ALL) -> list[StoredTurn]:
+    """The turns that continue the one at a place, in commit order, behind a commit number; ``limit`` at the most.
+
+    Cost: one statement. PostgreSQL looks at an index entry for each of them.
+    """
+    rows = connection.rows(CHILDREN, space=space, chain=place.chain, pos=place.pos, seq=after, limit=limit)
+    found = (stored for stored in read_turns(row for row in rows if row[0] is not None) if stored.seq > after)
+    return sorted(found, key=lambda stored: stored.seq)[:limit]
 
 
-def heads(connection: Connection, space: int) -> list[StoredTurn]:
-    """The turns that nothing continues, newest first. Cost: a few index look-ups for each chain."""
-    return read_turns(connection.rows(HEADS, space=space))
+def heads(connection: Connection, space: int, *, before: int = ALL, limit: int = ALL) -> list[StoredTurn]:
+    """The turns that nothing continues, those of the youngest chain first; of chains below a number.
+
+    Cost: one statement for as many chains as turns are wanted, ``CHAINS_READ`` at the most; more where chains have no
+    head, since turns of other chains continue their ends.
+    """
+    found: list[StoredTurn] = []
+    while len(found) < limit:
+        wanted = min(limit - len(found), CHAINS_READ)
+        rows = [row for row in connection.rows(ENDS, space=space, before=before, limit=wanted) if row[1] is not None]
+        ends = sorted(read_turns(row[1:] for row in rows), key=lambda stored: -stored.chain)
+        continued = {row[1] for row in rows if row[0] is not None}
+        found += [stored for stored in ends if stored.chain not in continued]
+        if len(ends) < wanted:
+            break
+        before = ends[-1].chain
+    return found
+
+
+def heads_by_tip(connection: Connection, space: int, *, before: int = ALL, limit: int = ALL) -> list[StoredTurn]:
+    """The turns that nothing continues, the last stored first; those below a commit number.
+
+    Cost: one statement, with a few index look-ups for each chain of the space.
+    """
+    return read_turns(connection.rows(HEADS_BY_TIP, space=space, before=before, limit=limit))
 
 
 def turns_page(connection: Connection, space: int, after: Place, limit: int) -> list[tuple[StoredTurn, bytes | None]]:

@@ -123,13 +123,13 @@ def remove_object(connection: Connection, space: int, kind: str, key: bytes, exp
 def object_is(connection: Connection, space: int, put: Put, revision: int) -> bool:
     """Whether the object says this at this revision: what is asked if the answer to its commit was lost."""
     row = find_object(connection, space, put.kind, put.key)
-    return row is not None and (row[2], bytes(row[3])) == (revision, put.data)
+    return row is not None and (row[2], row[3]) == (revision, put.data)
 
 
 def _revisions(connection: Connection, space: int, kind: str, key: bytes) -> tuple[int | None, int]:
     """The revision of an object, None where it is not there, and the highest of those that are gone."""
     rows = connection.rows(REVISIONS, space=space, kind=kind, key=key, removed=REMOVED)
-    found = {bytes(each): int(revision) for each, revision in rows}
+    found = {each: int(revision) for each, revision in rows}
     return found.get(key), found.get(REMOVED, 0)
 
 

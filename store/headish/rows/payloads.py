@@ -15,6 +15,7 @@ from headish.limits import INLINE_BYTES
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
+K = TypeVar("K", bytes, TurnId)
 LOOKED_UP = 64
 """How many keys one statement looks up; a shorter list is filled up with its last key."""
 PORTION = tuple(f"wanted{index}" for index in range(LOOKED_UP))

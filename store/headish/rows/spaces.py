@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 
-from sqlalchemy import BindParameter, bindparam, exists, insert, select, text, update
+from sqlalchemy import BindParameter, bindparam, exists, func, insert, select, text, update
 
 from headish.content.hashes import SPACE_LOG, run_on
 from headish.database.query import Connection, Query
 from headish.database.schema import conversation, object, space, space_log, stream
 from headish.rows.counters import add_counter, retire_counter
 
+# Every name that can be looked up sorts behind the rows of removed spaces.
+_FIRST_NAME = b"\1"
 _space: BindParameter[int] = bindparam("space")
 
 FIND_SPACE = Query("find space", select(space.c.id).where(space.c.name == bindparam("name")))
@@ -20,6 +22,7 @@ LIST_SPACES = Query(
     select(space.c.name).where(space.c.name > bindparam("after")).order_by(space.c.name).limit(bindparam("limit")),
 )
 RENAME_SPACE = Query("rename space", update(space).where(space.c.id == _space).values(name=bindparam("new")))
+COUNT_SPACES = Query("count spaces", select(func.count()).select_from(space).where(space.c.name > bindparam("after")))
 HOLDS_MORE = Query(
     "whether a space holds what no counter counts",
     select(*(exists().where(table.c.space == _space) for table in (stream, conversation, object))),
@@ -55,8 +58,13 @@ def add_space(connection: Connection, name: bytes) -> int:
 
 def list_spaces(connection: Connection, *, after: bytes = b"", limit: int = 2**63 - 1) -> list[bytes]:
     """The names of spaces behind ``after``, by name."""
-    # Every name that can be looked up sorts behind the rows of removed spaces.
-    return [name for (name,) in connection.rows(LIST_SPACES, after=after or b"\1", limit=limit)]
+    return [name for (name,) in connection.rows(LIST_SPACES, after=after or _FIRST_NAME, limit=limit)]
+
+
+def count_spaces(connection: Connection) -> int:
+    """How many spaces there are, without those that were removed."""
+    [(count,)] = connection.rows(COUNT_SPACES, after=_FIRST_NAME)
+    return int(count)
 
 
 def rename_space(connection: Connection, old: bytes, new: bytes) -> bool:

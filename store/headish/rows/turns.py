@@ -109,6 +109,7 @@ PARENT_AT = Query(
     ),
 )
 BY_ID = Query("turn by id", select_turns().where(turn.c.id == bindparam("id")))
+BY_KEY = Query("turn by key", select_turns().where(turn.c.key == bindparam("key")))
 BY_SEQ = Query("turn by commit number", select_turns().where(turn.c.seq == bindparam("seq")))
 BY_PREFIX = Query(
     "turns by id prefix",
@@ -191,6 +192,11 @@ def parent_at(connection: Connection, space: int, place: Place) -> Parent | None
 def turn_by_id(connection: Connection, space: int, turn_id: TurnId) -> StoredTurn | None:
     """The turn with this id."""
     return _read_turn(connection.row(BY_ID, space=space, id=turn_id))
+
+
+def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:
+    """The turn with this key."""
+    return _read_turn(connection.row(BY_KEY, space=space, key=key))
 
 
 def turn_by_seq(connection: Connection, space: int, seq: int) -> StoredTurn | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
 from headish.content.drafts import read_expect
-from headish.database.query import Connection
+from headish.database.query import Connection, Row
 from headish.errors import InvalidArgument, UnknownBookmark, shown
 from headish.history.decode import complete_turns, read_time
 from headish.history.moves import Moved, is_logged, remove_name, rename_name, set_name, undo_name
@@ -18,12 +18,15 @@ from headish.rows.bookmarks import (
     count_bookmarks,
     find_bookmark,
     list_bookmarks,
+    list_recent_bookmarks,
 )
+from headish.rows.names import names_of_turns
 from headish.rows.turns import parent_at
+from headish.store.paging import check_limit, check_order
 from headish.store.space import Space
-from headish.values.doors import door
+from headish.values.doors import LIST, door
 from headish.values.grammar import parse_headish
-from headish.values.ids import TurnId
+from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import Absent, check_name, refusal, stored_name
 from headish.values.turns import Bookmark, Move, Turn
 
@@ -55,7 +58,7 @@ class Bookmarks(Mapping[str, TurnId]):
 
     def __iter__(self) -> Iterator[str]:
         """The names, read in pages, each when it is reached."""
-        after = b""
+        after = None
         while True:
             page = self._page(after=after, limit=PAGE)
             yield from (stored_name(name) for name, *_ in page)
@@ -69,21 +72,39 @@ class Bookmarks(Mapping[str, TurnId]):
 
     @door()
     def list(
-        self, prefix: str = "", limit: int | None = None, by: Literal["name", "recency"] = "name"
+        self,
+        prefix: str = "",
+        limit: int | None = None,
+        by: Literal["name", "recency"] = "name",
+        *,
+        after: str | None = None,
     ) -> builtins.list[Bookmark]:
-        """The names that begin with ``prefix``, and their turns; by name, or ``by="recency"``: the last moved first.
+        """The names that begin with ``prefix``, and their turns; by name.
 
-        Cost: one statement.
-        Raises: InvalidArgument for a ``limit`` below 1 or another order.
+        ``by="recency"`` lists the last moved first, of one millisecond the last name.
+
+        ``limit`` of them, behind the name ``after``: the last of the page before. By name it need not exist any more.
+        Cost: one statement for a page, two by recency; a page costs the same however many names there are, but with a
+        prefix and by recency every name is looked at.
+        Raises: InvalidArgument for a ``limit`` below 1 or another order; UnknownBookmark for an ``after`` by recency
+        that was removed.
         """
-        if by not in ("name", "recency"):
-            raise InvalidArgument(f"bookmarks are listed by name or by recency, not by {shown(by)}")
-        if limit is not None and (not isinstance(limit, int) or not 0 < limit <= ALL):
-            raise InvalidArgument(f"limit is a number from 1 on, not {shown(limit)}")
+        check_order(by, ("name", "recency"), "bookmarks")
+        behind = None if after is None else after.encode(errors="surrogatepass")
         page = self._page(
-            prefix=prefix.encode(errors="surrogatepass"), limit=ALL if limit is None else limit, recent=by == "recency"
+            prefix=prefix.encode(errors="surrogatepass"), limit=check_limit(limit), after=behind, recent=by == "recency"
         )
         return [Bookmark(stored_name(name), turn_id) for name, turn_id, _, _ in page]
+
+    @door(ids=LIST)
+    def at(self, ids: Iterable[TurnId]) -> dict[TurnId, builtins.list[str]]:
+        """The names at each of these turns, in their order; a turn without a name is left out.
+
+        Cost: two statements for each 64 ids, however many names there are.
+        """
+        space, listed = self._space, [_known_id(each) for each in ids]
+        found = space._read(lambda connection: names_of_turns(connection, space._number, listed))
+        return {turn_id: [stored_name(name) for name in names] for turn_id, names in found.items()}
 
     def set(self, name: str, headish: str, *, expect: str | Absent | None = None) -> Bookmark:
         """Set a name, or move it anywhere. ``name@{1}`` as ``headish`` undoes the last move.
@@ -157,15 +178,26 @@ class Bookmarks(Mapping[str, TurnId]):
         return [Move(move, turn_id, read_time(when, what)) for move, turn_id, when in rows]
 
     def _page(
-        self, *, prefix: bytes = b"", after: bytes = b"", limit: int, recent: bool = False
+        self, *, prefix: bytes = b"", after: bytes | None = None, limit: int, recent: bool = False
     ) -> builtins.list[tuple[bytes, TurnId, int, int]]:
         space = self._space
-        rows = space._read(
-            lambda connection: list_bookmarks(
-                connection, space._number, prefix=prefix, after=after, limit=limit, recent=recent
-            )
-        )
+
+        def work(connection: Connection) -> Sequence[Row] | None:
+            if recent:
+                return list_recent_bookmarks(connection, space._number, prefix=prefix, after=after, limit=limit)
+            return list_bookmarks(connection, space._number, prefix=prefix, after=after or b"", limit=limit)
+
+        rows = space._read(work)
+        if rows is None:
+            raise UnknownBookmark(stored_name(after or b""))
         return [(bytes(name), turn_id, chain, pos) for name, turn_id, chain, pos in rows]
 
     def __repr__(self) -> str:
         return f"<Bookmarks of the space {self._space.space!r}>"
+
+
+def _known_id(given: object) -> TurnId:
+    turn_id = as_turn_id(given) if isinstance(given, str) else None
+    if turn_id is None:
+        raise InvalidArgument(f"names are looked up by whole ids, not by {shown(given)}")
+    return turn_id

@@ -5,6 +5,7 @@ Many stores share one database, and so its connections. A program of one space o
 
 from __future__ import annotations
 
+import builtins
 import os
 import weakref
 from collections.abc import Iterator
@@ -18,12 +19,15 @@ from headish.database.dialects import connect
 from headish.database.query import Connection
 from headish.database.upgrade import ensure_schema
 from headish.errors import DatabaseError, SpaceNotEmpty, SpaceTaken, UnknownSpace
+from headish.history.copies import Copied
 from headish.limits import PAYLOAD_LIMIT_BYTES
-from headish.rows.spaces import add_space, find_space, list_spaces, remove_space, rename_space
+from headish.rows.spaces import add_space, count_spaces, find_space, list_spaces, remove_space, rename_space
+from headish.store.paging import check_limit
+from headish.store.space import Headishes
 from headish.store.store import Store
 from headish.values.doors import door
 from headish.values.ids import IdMint
-from headish.values.names import check_name, stored_name
+from headish.values.names import check_name, refusal, stored_name
 from headish.values.reports import Problem, Report
 from headish.verify.space import Progress, verify_space
 from headish.verify.spaces import check_spaces
@@ -33,6 +37,9 @@ from headish.verify.spaces import check_spaces
 # later, and a process that starts then has no plans to keep.
 PLANNED_AGAIN_AT = (100, 10_000)
 """After how many turns of this process a server makes its plans again."""
+
+PAGE = 500
+"""Iteration over spaces reads so many names at a time."""
 
 
 class Database:
@@ -116,6 +123,16 @@ class Database:
         return Store(self, space, number, author)
 
     @door()
+    def move(self, headish: Headishes, *, space: str = "default", to: str, keep: bool = False) -> Copied:
+        """Move the threads that lead to a headish, or to several, from one space into another: ``Store.copy_to``.
+
+        The bookmarks that point at their turns go over; with ``keep`` they stay in ``space`` as well. The turns stay in
+        both, since a turn never goes.
+        Raises: UnknownSpace; as ``Store.copy_to``.
+        """
+        return self.store(space, create=False).copy_to(to, headish, keep=keep)
+
+    @door()
     def verify(self, progress: Progress | None = None) -> dict[str, Report]:
         """The report of every space, by name; under the empty name what is wrong with the database as a whole.
 
@@ -163,17 +180,32 @@ class Spaces:
         self._backend = backend
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.list())
+        """The names, read in pages, each when it is reached."""
+        after = b""
+        while page := self._page(PAGE, after):
+            yield from map(stored_name, page)
+            after = page[-1]
 
     def __len__(self) -> int:
-        return len(self.list())
+        return self._backend.read(lambda connection: count_spaces(connection))
 
     def __contains__(self, space: object) -> bool:
-        return space in self.list()
+        if not isinstance(space, str) or refusal(space) is not None:
+            return False
+        name = space.encode()
+        return self._backend.read(lambda connection: find_space(connection, name)) is not None
 
-    def list(self) -> list[str]:
-        """The names, in the order of their bytes."""
-        return [stored_name(name) for name in self._backend.read(lambda connection: list_spaces(connection))]
+    @door()
+    def list(self, *, limit: int | None = None, after: str | None = None) -> builtins.list[str]:
+        """The names, in the order of their bytes; ``limit`` of them, behind the name ``after``, which need not exist.
+
+        Cost: one statement over the names of the page. Raises: InvalidArgument for a ``limit`` below 1.
+        """
+        page = self._page(check_limit(limit), (after or "").encode(errors="surrogatepass"))
+        return [stored_name(name) for name in page]
+
+    def _page(self, limit: int, after: bytes) -> builtins.list[bytes]:
+        return self._backend.read(lambda connection: list_spaces(connection, after=after, limit=limit))
 
     def add(self, space: str) -> None:
         """Make a space. Raises: InvalidName, SpaceTaken."""

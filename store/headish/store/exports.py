@@ -9,11 +9,10 @@ from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidName, UnknownPointer, UnknownServer
 from headish.history.definitions import find_pointer, tools_served
 from headish.history.resolve import kept_thread, resolve_options
-from headish.history.trees import build_tree
+from headish.history.trees import build_thread, read_whole_tree
 from headish.history.walk import walk
 from headish.rows.turns import StoredTurn
 from headish.rows.walks import read_links
-from headish.store.read import read_names, read_tree
 from headish.store.requests import pointer_named
 from headish.store.space import Headishes, Space
 from headish.values.doors import door
@@ -50,11 +49,10 @@ def render(
         thread = [each.id for each in walked]
         model = _model(connection, space, resolve_options(walked))
         if branches:
-            return thread, read_tree(connection, space._number, stored), model
+            return thread, read_whole_tree(connection, space._number, stored.place), model
         links = read_links(connection, space._number, stored.place)
         # A name may tell of a branch that does not leave with the page.
-        names = read_names(connection, space._number) if debug else {}
-        return thread, build_tree(walked, links, names), model
+        return thread, build_thread(connection, space._number, walked, links, named=debug), model
 
     thread, tree, model = space._read_at(headish, work)
     return render(make_page(thread, tree, title=title, debug=debug, model=model), format)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from headish.content.facts import read_key
 from headish.database.query import Connection
@@ -13,18 +13,17 @@ from headish.errors import CorruptTurn, InvalidArgument, shown
 from headish.history.decode import complete_turn, complete_turns, read_blocks, read_payload
 from headish.history.keys import find_by_key
 from headish.history.resolve import resolve_window, thread_records
-from headish.history.trees import build_tree
-from headish.history.walk import walk, walk_backwards, walk_messages, walk_tree
+from headish.history.trees import read_part, read_whole_tree
+from headish.history.walk import walk, walk_backwards, walk_messages
 from headish.rows import listings
-from headish.rows.bookmarks import list_bookmarks
+from headish.rows.bookmarks import ALL
 from headish.rows.turns import StoredTurn, shortest_prefix
+from headish.store.paging import check_limit, check_order, position
 from headish.store.space import Headishes, Space
 from headish.values.blocks import ContentBlock, join_texts
 from headish.values.doors import LIST, door
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import ContextWindow, Message, ThreadRecord
-from headish.values.names import stored_name
-from headish.values.places import Place
 from headish.values.turns import TreeTurn, Turn
 
 PAGE_TURNS = 500
@@ -77,26 +76,47 @@ def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
     return space._read(lambda connection: {each: shortest_prefix(connection, space._number, each) for each in listed})
 
 
-def children(space: Space, headish: str) -> list[Turn]:
-    """The turns that continue this one, in commit order."""
-    return space._read_at(
-        headish,
-        lambda connection, stored: complete_turns(
-            connection,
-            space._number,
-            listings.children(connection, space._number, stored.place),
-            space._options_at,
-        ),
-    )
+@door()
+def children(space: Space, headish: str, *, limit: int | None = None, after: str | None = None) -> list[Turn]:
+    """The turns that continue this one, in commit order; ``limit`` of them, behind the turn ``after``.
+
+    Cost: two statements, and one for each 64 turns. Raises: InvalidArgument for a ``limit`` below 1.
+    """
+    wanted, start = check_limit(limit), position(after, lambda stored: stored.seq, 0)
+
+    def work(connection: Connection, stored: StoredTurn) -> list[Turn]:
+        behind = start(connection, space._number)
+        found = listings.children(connection, space._number, stored.place, after=behind, limit=wanted)
+        return complete_turns(connection, space._number, found, space._options_at)
+
+    return space._read_at(headish, work)
 
 
-def heads(space: Space) -> list[Turn]:
-    """The turns that nothing continues, newest first."""
-    return space._read(
-        lambda connection: complete_turns(
-            connection, space._number, listings.heads(connection, space._number), space._options_at
-        )
-    )
+@door()
+def heads(
+    space: Space,
+    *,
+    limit: int | None = None,
+    after: str | None = None,
+    by: Literal["start", "tip"] = "start",
+) -> list[Turn]:
+    """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind ``after``.
+
+    ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
+    the same even if a turn has continued that head meanwhile.
+    Cost: a page by start costs the same however many heads there are. By tip, every branch of the space is looked at.
+    Raises: InvalidArgument for a ``limit`` below 1 or another order.
+    """
+    check_order(by, ("start", "tip"), "heads")
+    wanted = check_limit(limit)
+    start = position(after, lambda stored: stored.chain if by == "start" else stored.seq, ALL)
+    read = listings.heads if by == "start" else listings.heads_by_tip
+
+    def work(connection: Connection) -> list[Turn]:
+        found = read(connection, space._number, before=start(connection, space._number), limit=wanted)
+        return complete_turns(connection, space._number, found, space._options_at)
+
+    return space._read(work)
 
 
 @door()
@@ -104,7 +124,7 @@ def log(space: Space, headish: str = "@", *, limit: int | None = None) -> list[T
     """The turns of a thread, newest first: its walk read backwards. Only ``limit`` turns are read."""
 
     def work(connection: Connection, stored: StoredTurn) -> list[Turn]:
-        walked = walk_backwards(connection, space._number, stored.place)
+        walked = walk_backwards(connection, space._number, [stored.place])
         return complete_turns(connection, space._number, islice(walked, limit), space._options_at)
 
     return space._read_at(headish, work)
@@ -124,6 +144,7 @@ def messages(space: Space, headish: str = "@", *, limit: int | None = None) -> l
     )
 
 
+@door()
 def turns(space: Space, after: str | None = None) -> Iterator[Turn]:
     """All turns of the space in commit order, behind ``after``; read in pages, each when it is reached."""
     seq = 0 if after is None else space._read_at(after, lambda _, stored: stored.seq)
@@ -149,9 +170,24 @@ def thread(space: Space, headish: Headishes = "@") -> list[ThreadRecord]:
     return space._read_from(headish, lambda connection, places: thread_records(walk(connection, space._number, places)))
 
 
-def tree(space: Space, headish: str = "@") -> list[TreeTurn]:
-    """All turns of the tree that a turn belongs to, with all branches, in commit order."""
-    return space._read_at(headish, lambda connection, stored: read_tree(connection, space._number, stored))
+@door()
+def tree(space: Space, headish: str = "@", *, limit: int | None = None) -> list[TreeTurn]:
+    """All turns of the tree that a turn belongs to, with all branches and their names, in commit order.
+
+    ``limit`` cuts a part out of a large tree: half of so many turns lead to the turn, the last of its thread (or all
+    of it if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns that
+    continue one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above.
+    Cost: three statements for a whole tree; of a part, four for each 64 turns and three more.
+    Raises: CorruptTurn; InvalidArgument for a ``limit`` below 1.
+    """
+    wanted = check_limit(limit)
+
+    def work(connection: Connection, stored: StoredTurn) -> list[TreeTurn]:
+        if limit is None:
+            return read_whole_tree(connection, space._number, stored.place)
+        return read_part(connection, space._number, stored.place, wanted)
+
+    return space._read_at(headish, work)
 
 
 def resolve(space: Space, headish: Headishes = "@") -> ContextWindow:
@@ -167,19 +203,6 @@ def resolve(space: Space, headish: Headishes = "@") -> ContextWindow:
 def options(space: Space, headish: Headishes = "@") -> dict[str, Any]:
     """The options of a headish alone, over the sparse index of the turns that set any (rule R12, options on demand)."""
     return space._options_at(headish)
-
-
-def read_tree(connection: Connection, space: int, stored: StoredTurn) -> list[TreeTurn]:
-    """The tree of a turn with the names of its turns, at one moment."""
-    return build_tree(*walk_tree(connection, space, stored.place), read_names(connection, space))
-
-
-def read_names(connection: Connection, space: int) -> dict[Place, list[str]]:
-    """The bookmarks at each place."""
-    names: dict[Place, list[str]] = {}
-    for name, _, chain, pos in list_bookmarks(connection, space):
-        names.setdefault(Place(chain, pos), []).append(stored_name(name))
-    return names
 
 
 def _known_id(given: object) -> TurnId:

@@ -14,10 +14,13 @@ from headish.database.query import Connection
 from headish.errors import InputError, InvalidArgument, UnknownStream, Unrepresentable
 from headish.history.append import Appended
 from headish.history.decode import complete_turn
+from headish.history.definitions import tools_served
 from headish.history.replies import append_reply, pin_turns
 from headish.history.resolve import fold_options
 from headish.history.walk import walk_inherited
+from headish.providers.pointers import Pointer
 from headish.providers.registry import check_provider
+from headish.providers.shared.tools import may_be_rewritten
 from headish.providers.shared.values import Reply, Request
 from headish.rows import streams
 from headish.rows.streams import FINISHED, StoredStream
@@ -57,7 +60,7 @@ def reply(space: Space, headish: Asked, provider: str, response: Response) -> Tu
         read = read_response(about, response)
     else:
         about = _asked_about(space, headish, provider)
-        read = _with_own_names(space, headish, read_response(about, response))
+        read = with_own_names(space, about, read_response(about, response))
     draft = reply_draft(about, read, space._payload_limit_bytes)
     return space._as_turn(space._store(lambda connection, mint: _append(connection, space, about, draft, mint)))
 
@@ -80,32 +83,25 @@ def capture(
     from headish.answers.capture import Capture  # late, as above
 
     space._check_writable()
-    about = _about(space, headish, provider)
+    is_request = isinstance(headish, Request)
+    about = _about(space, headish, provider) if isinstance(headish, Request) else _asked_about(space, headish, provider)
     if replaces is not None:
         about = replace(about, replaces=replaces.id, bookmark=about.bookmark or replaces.meta.bookmark)
     encoded = msgspec.json.encode(about)
     journal = Journal(space._open_backend(), space._number, space._database.mint(), encoded, lease_seconds)
 
     def store(about: About, reply: Reply, stream: TurnId) -> Turn:
-        return _finish(space, about, reply, stream)
+        return _finish(space, about, reply if is_request else with_own_names(space, about, reply), stream)
 
     return Capture(about, journal, store, space._payload_limit_bytes)
 
 
-def _about(space: Space, asked: Asked, provider: str) -> About:
-    """What a reply belongs to."""
+def _about(space: Space, asked: Request, provider: str) -> About:
+    """What the reply to a request belongs to."""
     check_provider(provider)
-    if isinstance(asked, Request):
-        if asked.provider != provider or not asked.turns:
-            raise InvalidArgument(f"the request was not made by a store for {provider}")
-        return About.of_request(asked)
-    try:
-        return About.of_request(request(space, asked, provider))
-    except (InputError, Unrepresentable):
-        # No request can be made of it now, but an answer came all the same: only what it continues is needed.
-        first = _first_bookmark(asked)
-        pinned = space._read_from(asked, lambda connection, places: pin_turns(connection, space._number, places, first))
-        return About(provider=provider, turns=pinned.turns, bookmark=pinned.bookmark)
+    if asked.provider != provider or not asked.turns:
+        raise InvalidArgument(f"the request was not made by a store for {provider}")
+    return About.of_request(asked)
 
 
 def _first_bookmark(headish: Headishes) -> str | None:
@@ -117,36 +113,63 @@ def _first_bookmark(headish: Headishes) -> str | None:
 
 
 def _asked_about(space: Space, headish: Headishes, provider: str) -> About:
-    """What a reply to a headish belongs to, from the thread's options alone: no request is written for it."""
+    """What a reply to a headish belongs to, from the thread's options alone: its messages are not read."""
+    from headish.providers.preparing import rewritten_names  # late, as above
+
     check_provider(provider)
     first = _first_bookmark(headish)
 
-    def work(connection: Connection, places: list[Place]) -> About:
+    def work(connection: Connection, places: list[Place]) -> tuple[About, dict[str, Any], list[Mapping[str, Any]]]:
         pinned = pin_turns(connection, space._number, places, first)
         options = fold_options(walk_inherited(connection, space._number, places))
-        try:
-            ptr = pointer_named(options)
-            pointer = None if ptr is None else usable_pointer(connection, space._number, ptr, provider)
-        except InputError:
-            ptr = pointer = None
+        ptr, pointer = _known_pointer(connection, space, options, provider)
         params = options.get("params")
         asked = params.get("model") if isinstance(params, Mapping) else None
-        return About(
+        about = About(
             provider=provider,
             turns=pinned.turns,
             bookmark=pinned.bookmark,
             model=pointer.model if pointer else asked if isinstance(asked, str) else None,
             ptr=ptr.decode() if ptr and pointer else None,
         )
+        return about, options, _known_tools(connection, space, options)
 
-    return space._read_from(headish, work)
+    about, options, tools = space._read_from(headish, work)
+    try:
+        return replace(about, tool_names=rewritten_names(provider, options, tools))
+    except (InputError, Unrepresentable):
+        return about  # no request could be made of it now, but an answer came all the same
 
 
-def _with_own_names(space: Space, headish: Headishes, reply: Reply) -> Reply:
-    """The reply with its calls under the names that the thread knows. Only a reply with calls looks them up."""
-    if not any(isinstance(block, ToolUse) for block in reply.content):
+def _known_pointer(
+    connection: Connection, space: Space, options: Mapping[str, Any], provider: str
+) -> tuple[bytes | None, Pointer | None]:
+    try:
+        ptr = pointer_named(options)
+        return ptr, None if ptr is None else usable_pointer(connection, space._number, ptr, provider)
+    except InputError:
+        return None, None
+
+
+def _known_tools(connection: Connection, space: Space, options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    try:
+        return tools_served(connection, space._number, options.get("servers"))
+    except InputError:
+        return []
+
+
+def with_own_names(space: Space, about: About, reply: Reply) -> Reply:
+    """The reply with its calls under the names that the thread knows.
+
+    The names of its tools were known when it was read. Those of earlier calls alone are in the thread's messages, which
+    are read only for a call whose name can have been rewritten.
+    """
+    if not any(isinstance(block, ToolUse) and may_be_rewritten(block.name) for block in reply.content):
         return reply
-    names = _about(space, headish, reply.provider).tool_names
+    try:
+        names = request(space, list(about.turns), about.provider).tool_names
+    except (InputError, Unrepresentable):
+        return reply
     content = tuple(
         replace(block, name=names.get(block.name, block.name)) if isinstance(block, ToolUse) else block
         for block in reply.content

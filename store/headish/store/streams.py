@@ -13,6 +13,7 @@ from headish.history.append import Appended
 from headish.history.replies import append_reply
 from headish.rows import streams
 from headish.rows.streams import RECOVERED, StoredStream
+from headish.store.replies import with_own_names
 from headish.store.space import Space
 from headish.values.ids import Mint, TurnId, as_turn_id
 from headish.values.turns import Turn
@@ -101,7 +102,8 @@ class Streams:
         space = self._space
         chunks = space._read(lambda connection: streams.journal_of(connection, space._number, found.id))
         about, events = decode_stream(found, chunks)
-        draft = fitting_draft(about, read_stream(about, events), space._payload_limit_bytes)
+        reply = with_own_names(space, about, read_stream(about, events))
+        draft = fitting_draft(about, reply, space._payload_limit_bytes)
 
         def work(connection: Connection, mint: Mint) -> Appended | StoredStream | None:
             now = streams.lock_stream(connection, space._number, found.id)

@@ -135,7 +135,10 @@ class Turn(Struct, frozen=True, eq=False):
 
 
 class TreeTurn(Struct, frozen=True):
-    """A turn of a tree: what it says, what it continues and what continues it, in commit order."""
+    """A turn of a tree, or of a part of one: what it says, what it continues and what continues it, in commit order.
+
+    ``continues`` names all that it continues, also where that is not in the part; ``children`` those that are.
+    """
 
     id: TurnId
     role: str | None
@@ -148,6 +151,8 @@ class TreeTurn(Struct, frozen=True):
     """As ``Meta.reply``."""
     said: int | None = None
     """When it was said, in Unix milliseconds, if the turn says so."""
+    more: int = 0
+    """How many turns continue it that are not in this part of the tree."""
 
     @property
     def said_at(self) -> datetime:

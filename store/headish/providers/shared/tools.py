@@ -12,6 +12,7 @@ from headish.content.hashes import hash_payload
 from headish.errors import InvalidArgument
 from headish.providers.shared.schemas import clean_schema
 
+_REWRITTEN = re.compile(r"_[0-9a-f]{8}\Z")
 _SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")
 
 
@@ -36,6 +37,11 @@ class ToolNames:
         sent = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[: self._limit - len(digest) - 1] + f"_{digest}"
         self.rewritten[sent] = name
         return sent
+
+
+def may_be_rewritten(name: str) -> bool:
+    """Whether ``ToolNames`` can have made this name: a digest stands at its end."""
+    return _REWRITTEN.search(name) is not None
 
 
 class Tool(NamedTuple):

@@ -1,0 +1,49 @@
+"""Many places in one statement: a table of places made of parameters, which other tables are joined to.
+
+A list of places by IN reads the whole space on SQLite, which has no index for pairs of values. Joined from such a table
+by outer joins, which fix the order, each place is one look-up on both databases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sqlalchemy import CTE, BigInteger, Label, bindparam, cast, select, union_all
+
+from headish.rows.payloads import LOOKED_UP
+from headish.values.places import Place, Segment
+
+
+def wanted_places(name: str = "wanted") -> CTE:
+    """A table of ``chain`` and ``pos`` with ``LOOKED_UP`` rows; ``place_portions`` fills it."""
+    return union_all(*(select(*_numbers(index, "chain", "pos")) for index in range(LOOKED_UP))).cte(name)
+
+
+def wanted_segments(name: str = "wanted") -> CTE:
+    """A table of ``chain``, ``low`` and ``high``; ``segment_portions`` fills it."""
+    return union_all(*(select(*_numbers(index, "chain", "low", "high")) for index in range(LOOKED_UP))).cte(name)
+
+
+def place_portions(places: Iterable[Place]) -> Iterator[dict[str, int]]:
+    """The places as parameters of statements with ``wanted_places``."""
+    return _portions(places, ("chain", "pos"))
+
+
+def segment_portions(segments: Iterable[Segment]) -> Iterator[dict[str, int]]:
+    """The ranges as parameters of statements with ``wanted_segments``."""
+    return _portions(segments, ("chain", "low", "high"))
+
+
+def _numbers(index: int, *names: str) -> list[Label[int]]:
+    return [cast(bindparam(f"{name}{index}"), BigInteger).label(name) for name in names]
+
+
+def _portions(rows: Iterable[tuple[int, ...]], names: tuple[str, ...]) -> Iterator[dict[str, int]]:
+    """Each portion is filled up with its last row: who reads the answer takes equal rows as one."""
+    listed = list(dict.fromkeys(rows))
+    for start in range(0, len(listed), LOOKED_UP):
+        portion = listed[start : start + LOOKED_UP]
+        portion += [portion[-1]] * (LOOKED_UP - len(portion))
+        yield {
+            f"{name}{index}": value for index, row in enumerate(portion) for name, value in zip(names, row, strict=True)
+        }

@@ -1,0 +1,41 @@
+"""Pages of lists: how many, and behind what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from headish.database.query import Connection
+from headish.errors import InvalidArgument, shown
+from headish.history.find import find_turn
+from headish.rows.bookmarks import ALL
+from headish.rows.turns import StoredTurn
+from headish.values.grammar import parse_headish
+
+T = TypeVar("T")
+
+
+def check_limit(limit: int | None) -> int:
+    """How many a list holds at the most; None is all. Raises: InvalidArgument for less than 1."""
+    if limit is None:
+        return ALL
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 0 < limit <= ALL:
+        raise InvalidArgument(f"limit is a number from 1 on, not {shown(limit)}")
+    return limit
+
+
+def check_order(by: str, orders: tuple[str, str], what: str) -> None:
+    """Raises: InvalidArgument for another order."""
+    if by not in orders:
+        raise InvalidArgument(f"{what} are listed by {orders[0]} or by {orders[1]}, not by {shown(by)}")
+
+
+def position(after: str | None, of: Callable[[StoredTurn], T], start: T) -> Callable[[Connection, int], T]:
+    """Where a page begins: behind the turn that a headish names, or at the start. Looked up in the page's transaction.
+
+    Raises: InvalidHeadish; UnknownTurn when it is looked up.
+    """
+    if after is None:
+        return lambda _connection, _space: start
+    parsed = parse_headish(after)
+    return lambda connection, space: of(find_turn(connection, space, parsed))
