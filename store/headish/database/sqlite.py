@@ -31,6 +31,8 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from headish.database.backend import Settle
 from headish.database.owner import Owner
 from headish.database.query import Connection
+from headish.database.sharing import SharedCommits
+from headish.database.wal import Log, lock_of
 from headish.errors import (
     DatabaseCorrupt,
     DatabaseError,
@@ -118,23 +120,38 @@ class SQLiteBackend:
         self._idle: deque[PoolProxiedConnection] = deque()  # its methods are atomic between threads
         # Memory is one connection behind a lock (rule R13, connections and statements); for a file the lock spares
         # threads the sleeps below.
-        self._writing = threading.RLock()
+        self._writing = threading.RLock() if self._in_memory else lock_of(self.target)
         self._reading: AbstractContextManager[Any] = self._writing if self._in_memory else nullcontext()
+        self._shared = SharedCommits(self, self._writing)
+        self._log = None if self._in_memory or self._is_uri else Log(self.target)
         return before
 
     def read(self, work: Callable[[Connection], T]) -> T:
         self._owner.check()
         with self._reading:
-            return self._wait(lambda: self._transact("BEGIN", work))
+            return self._wait(lambda: self._transact("BEGIN", lambda cursor: work(self.connection(cursor)), []))
 
     def write(self, work: Callable[[Connection], T], settle: Settle[T] | None = None) -> T:
         """As ``Backend.write``. A commit here fails or succeeds in this process, so there is nothing to settle."""
         self._owner.check()
-        with self._writing:
-            self._check_identity()
-            return self._wait(lambda: self._transact("BEGIN IMMEDIATE", work))
+        return self._shared.write(work)
 
-    def _transact(self, begin: str, work: Callable[[Connection], T]) -> T:
+    def connection(self, cursor: sqlite3.Cursor) -> Connection:
+        return Connection(cursor, _DIALECT)
+
+    def wait_to_write(self, attempt: Callable[[], T], since: float) -> T:
+        return self._wait(attempt, since)
+
+    def write_once(self, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
+        self._owner.check()  # somebody may have closed it while the caller waited
+        self._check_identity()
+        return self._transact("BEGIN IMMEDIATE", run, committed)
+
+    def end_writing(self, *, others_wait: bool) -> None:
+        if self._log is not None:
+            self._log.shorten(others_wait=others_wait)
+
+    def _transact(self, begin: str, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
         pooled = self._take_connection()
         driver = pooled.driver_connection
         assert driver is not None
@@ -145,8 +162,9 @@ class SQLiteBackend:
         try:
             with driver:
                 cursor.execute(begin)
-                result = work(Connection(cursor, _DIALECT))
-                self._wait(lambda: cursor.execute("COMMIT"))
+                result = run(cursor)
+                # One call in C: nothing can raise between the COMMIT and the note that it succeeded.
+                self._wait(lambda: committed.extend(map(cursor.execute, ("COMMIT",))))
         except Exception:
             cursor.close()  # else its statement goes on, and no COMMIT of this connection succeeds while it does
             self._give_back(pooled)
@@ -170,14 +188,16 @@ class SQLiteBackend:
             raise DatabaseUnavailable(self.target, "all of its connections are in use; try again") from None
 
     def _give_back(self, pooled: PoolProxiedConnection) -> None:
-        if len(self._idle) < IDLE_CONNECTIONS:
+        if self._owner.is_closed:
+            pooled.invalidate()
+        elif len(self._idle) < IDLE_CONNECTIONS:
             self._idle.append(pooled)
         else:
             pooled.close()
 
-    def _wait(self, attempt: Callable[[], T]) -> T:
-        """Try until the lock is free or the time is up, then name the error."""
-        deadline = time.monotonic() + self._wait_seconds
+    def _wait(self, attempt: Callable[[], T], since: float | None = None) -> T:
+        """Try until the lock is free or the time is up, which began ``since`` then or now; then name the error."""
+        deadline = (time.monotonic() if since is None else since) + self._wait_seconds
         while True:
             try:
                 return attempt()

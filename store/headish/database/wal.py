@@ -1,0 +1,60 @@
+"""The write-ahead log of a SQLite file, kept short, and the lock that all writers of a process to one file share.
+
+SQLite begins its log anew when a writer finds no reader in it. Where many processes write and read there is always one,
+and the log grows for as long as they go on. So a writer that finds it long waits a moment for its readers, while no
+other writer adds to it, and empties it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from contextlib import closing
+from weakref import WeakValueDictionary
+
+LONG_BYTES = 6 * 1024 * 1024
+"""A log that is emptied when no other thread waits to write; SQLite itself begins it anew at 4 MB, where it can."""
+TOO_LONG_BYTES = 8 * 1024 * 1024
+"""A log that is emptied although others wait."""
+PATIENCE_SECONDS = 0.1
+"""How long readers of the log are waited for; one that reads for longer keeps it."""
+
+_locks: WeakValueDictionary[tuple[int, str], threading.RLock] = WeakValueDictionary()
+
+
+def lock_of(target: str) -> threading.RLock:
+    """The lock of all writers of this process to a file: one of them asks for the file's own lock, the others wait."""
+    return _locks.setdefault((os.getpid(), os.path.realpath(target)), threading.RLock())
+
+
+class Log:
+    """The write-ahead log of the file ``target``."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._path = os.path.realpath(target) + "-wal"
+        self._kept_bytes = 0
+
+    def shorten(self, *, others_wait: bool) -> None:
+        """Empty the log if it is long. Call it between two transactions."""
+        length = self._length()
+        if length < LONG_BYTES:
+            self._kept_bytes = 0
+        elif length - self._kept_bytes >= (TOO_LONG_BYTES if others_wait else LONG_BYTES):
+            # Where a reader kept it, the next attempt is made when it is longer by as much again.
+            self._kept_bytes = 0 if self._empty() else length
+
+    def _length(self) -> int:
+        try:
+            return os.stat(self._path).st_size
+        except OSError:
+            return 0  # not there yet, or in another journal mode
+
+    def _empty(self) -> bool:
+        try:
+            with closing(sqlite3.connect(self._target, timeout=PATIENCE_SECONDS, isolation_level=None)) as connection:
+                [is_busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.Error:
+            return False  # nothing is lost: the log holds what it held, and the next write meets the same error
+        return not is_busy
