@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from contextlib import closing
 from weakref import WeakValueDictionary
 
@@ -19,6 +20,8 @@ TOO_LONG_BYTES = 8 * 1024 * 1024
 """A log that is emptied although others wait."""
 PATIENCE_SECONDS = 0.1
 """How long readers of the log are waited for; one that reads for longer keeps it."""
+PAUSE_SECONDS = 2.0
+"""How long a log that was kept is left alone, unless it grows by as much again."""
 
 _locks: WeakValueDictionary[tuple[int, str], threading.RLock] = WeakValueDictionary()
 
@@ -35,15 +38,17 @@ class Log:
         self._target = target
         self._path = os.path.realpath(target) + "-wal"
         self._kept_bytes = 0
+        self._kept_at = -PAUSE_SECONDS
 
     def shorten(self, *, others_wait: bool) -> None:
         """Empty the log if it is long. Call it between two transactions."""
         length = self._length()
-        if length < LONG_BYTES:
-            self._kept_bytes = 0
-        elif length - self._kept_bytes >= (TOO_LONG_BYTES if others_wait else LONG_BYTES):
-            # Where a reader kept it, the next attempt is made when it is longer by as much again.
-            self._kept_bytes = 0 if self._empty() else length
+        if length < (TOO_LONG_BYTES if others_wait else LONG_BYTES):
+            return
+        if length < self._kept_bytes + LONG_BYTES and time.monotonic() < self._kept_at + PAUSE_SECONDS:
+            return
+        if not self._empty():
+            self._kept_bytes, self._kept_at = length, time.monotonic()
 
     def _length(self) -> int:
         try:
