@@ -168,6 +168,13 @@ class TestRefusals:
         assert not any("refused" in str(row) for row in dump(store)["payload"])
         assert store.verify().problems == ()
 
+    def test_what_was_refused_is_not_kept(self, store: Store) -> None:
+        for number in range(5):
+            with pytest.raises(BookmarkTaken):
+                store.add_turn(f"refused {number}", bookmark="main")
+        shared: SharedCommits = store._backend._shared  # type: ignore[attr-defined]
+        assert shared._open.jobs == []
+
     def test_a_job_with_a_mistake_fails_its_own_caller(self, store: Store, joined: list[Any]) -> None:
         def work(_: Connection) -> str:
             raise ZeroDivisionError

@@ -20,6 +20,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, Generic, Protocol, TypeVar
 
 from headish.database.query import Connection
@@ -135,7 +136,7 @@ class SharedCommits:
                 if not job.is_answered:
                     self._lead(group, job)
         except BaseException:
-            job.is_withdrawn = True
+            self._withdraw(job)
             raise
         return job.answer()
 
@@ -146,6 +147,15 @@ class SharedCommits:
             group = self._open = _Group()
         group.jobs.append(job)
         return group
+
+    def _withdraw(self, job: _Job[Any]) -> None:
+        """Begin it no more, and keep no content of a call that has ended: the group may stay open for long.
+
+        Should a leader pass over the next job because of this, that one's caller leads it.
+        """
+        job.is_withdrawn = True
+        with suppress(ValueError):
+            self._open.jobs.remove(job)
 
     def _lead(self, group: _Group, own: _Job[Any]) -> None:
         own.commit = _Commit()  # begun: whatever happens to its caller now, nobody else runs it

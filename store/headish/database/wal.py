@@ -12,6 +12,7 @@ import sqlite3
 import threading
 import time
 from contextlib import closing
+from pathlib import Path
 from weakref import WeakValueDictionary
 
 LONG_BYTES = 6 * 1024 * 1024
@@ -35,8 +36,9 @@ class Log:
     """The write-ahead log of the file ``target``."""
 
     def __init__(self, target: str) -> None:
-        self._target = target
-        self._path = os.path.realpath(target) + "-wal"
+        path = os.path.realpath(target)
+        self._path = path + "-wal"
+        self._url = Path(path).as_uri() + "?mode=rw"  # should the file be gone by now, none is made
         self._kept_bytes = 0
         self._kept_at = -PAUSE_SECONDS
 
@@ -58,7 +60,9 @@ class Log:
 
     def _empty(self) -> bool:
         try:
-            with closing(sqlite3.connect(self._target, timeout=PATIENCE_SECONDS, isolation_level=None)) as connection:
+            with closing(
+                sqlite3.connect(self._url, timeout=PATIENCE_SECONDS, isolation_level=None, uri=True)
+            ) as connection:
                 [is_busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         except sqlite3.Error:
             return False  # nothing is lost: the log holds what it held, and the next write meets the same error
