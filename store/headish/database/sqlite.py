@@ -52,6 +52,8 @@ LOG_BYTES = 16 * 1024 * 1024
 """What is left of the write-ahead log's file once its contents are in the database."""
 WAIT_SECONDS = 60.0
 """How long a writer waits for the lock before it gives up with DatabaseLocked."""
+LONGEST_SLEEP_SECONDS = 0.03
+"""How rarely a writer that has waited for long asks for the lock again."""
 PROBLEMS_SHOWN = 100
 """How many problems of its own a database reports at the most."""
 IDLE_CONNECTIONS = 4
@@ -197,14 +199,16 @@ class SQLiteBackend:
 
     def _wait(self, attempt: Callable[[], T], since: float | None = None) -> T:
         """Try until the lock is free or the time is up, which began ``since`` then or now; then name the error."""
-        deadline = (time.monotonic() if since is None else since) + self._wait_seconds
+        began = time.monotonic() if since is None else since
         while True:
             try:
                 return attempt()
             except (sqlite3.Error, DBAPIError) as error:
-                if _primary_code(error) not in _BUSY or time.monotonic() > deadline:
+                waited = time.monotonic() - began
+                if _primary_code(error) not in _BUSY or waited > self._wait_seconds:
                     raise self._translate(error) from error
-            time.sleep(random.uniform(0.0002, 0.002))  # noqa: S311 - no secret
+            # Where many wait, each waits long, and asks less often: else asking takes the processor from the writer.
+            time.sleep(random.uniform(0.0002, min(0.002 + waited / 10, LONGEST_SLEEP_SECONDS)))  # noqa: S311 - no secret
 
     def _translate(self, error: Exception) -> DatabaseError:
         kind, reason = _ERRORS.get(_primary_code(error), (DatabaseError, f"SQLite says: {error}"))

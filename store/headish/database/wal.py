@@ -15,14 +15,14 @@ from contextlib import closing
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-LONG_BYTES = 6 * 1024 * 1024
+LONG_BYTES = 5 * 1024 * 1024
 """A log that is emptied when no other thread waits to write; SQLite itself begins it anew at 4 MB, where it can."""
-TOO_LONG_BYTES = 8 * 1024 * 1024
+TOO_LONG_BYTES = 6 * 1024 * 1024
 """A log that is emptied although others wait."""
-PATIENCE_SECONDS = 0.1
-"""How long readers of the log are waited for; one that reads for longer keeps it."""
+PATIENCE_SECONDS = 0.3
+"""How long other writers and the readers of the log are waited for; one that reads for longer keeps it."""
 PAUSE_SECONDS = 2.0
-"""How long a log that was kept is left alone, unless it grows by as much again."""
+"""How long a log that was kept is left alone, unless it becomes twice as long."""
 
 _locks: WeakValueDictionary[tuple[int, str], threading.RLock] = WeakValueDictionary()
 
@@ -47,7 +47,7 @@ class Log:
         length = self._length()
         if length < (TOO_LONG_BYTES if others_wait else LONG_BYTES):
             return
-        if length < self._kept_bytes + LONG_BYTES and time.monotonic() < self._kept_at + PAUSE_SECONDS:
+        if length < self._kept_bytes * 2 and time.monotonic() < self._kept_at + PAUSE_SECONDS:
             return
         if not self._empty():
             self._kept_bytes, self._kept_at = length, time.monotonic()
