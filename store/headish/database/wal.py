@@ -19,10 +19,12 @@ LONG_BYTES = 5 * 1024 * 1024
 """A log that is emptied when no other thread waits to write; SQLite itself begins it anew at 4 MB, where it can."""
 TOO_LONG_BYTES = 6 * 1024 * 1024
 """A log that is emptied although others wait."""
+BOUND_BYTES = 16 * 1024 * 1024
+"""Where the log is not to get to, unless somebody reads it for long."""
 PATIENCE_SECONDS = 0.3
 """How long other writers and the readers of the log are waited for; one that reads for longer keeps it."""
 PAUSE_SECONDS = 2.0
-"""How long a log that was kept is left alone, unless it becomes twice as long."""
+"""How long a log that was kept is left alone, unless it grows by half of LONG_BYTES, past the bound to twice."""
 
 _locks: WeakValueDictionary[tuple[int, str], threading.RLock] = WeakValueDictionary()
 
@@ -47,7 +49,10 @@ class Log:
         length = self._length()
         if length < (TOO_LONG_BYTES if others_wait else LONG_BYTES):
             return
-        if length < self._kept_bytes * 2 and time.monotonic() < self._kept_at + PAUSE_SECONDS:
+        # Short of the bound, others may have been in the way; past it, it is a reader that stays.
+        is_near = self._kept_bytes < BOUND_BYTES
+        next_bytes = self._kept_bytes + LONG_BYTES // 2 if is_near else self._kept_bytes * 2
+        if length < next_bytes and time.monotonic() < self._kept_at + PAUSE_SECONDS:
             return
         if not self._empty():
             self._kept_bytes, self._kept_at = length, time.monotonic()
