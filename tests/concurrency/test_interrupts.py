@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
@@ -39,6 +40,33 @@ class TestInterrupts:
         assert acknowledged.keys() | {turn.id} <= stored
         assert [each.id for each in store.heads()] == [turn.id]
         assert durable_place.open().add_turn("another writer", continues="main").meta.continues == (turn.id,)
+        assert store.verify().problems == ()
+
+    def test_threads_beside_it_store_all_of_theirs_once(self, durable_place: Place) -> None:
+        """Whose commits the interrupted one shares: it may lead, or wait, or be on its way out."""
+        store = durable_place.open()
+        store.add_turn("root", bookmark="main")
+        done = threading.Event()
+
+        def write(number: int) -> list[str]:
+            ids = list[str]()
+            while not done.is_set():
+                ids.append(store.add_turn(f"thread {number}/{len(ids)}", continues="main").id)
+            return ids
+
+        with interrupting(), ThreadPoolExecutor(4) as pool:
+            writing = [pool.submit(write, number) for number in range(4)]
+            try:
+                acknowledged = interrupted_calls(store, INTERRUPTS // 2, seed=2, is_alone=False)
+            finally:
+                done.set()
+            ids = {each for part in writing for each in part.result()}
+        turn = store.add_turn("after", continues="main")
+        thread = store.log("main")
+        assert acknowledged.keys() | ids | {turn.id} <= {each.id for each in thread}
+        texts = [store.text(each.id) for each in thread]
+        assert len(texts) == len(set(texts)) == store.stats().turns
+        assert sum(text.startswith("thread ") for text in texts) == len(ids)
         assert store.verify().problems == ()
 
     def test_one_at_begin_leaves_no_transaction_open(self, file_place: FilePlace) -> None:
@@ -152,6 +180,48 @@ assert store.verify().problems == ()
         )  # fmt: skip
         assert (done.returncode, done.stderr) == (0, "")
         assert len(store.log("main")) == 53
+
+    def test_one_forked_while_threads_wait_writes_and_waits_for_none_of_them(self, file_place: FilePlace) -> None:
+        file_place.open().add_turn("root", bookmark="main")
+        code = """
+import os, subprocess, sys, threading, time
+from headish import Store
+from headish.database import sqlite
+store = Store.open(sys.argv[1])
+store.add_turn("before", continues="main")
+shared = store._backend._shared
+hold = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('BEGIN IMMEDIATE'); " \\
+    "print(flush=True); sys.stdin.readline(); c.execute('ROLLBACK')"
+other = subprocess.Popen([sys.executable, "-c", hold, sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+other.stdout.readline()
+sqlite.random.uniform = lambda *_: 0.05  # a fork of a thread that is inside of SQLite is a matter of luck
+def write(number):
+    store.add_turn(f"thread {number}", continues="main")
+threads = [threading.Thread(target=write, args=(number,)) for number in range(6)]
+for thread in threads:
+    thread.start()
+while len(shared._open.jobs) < 6:
+    time.sleep(0.001)
+child = os.fork()
+if not child:
+    try:
+        assert store.add_turn("child", continues="main").id
+        os._exit(0)
+    except BaseException as error:
+        print(repr(error), file=sys.stderr)
+        os._exit(1)
+other.communicate(b"\\n")  # the child has its input too, so closing it would not be seen
+for thread in threads:
+    thread.join()
+assert os.waitpid(child, 0)[1] == 0
+said = sorted(store.text(turn.id) for turn in store.log("main"))
+assert said == sorted(["root", "before", "child"] + [f"thread {n}" for n in range(6)]), said
+assert store.verify().problems == ()
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", code, file_place.target], capture_output=True, text=True, timeout=120, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_closed_store_stays_closed_after_an_interrupt(file_place: FilePlace) -> None:

@@ -19,12 +19,13 @@ WORKER = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9 here; run this on a POSIX system")
-def test_every_acknowledged_turn_survives_kill_9(durable_place: Place) -> None:
+@pytest.mark.parametrize("threads", [1, 8], ids=["alone", "threads that share commits"])
+def test_every_acknowledged_turn_survives_kill_9(durable_place: Place, threads: int) -> None:
     store = durable_place.open()
     store.add_turn("root", bookmark="main")
     acknowledged: list[str] = []
     for number in range(ROUNDS):
-        command = [sys.executable, "-m", "support.workers", durable_place.target, durable_place.space]
+        command = [sys.executable, "-m", "support.workers", durable_place.target, durable_place.space, str(threads)]
         with subprocess.Popen(command, cwd=WORKER, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             acknowledged += [process.stdout.readline().decode().strip() for _ in range(3 + 7 * number)]
@@ -34,8 +35,8 @@ def test_every_acknowledged_turn_survives_kill_9(durable_place: Place) -> None:
             acknowledged += rest[:-1]
         assert process.returncode == -signal.SIGKILL
     stored = [turn.id for turn in store.turns()][1:]
-    # At most one turn a round was stored and not told any more.
+    # At most one turn of each thread in a round was stored and not told any more.
     assert set(acknowledged) <= set(stored)
-    assert len(stored) <= len(acknowledged) + ROUNDS
+    assert len(stored) <= len(acknowledged) + ROUNDS * threads
     assert [turn.id for turn in store.log("main")][::-1][1:] == stored
     assert store.verify().problems == ()

@@ -43,7 +43,7 @@ def is_free(store: Store) -> None:
         other.execute("ROLLBACK")
 
 
-def interrupted_calls(store: Store, interrupts: int, seed: int) -> dict[str, str]:
+def interrupted_calls(store: Store, interrupts: int, seed: int, *, is_alone: bool = True) -> dict[str, str]:
     """Turns on ``main``, until so many calls were interrupted; the text of each acknowledged one, by its id."""
     chance, acknowledged, sent = random.Random(seed), dict[str, str](), 0
     numbers, is_file = count(), os.path.exists(store._backend.target)
@@ -59,6 +59,6 @@ def interrupted_calls(store: Store, interrupts: int, seed: int) -> dict[str, str
         finally:
             with suppress(Interrupted):
                 signal.setitimer(signal.ITIMER_REAL, 0)
-        if is_file and sent % 10 == 0:
+        if is_file and is_alone and sent % 10 == 0:
             is_free(store)
     return acknowledged

@@ -5,8 +5,10 @@ Used by tests/concurrency, and by tests/migrations for two that upgrade at once.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.synchronize import Barrier
@@ -108,13 +110,16 @@ def just_open(store: Store, number: int) -> Sequence[str]:
     return [store.add_turn(str(number)).id]
 
 
-def write_until_killed(target: str, space: str) -> None:
-    """Append for ever; an id is written out once it is stored."""
-    with Store.open(target, space=space) as store:
+def write_until_killed(target: str, space: str, threads: str = "1") -> None:
+    """Append for ever, in so many threads; an id is written out once it is stored."""
+
+    def write(_: int) -> None:
         while True:
             turn = store.add_turn("x" * 500, continues="main", inherited={"n": 1})
-            sys.stdout.write(turn.id + "\n")
-            sys.stdout.flush()
+            os.write(sys.stdout.fileno(), f"{turn.id}\n".encode())
+
+    with Store.open(target, space=space) as store, ThreadPoolExecutor(int(threads)) as pool:
+        list(pool.map(write, range(int(threads))))
 
 
 if __name__ == "__main__":

@@ -28,8 +28,9 @@ class Backend(Protocol):
 
     ``read`` and ``write`` run a piece of work in one transaction and return what it returns. A read sees one moment,
     however many statements it has. Work may be run again when the database asks for it (a lock, a serialization
-    failure, a lost connection), so it must have no effect outside its transaction. However a call ends, an exception
-    at any of its byte codes included, no transaction stays open.
+    failure, a lost connection), so it must have no effect outside its transaction. It may run in another thread, beside
+    the work of others in one transaction, so it must not need a lock that its caller holds. A write is answered after
+    its COMMIT. However a call ends, an exception at any of its byte codes included, no transaction stays open.
     """
 
     target: str

@@ -32,6 +32,8 @@ from headish.database.backend import ASKED_READ_ONLY, Settle
 from headish.database.files import as_read_only, check_file, file_state, identity, is_writable, locate, unused
 from headish.database.owner import Owner
 from headish.database.query import Connection
+from headish.database.sharing import SharedCommits
+from headish.database.wal import Log, lock_of
 from headish.errors import (
     DatabaseCorrupt,
     DatabaseError,
@@ -51,6 +53,8 @@ LOG_BYTES = 16 * 1024 * 1024
 """What is left of the write-ahead log's file once its contents are in the database."""
 WAIT_SECONDS = 60.0
 """How long a writer waits for the lock before it gives up with DatabaseLocked."""
+LONGEST_SLEEP_SECONDS = 0.03
+"""How rarely a writer that has waited for long asks for the lock again."""
 PROBLEMS_SHOWN = 100
 """How many problems of its own a database reports at the most."""
 UPGRADE_ROOM = 4
@@ -134,15 +138,17 @@ class SQLiteBackend:
         self._idle: deque[PoolProxiedConnection] = deque()  # its methods are atomic between threads
         # Memory is one connection behind a lock (rule R13, connections and statements); for a file the lock spares
         # threads the sleeps below.
-        self._writing = threading.RLock()
+        self._writing = threading.RLock() if self._in_memory else lock_of(self.target)
         self._reading: AbstractContextManager[Any] = self._writing if self._in_memory else nullcontext()
+        self._shared = SharedCommits(self, self._writing)
+        self._log = None if self._in_memory or self._is_uri else Log(self.target)
         return before
 
     def read(self, work: Callable[[Connection], T]) -> T:
         self._owner.check()
         with self._reading:
             try:
-                result = self._wait(lambda: self._transact("BEGIN", work))
+                result = self._wait(lambda: self._transact("BEGIN", lambda cursor: work(self.connection(cursor)), []))
             except DatabaseError:
                 self._check_state()  # without locks, a write beside it may look like any damage
                 raise
@@ -152,16 +158,29 @@ class SQLiteBackend:
     def write(self, work: Callable[[Connection], T], settle: Settle[T] | None = None) -> T:
         """As ``Backend.write``. A commit here fails or succeeds in this process, so there is nothing to settle."""
         self.check_writable()
-        with self._writing:
-            self._check_identity()
-            return self._wait(lambda: self._transact("BEGIN IMMEDIATE", work))
+        return self._shared.write(work)
 
     def check_writable(self) -> None:
         self._owner.check()
         if self.read_only:
             raise ReadOnly(self.target, self._why_read_only)
 
-    def _transact(self, begin: str, work: Callable[[Connection], T]) -> T:
+    def connection(self, cursor: sqlite3.Cursor) -> Connection:
+        return Connection(cursor, _DIALECT)
+
+    def wait_to_write(self, attempt: Callable[[], T], since: float) -> T:
+        return self._wait(attempt, since)
+
+    def write_once(self, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
+        self._owner.check()  # somebody may have closed it while the caller waited
+        self._check_identity()
+        return self._transact("BEGIN IMMEDIATE", run, committed)
+
+    def end_writing(self, *, others_wait: bool) -> None:
+        if self._log is not None:
+            self._log.shorten(others_wait=others_wait)
+
+    def _transact(self, begin: str, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
         pooled = self._take_connection()
         driver = pooled.driver_connection
         assert driver is not None
@@ -172,8 +191,9 @@ class SQLiteBackend:
         try:
             with driver:
                 cursor.execute(begin)
-                result = work(Connection(cursor, _DIALECT))
-                self._wait(lambda: cursor.execute("COMMIT"))
+                result = run(cursor)
+                # One call in C: nothing can raise between the COMMIT and the note that it succeeded.
+                self._wait(lambda: committed.extend(map(cursor.execute, ("COMMIT",))))
         except Exception:
             cursor.close()  # else its statement goes on, and no COMMIT of this connection succeeds while it does
             self._give_back(pooled)
@@ -197,21 +217,25 @@ class SQLiteBackend:
             raise DatabaseUnavailable(self.target, "all of its connections are in use; try again") from None
 
     def _give_back(self, pooled: PoolProxiedConnection) -> None:
-        if len(self._idle) < IDLE_CONNECTIONS:
+        if self._owner.is_closed:
+            pooled.invalidate()
+        elif len(self._idle) < IDLE_CONNECTIONS:
             self._idle.append(pooled)
         else:
             pooled.close()
 
-    def _wait(self, attempt: Callable[[], T]) -> T:
-        """Try until the lock is free or the time is up, then name the error."""
-        deadline = time.monotonic() + self._wait_seconds
+    def _wait(self, attempt: Callable[[], T], since: float | None = None) -> T:
+        """Try until the lock is free or the time is up, which began ``since`` then or now; then name the error."""
+        began = time.monotonic() if since is None else since
         while True:
             try:
                 return attempt()
             except (sqlite3.Error, DBAPIError) as error:
-                if _primary_code(error) not in _BUSY or time.monotonic() > deadline:
+                waited = time.monotonic() - began
+                if _primary_code(error) not in _BUSY or waited > self._wait_seconds:
                     raise self._translate(error) from error
-            time.sleep(random.uniform(0.0002, 0.002))  # noqa: S311 - no secret
+            # Where many wait, each waits long, and asks less often: else asking takes the processor from the writer.
+            time.sleep(random.uniform(0.0002, min(0.002 + waited / 10, LONGEST_SLEEP_SECONDS)))  # noqa: S311 - no secret
 
     def _translate(self, error: Exception) -> DatabaseError:
         # The driver's own words, without a code; and a sum of numbers that nobody stored.
