@@ -74,4 +74,5 @@ def test_a_call_reads_as_much_in_a_grown_store_as_in_a_young_one(new_postgresql:
         measured()  # the statement's own plan
         young = measured()
         grow(700)
+        measured()  # moves leave stale entries in the indexes of names, and whoever meets them first clears them away
         assert measured() <= young + 60

@@ -229,7 +229,6 @@ def _make_indexes() -> None:
     for name, table, columns, condition, unique in _SPARSE:
         where = sa.text(condition)
         op.create_index(name, table, columns, unique=unique, sqlite_where=where, postgresql_where=where)
-    op.create_index("bookmark_recent", "bookmark", ["space", "recent"])
     op.create_index("definition_change", "definition", ["space", "change"])
 
 
@@ -238,6 +237,7 @@ _SPARSE = (
     ("turn_key", "turn", ["space", "key"], "key IS NOT NULL", True),
     ("turn_supersedes", "turn", ["space", "supersedes"], "supersedes IS NOT NULL", False),
     ("conversation_key", "conversation", ["space", "key"], "key IS NOT NULL", True),
+    ("bookmark_recent", "bookmark", ["space", "recent"], "recent >= 0", False),
     ("bookmark_place", "bookmark", ["space", "chain", "pos"], "own = 0", False),
     ("bookmark_log_change", "bookmark_log", ["space", "change"], "change IS NOT NULL", False),
 )

@@ -159,7 +159,6 @@ bookmark = Table(
     Column("running", LargeBinary, nullable=False),
     PrimaryKeyConstraint("space", "name"),
     ForeignKeyConstraint(["space", "chain", "pos"], ["turn.space", "turn.chain", "turn.pos"]),
-    Index("bookmark_recent", "space", "recent"),
     sqlite_with_rowid=False,
 )
 """The names and the turns that they name now. ``move`` and ``running`` are those of the last row of the log; ``recent``
@@ -298,6 +297,8 @@ turn_key = _sparse("turn_key", turn, "key IS NOT NULL", "space", "key", unique=T
 turn_supersedes = _sparse("turn_supersedes", turn, "supersedes IS NOT NULL", "space", "supersedes")
 conversation_key = _sparse("conversation_key", conversation, "key IS NOT NULL", "space", "key", unique=True)
 
+# All names are in it. The condition keeps it from being taken for anything but lists: each move leaves a stale entry.
+bookmark_recent = _sparse("bookmark_recent", bookmark, "recent >= 0", "space", "recent")
 bookmark_place = _sparse("bookmark_place", bookmark, "own = 0", "space", "chain", "pos")
 """The names that were set onto a turn. Those that moved with their turn stand in the turn."""
 

@@ -288,8 +288,7 @@ class SQLiteBackend:
             _driver(connection).execute("PRAGMA foreign_keys = OFF")
             connection.begin()
         except BaseException:
-            connection.invalidate()
-            connection.close()
+            self._end_schema(connection)
             raise
         return connection
 

@@ -18,6 +18,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    literal_column,
     select,
     text,
     tuple_,
@@ -96,20 +97,11 @@ LIST_BY_RECENCY = Query(
     "list bookmarks, the last moved first",
     # In the order of the index: a batch moves many names in one millisecond, and a page must not sort them all.
     _listed.where(
+        bookmark.c.recent >= literal_column("0"),  # as the index says of itself
         tuple_(bookmark.c.recent, bookmark.c.name)
-        < tuple_(bindparam("recent", type_=BigInteger), bindparam("after", type_=LargeBinary))
+        < tuple_(bindparam("recent", type_=BigInteger), bindparam("after", type_=LargeBinary)),
     )
     .order_by(bookmark.c.recent.desc(), bookmark.c.name.desc())
-    .limit(bindparam("limit")),
-)
-RECENCY = Query(
-    "list bookmarks, the last moved first",
-    # The first condition is the range of the index; the second leaves out what the page before had of one millisecond.
-    _listed.where(
-        bookmark.c.recent <= bindparam("recent"),
-        (bookmark.c.recent < bindparam("recent")) | (bookmark.c.name > bindparam("after")),
-    )
-    .order_by(bookmark.c.recent.desc(), bookmark.c.name)
     .limit(bindparam("limit")),
 )
 RECENCY = Query("when a bookmark moved last", select(bookmark.c.recent).where(*_here))

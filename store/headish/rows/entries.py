@@ -73,7 +73,7 @@ NAMED = Query(
         "WITH RECURSIVE page(name, chain, pos, recent) AS ("
         "SELECT b.name, b.chain, b.pos, b.recent FROM bookmark AS b "
         "LEFT JOIN conversation AS c ON c.space = :space AND c.subject = b.name "
-        "WHERE b.space = :space AND (b.recent, b.name) < (:recent, :name) "
+        "WHERE b.space = :space AND b.recent >= 0 AND (b.recent, b.name) < (:recent, :name) "
         "AND (:archived < 0 OR coalesce(c.archived, 0) = :archived) "
         "AND (:pinned < 0 OR coalesce(c.pinned, 0) = :pinned) "
         "ORDER BY b.recent DESC, b.name DESC LIMIT :limit), "
