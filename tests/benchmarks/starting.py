@@ -1,0 +1,43 @@
+"""How long a process of the command takes, beside a process that imports what it cannot do without."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+from benchmarks.appending import PLAIN, add, new_store
+from benchmarks.canonical import conversation
+from benchmarks.clock import Bench, microseconds, report
+from headish import Store
+
+COMMAND = "from headish_cli.main import main; main()"
+"""What the installed script runs."""
+IMPORTS = "import sqlite3, msgspec, blake3, click"
+READ = (
+    "import sqlite3, msgspec, sys; c = sqlite3.connect(sys.argv[1]);"
+    "print(len([msgspec.json.decode(d) for d, in c.execute('SELECT data FROM turn WHERE data IS NOT NULL')]))"
+)
+
+
+def starts(bench: Bench) -> None:
+    """``--version``, ``log`` and ``resolve`` of a thread of ten turns."""
+    path = new_store(bench)
+    with Store.open(path) as store:
+        for said in conversation(10):
+            add(store, "main", said)
+    at = ("--db", str(path))
+    for name, ours, limit, of, goal in (
+        ("start_version", (COMMAND, "--version"), ("import click",), "click", "<=2"),
+        ("start_log", (COMMAND, *at, "log", "main"), (IMPORTS,), "sqlite3_msgspec_blake3_click", "<=1.5"),
+        ("start_resolve", (COMMAND, *at, "resolve", "main"), (READ, str(path)), PLAIN, None),
+    ):
+        report(name, *bench.alternate(run(*ours), run(*limit)), of=of, goal=goal)
+
+
+def run(code: str, *arguments: str) -> Callable[[], float]:
+    """A process of this Python."""
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "-c", code, *arguments]
+    return lambda: microseconds(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment))
