@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import plain, samerows
-from benchmarks.canonical import Said, check, conversation, items
+from benchmarks.canonical import Said, check, conversation, given, items
 from benchmarks.clock import Bench, median_call, median_step, microseconds, report
 from headish import Store
 
@@ -63,7 +63,7 @@ def append_to_name(bench: Bench, path: Path, durability: str, turns: int, name: 
 
 
 def add(store: Store, name: str, said: Said) -> None:
-    store.add_turn(said.content, role=said.role, continues=name)
+    store.add_turn(given(said), role=said.role, continues=name)
 
 
 def read(store: Store, headish: str) -> list[tuple[str | None, Any]]:
@@ -92,7 +92,7 @@ def append_to_id(bench: Bench, turns: int) -> tuple[float, float]:
 
         def follow(said: Said) -> None:
             nonlocal last
-            last = store.add_turn(said.content, role=said.role, continues=last).id
+            last = store.add_turn(given(said), role=said.role, continues=last).id
 
         for number in range(bench.rounds):
             before, after = last, samerows.seq_of(path)
@@ -161,7 +161,7 @@ def fork(bench: Bench) -> None:
 
 def add_behind(store: Store, parent_and_said: tuple[str, Said]) -> None:
     parent, said = parent_and_said
-    store.add_turn(said.content, role=said.role, continues=parent)
+    store.add_turn(given(said), role=said.role, continues=parent)
 
 
 def sizes(bench: Bench) -> None:

@@ -43,11 +43,17 @@ def conversation(turns: int, start: int = 0) -> list[Said]:
     return [say(number) for number in range(start, start + turns)]
 
 
+def given(said: Said) -> Any:
+    """The content as a program hands it over: text where a turn is one text, else the blocks."""
+    first = said.content[0]
+    return first["text"] if first["type"] == "text" else said.content
+
+
 def items(said: Iterable[Said], name: str | None = None) -> Iterator[dict[str, Any]]:
     """A conversation as ``Store.add_turns`` takes it: each continues the one before. ``name`` moves with all of it."""
-    for index, (role, content) in enumerate(said):
+    for index, each in enumerate(said):
         before: dict[str, Any] = {"continues": index - 1} if index else {}
-        yield {"role": role, "content": content, "bookmark": name, **before}
+        yield {"role": each.role, "content": given(each), "bookmark": name, **before}
 
 
 def check(role_and_content: Iterable[tuple[str | None, Any]], said: Sequence[Said]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks import plain, samerows
 from benchmarks.appending import PLAIN, SAME, append_to_name
-from benchmarks.canonical import Said, check, conversation, encode, items, say
+from benchmarks.canonical import Said, check, conversation, encode, given, items, say
 from benchmarks.clock import Bench, median_call, microseconds, report, skip
 from benchmarks.reading import stored
 from headish import Store
@@ -87,7 +87,7 @@ def record_growing(work: Callable[[list[Said]], None], said: list[Said], times: 
 
 
 def sent(said: Said) -> dict[str, Any]:
-    return {"role": said.role, "content": said.content}
+    return {"role": said.role, "content": given(said)}
 
 
 def record_one(store: Store, listed: list[Said]) -> None:

@@ -12,7 +12,8 @@ What is loaded is compared with what was said, outside the clock. Times are micr
     processes    8 processes that append to one thread, turns a second
     psycopg_…    on PostgreSQL, beside plain psycopg: the lines ``pg_…`` of ``make bench``
 
-Run: ``make bench-peers``, or ``python tests/benchmarks/peers.py [--quick] [--only PEER]``.
+Run: ``make bench-peers``, or ``python tests/benchmarks/peers.py [--quick] [--cpu] [--only PEER]``. ``--cpu`` is that of
+``throughput.py``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ import asyncio
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
@@ -31,7 +31,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as pytest does
 
 from benchmarks.canonical import Said, check, conversation
-from benchmarks.clock import Bench
+from benchmarks.clock import Bench, Clock, is_cpu, use_cpu
 from benchmarks.plain import settled_bytes
 
 GOALS = {("append", "agents_sqlite"): "<=0.7", ("bulk", "agents_sqlite"): "<=1", ("load", "agents_sqlite"): "<=0.8",
@@ -52,9 +52,9 @@ def line(name: str, peer: str, ours: float, theirs: float, unit: str, **more: An
 
 
 async def timed(work: Any) -> tuple[float, Any]:
-    started = time.perf_counter()
+    started = Clock.now()
     result = await work
-    return (time.perf_counter() - started) * 1e6, result
+    return (Clock.now() - started) * 1e6, result
 
 
 class Round:
@@ -157,7 +157,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="headish beside the stores that others use.")
     parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
     parser.add_argument("--only", choices=[*names, "psycopg"], help="one peer")
+    parser.add_argument("--cpu", action="store_true", help="the processor's time: for a machine that others use, too")
     arguments = parser.parse_args()
+    if arguments.cpu:
+        use_cpu()
     folder = Path(tempfile.mkdtemp(prefix="headish-peers-"))
     bench = Bench(folder, arguments.quick)
     try:
@@ -165,11 +168,11 @@ def main() -> None:
             try:
                 kinds = (Headish, PEERS[name])
                 asyncio.run(compare(bench, name, kinds))
-                if ("processes", name) in GOALS:
+                if ("processes", name) in GOALS and not is_cpu():
                     compare_processes(bench, name, kinds)
             except ImportError as error:
                 print(f"peer={name} skipped={error}; make bench-peers installs it", flush=True)
-        if arguments.only in (None, "psycopg"):
+        if arguments.only in (None, "psycopg") and not is_cpu():
             compare_psycopg(bench)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -14,7 +14,7 @@ from blake3 import blake3
 from benchmarks import plain, samerows
 from benchmarks.appending import PLAIN, SAME, read
 from benchmarks.canonical import Said, check, conversation, decode, items
-from benchmarks.clock import Bench, in_process, microseconds, report
+from benchmarks.clock import Bench, in_process, is_cpu, microseconds, report, use_cpu
 from headish import Store
 
 
@@ -90,14 +90,16 @@ def resolve(bench: Bench) -> None:
     """A thread by name: in a process that has read it before, and the very first time."""
     for turns in (10, 100, 1_000):
         path = stored(bench, conversation(turns))
-        samples = [in_process(resolve_samples, path, turns, number % 2) for number in range(bench.rounds)]
+        samples = [in_process(resolve_samples, path, turns, number % 2, is_cpu()) for number in range(bench.rounds)]
         first, first_limit, later, later_limit = map(statistics.median, zip(*samples, strict=True))
         report(f"resolve_{turns}", later, later_limit, of=SAME, goal="<=2", turns=turns)
         report(f"resolve_first_{turns}", first, first_limit, of=SAME, turns=turns)
 
 
-def resolve_samples(path: Path, turns: int, limit_first: int) -> tuple[float, float, float, float]:
+def resolve_samples(path: Path, turns: int, limit_first: int, cpu: bool) -> tuple[float, float, float, float]:
     """In a process of its own: the first resolve and its limit, then the medians of some more, alternating."""
+    if cpu:
+        use_cpu()
     with Store.open(path) as store, closing(plain.connect(path)) as same:
 
         def pair() -> tuple[float, float]:
