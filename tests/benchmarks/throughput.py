@@ -35,8 +35,9 @@ which ``make bench-peers`` measures. Times are microseconds. The turns are those
     pg_append          on PostgreSQL, beside plain psycopg; pg_load and pg_bytes_per_turn likewise
 
 Run: ``make bench``, or ``python tests/benchmarks/throughput.py [--quick] [--cpu] [--only NAME]``. ``--cpu`` takes the
-processor's time instead of the clock on the wall, for a machine that others use, too: it measures the groups that
-happen in one process, and leaves out the wait for the disk. A goal that is about the disk is not met or missed by it.
+processor's time instead of the clock on the wall, for a machine that others use, too: it measures the groups in
+which one process works at a time. The wait for the disk is left out, so what a goal for durability full says of a disk
+is not answered then.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ DIMENSIONS = {
     "postgresql": "servers",
 }
 """Each group of dimensions, and the module that holds it. A process that a benchmark starts imports this one first."""
-ON_CPU = [name for name, module in DIMENSIONS.items() if module in ("appending", "reading", "growing")]
-"""The groups that happen in one process: those whose processor's time says something."""
+ON_CPU = [name for name, module in DIMENSIONS.items() if module in ("appending", "reading", "growing", "starting")]
+"""The groups in which one process works at a time: those whose processor's time says something."""
 
 
 def main() -> None:
