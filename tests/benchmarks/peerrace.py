@@ -13,8 +13,12 @@ from benchmarks.canonical import encode
 from benchmarks.plain import said_by
 
 
+class Failed(Exception):
+    """A writer gave up, or a turn is missing."""
+
+
 def race(kind: Any, folder: Path, processes: int, each: int) -> float:
-    """Turns a second. What all wrote is there once, outside the clock. Raises: SystemExit."""
+    """Turns a second. What all wrote is there once, outside the clock. Raises: Failed."""
     context = get_context("spawn")
     barrier = context.Barrier(processes + 1)
     first = kind(folder)
@@ -28,12 +32,12 @@ def race(kind: Any, folder: Path, processes: int, each: int) -> float:
         process.join()
     seconds = time.perf_counter() - started
     if any(process.exitcode for process in running):
-        raise SystemExit(f"a writer of {kind.__name__} failed")
+        raise Failed(f"a writer of {kind.__name__} failed")
     found = [first.said(message) for message in asyncio.run(first.load())]
     asyncio.run(first.close())
     said = [one for writer in range(processes) for one in said_by(writer, each)] + said_by(processes, 1)
     if Counter(map(encode, found)) != Counter(map(encode, said)):
-        raise SystemExit(f"{kind.__name__} holds other turns than its writers stored")
+        raise Failed(f"{kind.__name__} holds other turns than its writers stored")
     return processes * each / seconds
 
 
