@@ -13,7 +13,7 @@ STEPS = format lint types floors pytest wheel
 # The checks start Python hundreds of times: it keeps its bytecode, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick tests-quick soak bench docs fix lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test quick tests-quick soak bench bench-peers docs fix lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
@@ -23,6 +23,7 @@ help:
 	@echo "make fix    format, and mend what the linter can mend"
 	@echo "make docs   write the generated pages anew"
 	@echo "make bench  the benchmarks, each against a limit measured in the same run"
+	@echo "make bench-peers  the same beside the stores that others use, in an environment of their own"
 	@echo "make lock   pin the dependencies anew; LOCK=--upgrade takes newer ones"
 	@echo "make clean  remove the environment, the caches and what was built"
 
@@ -43,6 +44,10 @@ bench: .venv/.dev
 	$(BIN)/python tests/benchmarks/throughput.py $(BENCH)
 	$(BIN)/python tests/benchmarks/transcripts.py $(BENCH)
 	$(BIN)/python tests/benchmarks/providers.py $(BENCH)
+
+# What others use has its packages in an environment of its own: nothing of headish needs them.
+bench-peers: .venv-peers/.installed
+	.venv-peers/bin/python tests/benchmarks/peers.py $(BENCH)
 
 docs: .venv/.dev
 	$(BIN)/python docs/generate.py
@@ -88,9 +93,10 @@ wheel: .venv/.dev
 lock: .venv/.dev
 	$(LOCK_ONE) --output-file requirements/run.txt requirements/run.in
 	$(LOCK_ONE) --output-file requirements/dev.txt --constraint requirements/run.txt requirements/dev.in
+	$(LOCK_ONE) --output-file requirements/peers.txt --constraint requirements/run.txt requirements/peers.in
 
 clean:
-	rm -rf .venv build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-peers build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "headish needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3"; exit 1; }
@@ -103,4 +109,10 @@ clean:
 
 .venv/.dev: requirements/dev.txt .venv/.run
 	$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.venv-peers/.installed: requirements/peers.txt pyproject.toml | .venv/bin/python
+	.venv/bin/python -m venv .venv-peers
+	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/peers.txt
+	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -1,0 +1,1 @@
+"""The benchmarks: ``make bench`` and ``make bench-peers``."""
