@@ -23,7 +23,7 @@ SOUGHT = {
     PAGE.name: "(space=? AND (chain,pos)>(?,?))",
     LOG.name: "(space=? AND (name,move)>(?,?))",
     PAYLOADS_AFTER.name: "(space=? AND hash>?)",
-    LIST_BY_RECENCY.name: "(space=? AND (recent,name)<(?,?))",
+    LIST_BY_RECENCY.name: "(recent,name)<(?,?)",
     LIST_BY_NAME.name: "(space=? AND name>? AND name<?)",
 }
 """The statements that read pages, and what of an index each of them seeks."""

@@ -34,6 +34,7 @@ Continues = str | int | Sequence[str | int] | None
 Reference = Headish | int | Place
 SHORTCUTS = ("provider_ptr", "servers", "search", "tool_mode")
 """Inherited options that have an argument of their own."""
+_HANDED_DOWN = frozenset(("inherited", *SHORTCUTS))
 
 
 class DocumentOptions(TypedDict, total=False):
@@ -270,6 +271,8 @@ def _encode_system(system: Mapping[str, Any], facts: Facts) -> bytes | None:
 
 def _encode_inherited(turn: Mapping[str, Any]) -> bytes | None:
     """The options that a turn hands down: ``inherited``, with the named shortcuts on top."""
+    if _HANDED_DOWN.isdisjoint(turn):  # as of nearly every turn
+        return None
     given = turn.get("inherited")
     given = {} if given is None else given
     named = {key: turn[key] for key in SHORTCUTS if turn.get(key) is not None}
@@ -283,6 +286,8 @@ def _encode_inherited(turn: Mapping[str, Any]) -> bytes | None:
 
 
 def _encode_meta(given: Mapping[str, Any] | None) -> bytes | None:
+    if given is None:
+        return None
     _refuse_secret(given, "meta")
     return _encode_mapping(given, "meta")
 

@@ -102,7 +102,7 @@ class _ServerConnection(Connection):
         if self._cursor.rowcount != 1:
             return False
         self.statements += len(others)
-        with self._driver.pipeline():
+        with self._piped():
             for query, values in others:
                 self._driver.cursor().execute(query.compiled_for(_DIALECT).sql, values)
         return True
@@ -120,9 +120,24 @@ class _ServerConnection(Connection):
 
     @contextmanager
     def _together(self, settings: str) -> Iterator[None]:
-        with self._driver.pipeline():
+        with self._piped():
             self._driver.execute(settings, prepare=False)
             yield
+
+    @contextmanager
+    def _piped(self) -> Iterator[None]:
+        """What is sent inside goes out as one message. An interrupt comes out as itself."""
+        try:
+            with self._driver.pipeline():
+                yield
+        except Exception as error:
+            # The driver, which cannot leave its pipeline in the middle, says so in place of the interrupt.
+            cause = error.__context__
+            while cause is not None and isinstance(cause, Exception):
+                cause = cause.__context__
+            if cause is not None:
+                raise cause from None
+            raise
 
 
 class PostgreSQLBackend:
@@ -318,7 +333,7 @@ class PostgreSQLBackend:
         return problems
 
     def plan_again(self) -> None:
-        self.write(lambda connection: connection.run(_ANALYZE))
+        self._attempt(lambda: self._transact(lambda connection: connection.run(_ANALYZE), reads=False))
 
     def size_bytes(self) -> int:
         with self.schema_connection() as connection:

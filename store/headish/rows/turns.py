@@ -12,13 +12,14 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    column,
     exists,
     func,
     insert,
     literal_column,
     select,
+    text,
     true,
-    union_all,
 )
 
 from headish.database.query import Connection, Query, Row, Statement
@@ -145,7 +146,8 @@ TIP = Query(
 )
 # First from digests to places, in the index alone, then to the turns: asked for whole turns, SQLite rates the index no
 # better than the primary key and reads the whole space.
-_wanted = union_all(*(select(bindparam(each, type_=LargeBinary).label("digest")) for each in PORTION)).cte("wanted")
+_rows = text(" UNION ALL ".join(f"SELECT :{each} AS digest" for each in PORTION))
+_wanted = _rows.columns(column("digest", LargeBinary)).cte("wanted")
 _short = func.substr(_wanted.c.digest, literal_column("1"), literal_column("8"))
 _others = func.substr(_other.c.digest, literal_column("1"), literal_column("8"))
 BY_DIGEST = Query(
