@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.errors import HeadishError
+from headish.errors import HeadishError, UnknownTurn
 from headish.history.remembered import NAMES, NOTHING
 from support.growing import texts
-from support.insides import counted_statements, unchanged
-from support.places import Place
+from support.insides import counted_statements, run_sql, unchanged
+from support.places import FilePlace, Place
 
 NAMES_USED = ("main", "side")
 
@@ -104,3 +104,28 @@ def test_what_is_refused_is_not_remembered(store: Store, monkeypatch: pytest.Mon
     store.add_turn("second", continues="main")
     assert texts(store, "main") == ["first", "second"]
     assert store.verify().problems == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM bookmark",
+        "UPDATE bookmark SET pos = 0, move = 1, running = (SELECT running FROM bookmark_log WHERE move = 1)",
+        "UPDATE bookmark SET running = zeroblob(32)",
+    ],
+)
+def test_a_name_that_was_changed_behind_the_stores_back_is_read_anew(file_place: FilePlace, change: str) -> None:
+    """As a copy over the open file does: the counter may say the same by then."""
+    store = file_place.open()
+    for text in ("first", "second"):
+        store.add_turn(text, bookmark="main", continues="main" if text == "second" else None)
+    run_sql(store, change)
+    if "pos = 0" in change:
+        run_sql(store, "DELETE FROM bookmark_log WHERE move = 2")
+    if change.startswith("DELETE"):
+        with unchanged(store), pytest.raises(UnknownTurn):
+            store.add_turn("third", continues="main")
+        return
+    turn = store.add_turn("third", continues="main")
+    assert store.bookmarks["main"] == turn.id
+    assert texts(store, "main") == (["first", "third"] if "pos = 0" in change else ["first", "second", "third"])

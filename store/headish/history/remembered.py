@@ -1,9 +1,9 @@
 """The plainest append: one turn that continues a name which this store itself moved last.
 
 A store remembers where it left its names, and how the space's counter stood then. Whatever anybody writes into the
-space changes the counter. So one conditional UPDATE of its row locks the space and proves that everything remembered
-still holds: nothing is read before the rows are written. Where it proves nothing, nothing was changed, and the careful
-way (``append``) runs.
+space changes the counter. So one conditional UPDATE of its row, which looks at the name as well, locks the space and
+proves that everything remembered still holds: nothing is read before the rows are written. Where it proves nothing,
+nothing was changed, and the careful way (``append``) runs.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def append_remembered(
     moved, move, log = move_on(
         space, name, Step(place, stored.digest, True, stored.seq, recent=draft.facts.said_at), left.named
     )
-    proof = take_next(space, numbers, len(draft.payload))
+    at = (name, *left.named.place, left.named.move, left.named.running)
+    proof = take_next(space, numbers, len(draft.payload), at)
     if not connection.run_proven(proof, add_turn(space, stored, draft.payload), move, log):
         return None
     after = Numbers(numbers.seq + 1, numbers.change)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import secrets
 from typing import NamedTuple
 
-from sqlalchemy import BindParameter, bindparam, select, update
+from sqlalchemy import BindParameter, bindparam, exists, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from headish.database.query import Connection, Query, Statement
-from headish.database.schema import counter
+from headish.database.schema import bookmark, counter
 from headish.errors import RemovedSpace
 
 REMOVED = "removed"
@@ -34,10 +34,23 @@ TAKE_SEQ = Query(
     .returning(counter.c.seq, counter.c.change),
 )
 TAKE_NEXT = Query(
-    "take the next commit number, if nothing was written since",
+    "take the next commit number, if nothing was written since and the name is where it was left",
     update(counter)
     .where(
-        _row, counter.c.seq == bindparam("known"), counter.c.change == bindparam("changes"), counter.c.state.is_(None)
+        _row,
+        counter.c.seq == bindparam("known"),
+        counter.c.change == bindparam("changes"),
+        counter.c.state.is_(None),
+        # Whoever copies another file over an open one, or repairs rows by hand, may leave the numbers as they were; the
+        # running hash of the name is of one history alone.
+        exists().where(
+            bookmark.c.space == _space,
+            bookmark.c.name == bindparam("name"),
+            bookmark.c.chain == bindparam("chain"),
+            bookmark.c.pos == bindparam("pos"),
+            bookmark.c.move == bindparam("move"),
+            bookmark.c.running == bindparam("running"),
+        ),
     )
     .values(
         seq=bindparam("following"),
@@ -104,13 +117,14 @@ def take_seq(
     return Numbers(*row)
 
 
-def take_next(space: int, known: Numbers, given_bytes: int) -> Statement:
+def take_next(space: int, known: Numbers, given_bytes: int, named: tuple[bytes, int, int, int, bytes]) -> Statement:
     """Take one commit number for a turn that continues a head, and lock the space, if it is as far as is known.
 
-    It changes no row if anything was written since.
+    ``named`` is a name, its chain and position, the number of its last move and the running hash of its log. It changes
+    no row if anything was written since, or if the name is not there.
     """
     following = known.seq + 1
-    return Statement(TAKE_NEXT, (following, following, given_bytes, space, known.seq, known.change))
+    return Statement(TAKE_NEXT, (following, following, given_bytes, space, known.seq, known.change, space, *named))
 
 
 def take_change(connection: Connection, space: int) -> tuple[int, int]:
