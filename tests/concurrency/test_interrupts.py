@@ -23,7 +23,7 @@ from support.places import FilePlace, Place
 pytestmark = pytest.mark.slow
 
 if not hasattr(signal, "setitimer"):
-    pytest.skip("interrupts are sent by setitimer, which this platform lacks", allow_module_level=True)
+    pytest.skip("interrupts are sent by setitimer; run these on Linux or macOS", allow_module_level=True)
 
 INTERRUPTS = int(os.environ.get("HEADISH_INTERRUPTS", "100"))
 """How many a test sends; ``make soak`` sends 10,000."""
@@ -140,7 +140,7 @@ class TestInterrupts:
         assert store.verify().problems == ()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork()")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork() here; run this on Linux or macOS")
 class TestForks:
     def test_a_forked_child_opens_connections_of_its_own(self, durable_place: Place) -> None:
         """In a process of its own: a fork of the test's, which has threads, could wait for a lock of theirs."""
