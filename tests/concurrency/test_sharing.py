@@ -335,7 +335,9 @@ class TestInterrupts:
         assert len(store.log("main")) == len(expected) + 1
         assert store.verify().problems == ()
 
-    @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="interrupts are sent by setitimer; run this on Linux or macOS")
+    @pytest.mark.skipif(
+        not hasattr(signal, "setitimer"), reason="interrupts are sent by setitimer; run this on Linux or macOS"
+    )
     def test_one_of_a_waiter_withdraws_its_job(self, store: Store) -> None:
         leads, left = threading.Event(), threading.Event()
 
