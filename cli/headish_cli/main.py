@@ -24,6 +24,7 @@ from headish_cli.printing.output import Told, sentence
 COMMANDS = {
     "add": "commands.writing",
     "ask": "commands.asking",
+    "backup": "commands.keeping.backups",
     "bookmark": "commands.bookmarks",
     "convert": "commands.converting",
     "db": "commands.maintenance",
@@ -42,6 +43,7 @@ COMMANDS = {
     "reply": "commands.replying",
     "request": "commands.requesting",
     "resolve": "commands.reading",
+    "restore": "commands.keeping.backups",
     "retry": "commands.asking",
     "spaces": "commands.spaces",
     "stats": "commands.maintenance",

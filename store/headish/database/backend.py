@@ -71,6 +71,11 @@ class Backend(Protocol):
         """A copy beside the database, named by ``label``; its path, or None if the server makes its own backups."""
         ...
 
+    def copy_into(self, path: str) -> bool:
+        """Copy the database, as it stands at one moment and without free pages, into the empty file at a path. False,
+        and nothing is copied, if it is no file and cannot become one."""
+        ...
+
     def check_integrity(self) -> list[str]:
         """What the database's own check finds: indexes that disagree with their tables, and the like."""
         ...

@@ -348,6 +348,9 @@ class PostgreSQLBackend:
     def backup(self, label: str) -> str | None:
         return None
 
+    def copy_into(self, path: str) -> bool:
+        return False
+
     def check_integrity(self) -> list[str]:
         """What the extension amcheck finds in our indexes, if it is installed; nothing is checked without it."""
         from sqlalchemy.exc import DBAPIError
