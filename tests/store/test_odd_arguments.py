@@ -152,6 +152,7 @@ OWN: dict[str, dict[str, Any]] = {
     "Database.open": {"target": ":memory:"},
     "Store.copy_to": {"to": "other"},
     "Database.move": {"to": "other", "headish": "main"},
+    "Spaces.limit": {"space": "default"},
     "Bookmarks.at": {"ids": []},
     "Bookmarks.rename": {"old": "main", "new": "renamed"},
     **{f"Objects.{name}": {"kind": "kind", "key": "key"} for name in ("get", "remove")},

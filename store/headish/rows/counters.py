@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
-from sqlalchemy import BindParameter, bindparam, exists, select, update
+from sqlalchemy import BindParameter, bindparam, exists, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from headish.database.query import Connection, Query, Statement
 from headish.database.schema import bookmark, counter
-from headish.errors import RemovedSpace
+from headish.errors import QuotaExceeded, RemovedSpace
+from headish.values.quotas import Quota
 
 REMOVED = "removed"
 """The state of a space that was removed: its number is never given out again."""
@@ -23,7 +24,11 @@ LOCK_SPACE = Query(
 TAKE_SEQ = Query(
     "take commit numbers",
     update(counter)
-    .where(_row)
+    .where(
+        _row,
+        or_(counter.c.limit_turns.is_(None), counter.c.seq + bindparam("count") <= counter.c.limit_turns),
+        or_(counter.c.limit_bytes.is_(None), counter.c.given_bytes + bindparam("more_bytes") <= counter.c.limit_bytes),
+    )
     .values(
         seq=counter.c.seq + bindparam("count"),
         latest=counter.c.seq + bindparam("count"),
@@ -51,6 +56,8 @@ TAKE_NEXT = Query(
             bookmark.c.move == bindparam("move"),
             bookmark.c.running == bindparam("running"),
         ),
+        or_(counter.c.limit_turns.is_(None), counter.c.limit_turns >= bindparam("following")),
+        or_(counter.c.limit_bytes.is_(None), counter.c.given_bytes + bindparam("more_bytes") <= counter.c.limit_bytes),
     )
     .values(
         seq=bindparam("following"),
@@ -67,6 +74,14 @@ READ_COUNTER = Query(
     select(
         counter.c.seq, counter.c.change, counter.c.latest, counter.c.roots, counter.c.heads, counter.c.given_bytes
     ).where(_row),
+)
+READ_QUOTA = Query(
+    "read what a space may hold",
+    select(counter.c.limit_turns, counter.c.limit_bytes, counter.c.seq, counter.c.given_bytes).where(_row),
+)
+SET_QUOTA = Query(
+    "set what a space may hold",
+    update(counter).where(_row).values(limit_turns=bindparam("turns"), limit_bytes=bindparam("bytes")),
 )
 ADD_COUNTER = Query(
     "add counter",
@@ -111,9 +126,13 @@ def take_seq(
     connection: Connection, space: int, count: int, *, roots: int = 0, heads: int = 0, given_bytes: int = 0
 ) -> Numbers:
     """How far the space is once it has taken ``count`` commit numbers. It is locked, so commits come in their order
-    (rule R1, commit order). The rest is what these turns add to the counts of the space."""
+    (rule R1, commit order). The rest is what these turns add to the counts of the space.
+
+    Raises: QuotaExceeded where the space may not hold them.
+    """
     row = connection.row(TAKE_SEQ, space=space, count=count, more_roots=roots, more_heads=heads, more_bytes=given_bytes)
-    assert row is not None
+    if row is None:
+        _refuse(read_quota(connection, space), count, given_bytes)
     return Numbers(*row)
 
 
@@ -121,10 +140,11 @@ def take_next(space: int, known: Numbers, given_bytes: int, named: tuple[bytes, 
     """Take one commit number for a turn that continues a head, and lock the space, if it is as far as is known.
 
     ``named`` is a name, its chain and position, the number of its last move and the running hash of its log. It changes
-    no row if anything was written since, or if the name is not there.
+    no row if anything was written since, if the name is not there, or if the space may not hold one more.
     """
     following = known.seq + 1
-    return Statement(TAKE_NEXT, (following, following, given_bytes, space, known.seq, known.change, space, *named))
+    at = (space, known.seq, known.change, space, *named)
+    return Statement(TAKE_NEXT, (following, following, given_bytes, *at, following, given_bytes))
 
 
 def take_change(connection: Connection, space: int) -> tuple[int, int]:
@@ -140,6 +160,17 @@ def read_counter(connection: Connection, space: int) -> Counter:
     return Counter(*([0] * 6 if row is None else row))
 
 
+def read_quota(connection: Connection, space: int) -> Quota:
+    """What a space may hold, and what it holds."""
+    row = connection.row(READ_QUOTA, space=space)
+    return Quota(*(None, None, 0, 0) if row is None else row)
+
+
+def set_quota(connection: Connection, space: int, turns: int | None, given_bytes: int | None) -> None:
+    """Let a space hold so much from now on; None is any number."""
+    connection.run(SET_QUOTA, space=space, turns=turns, bytes=given_bytes)
+
+
 def add_counter(connection: Connection, space: int) -> None:
     """Make the counter of a new space; two processes may do so at once."""
     connection.run(ADD_COUNTER, space=space, random=secrets.token_bytes(16))
@@ -148,3 +179,10 @@ def add_counter(connection: Connection, space: int) -> None:
 def retire_counter(connection: Connection, space: int) -> bool:
     """Whether nothing was ever counted: then nobody writes into the space any more."""
     return connection.run(RETIRE_COUNTER, space=space, became=REMOVED) == 1
+
+
+def _refuse(quota: Quota, turns: int, given_bytes: int) -> NoReturn:
+    if quota.limit_turns is not None and quota.turns + turns > quota.limit_turns:
+        raise QuotaExceeded("turns", quota.limit_turns, quota.turns, turns)
+    assert quota.limit_bytes is not None  # the row is there and locked, so one of the two refused
+    raise QuotaExceeded("bytes", quota.limit_bytes, quota.bytes, given_bytes)

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 from headish.content.facts import read_short
 from headish.database.backend import Backend, Durability
@@ -21,13 +21,15 @@ from headish.database.upgrade import ensure_schema
 from headish.errors import DatabaseError, SpaceNotEmpty, SpaceTaken, UnknownSpace
 from headish.history.copies import Copied
 from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.rows.counters import lock_space, read_quota, set_quota
 from headish.rows.spaces import add_space, count_spaces, find_space, list_spaces, remove_space, rename_space
 from headish.store.paging import check_limit
 from headish.store.space import Headishes
 from headish.store.store import Store
-from headish.values.doors import door
+from headish.values.doors import LIMIT, door
 from headish.values.ids import IdMint
 from headish.values.names import check_name, refusal, stored_name
+from headish.values.quotas import Quota
 from headish.values.reports import Problem, Report
 from headish.verify.space import Progress, verify_space
 from headish.verify.spaces import check_spaces
@@ -174,7 +176,7 @@ class Database:
 
 
 class Spaces:
-    """The spaces of a database: iterate over their names, add, rename, remove an empty one."""
+    """The spaces of a database: iterate over their names, add, rename, limit, remove an empty one."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -246,5 +248,39 @@ class Spaces:
 
         self._backend.write(work)
 
+    @door(turns=LIMIT, bytes=LIMIT)
+    def limit(
+        self, space: str, *, turns: int | Literal["none"] | None = None, bytes: int | Literal["none"] | None = None
+    ) -> Quota:
+        """Let a space hold so many turns, and so many bytes of payloads; what it may hold, and holds, from then on.
+
+        ``"none"`` takes a limit away; what is left out stays as it is, so without both nothing changes. A write past a
+        limit raises ``QuotaExceeded``, whoever writes and however: the numbers are compared in the statement that takes
+        the turn's number. A limit below what the space holds takes nothing away from it.
+        Raises: InvalidName, UnknownSpace, InvalidArgument.
+        """
+        name = check_name(space, "space")
+
+        def find(connection: Connection) -> int:
+            number = find_space(connection, name)
+            if number is None:
+                raise UnknownSpace(self._backend.target, space)
+            return number
+
+        def work(connection: Connection) -> Quota:
+            number = find(connection)
+            lock_space(connection, number)
+            now = read_quota(connection, number)
+            set_quota(connection, number, _limit(turns, now.limit_turns), _limit(bytes, now.limit_bytes))
+            return read_quota(connection, number)
+
+        if turns is None and bytes is None:
+            return self._backend.read(lambda connection: read_quota(connection, find(connection)))
+        return self._backend.write(work)
+
     def __repr__(self) -> str:
         return f"<Spaces of {self._backend.target}>"
+
+
+def _limit(given: int | str | None, now: int | None) -> int | None:
+    return now if given is None else given if isinstance(given, int) else None

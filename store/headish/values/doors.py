@@ -136,6 +136,9 @@ CALLABLE = Kind(callable, "something to call")
 PATH = Kind(is_path, "the path of a file")
 TEXT_OR_BYTES = Kind(lambda value: isinstance(value, str | bytes), "text, or bytes")
 LIST = Kind(_is_list, "a list, or another iterable")
+LIMIT = Kind(
+    lambda value: value == "none" if isinstance(value, str) else _is_count(value), "a number from 0 on, or 'none'"
+)
 FILE = Kind(
     lambda value: is_path(value) or isinstance(value, io.IOBase) or hasattr(value, "read"),
     "a path, or a file that is open for reading bytes",
