@@ -19,6 +19,7 @@ import headish
 from headish import Database, Store, providers, transcripts
 from headish.content.drafts import DocumentOptions, TurnOptions
 from headish.errors import (
+    DatabaseError,
     HeadishError,
     InputError,
     InvalidArgument,
@@ -278,6 +279,7 @@ USUALLY_REFUSED: dict[str, tuple[type[HeadishError], ...]] = {
     "Conversations.find": (UnknownConversation,),
     "Store.copy_to": (UnknownSpace,),
     "Database.move": (UnknownSpace,),
+    "Database.distribute": (DatabaseError,),
     "Spaces.remove": (UnknownSpace,),
 }
 VERBS = list(find_verbs())

@@ -17,6 +17,7 @@ from headish.content.facts import read_short
 from headish.database.backend import Backend, Durability
 from headish.database.dialects import connect
 from headish.database.query import Connection
+from headish.database.spreading import Placed, distribute
 from headish.database.upgrade import ensure_schema
 from headish.errors import DatabaseError, SpaceNotEmpty, SpaceTaken, UnknownSpace
 from headish.history.copies import Copied
@@ -150,6 +151,16 @@ class Database:
             told = f"{name} ({number})" if name in reports else name
             reports[told] = verify_space(self.backend, number, progress)
         return reports
+
+    @door()
+    def distribute(self, *, dry_run: bool = False) -> list[Placed]:
+        """Spread the tables over the machines of a PostgreSQL with the extension Citus, by space.
+
+        Where each table is then; with ``dry_run``, what would be done, and nothing is. What is spread already is left
+        alone, so it is run again after an upgrade that brought new tables. Nobody should write meanwhile.
+        Raises: DatabaseError without Citus, and for a table that is kept in another way; ReadOnly.
+        """
+        return distribute(self.backend, dry_run=dry_run)
 
     def _count_written(self, turns: int) -> None:
         """Count turns of this process; new plans are made where they are many more than when its first ones were."""

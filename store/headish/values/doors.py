@@ -150,7 +150,9 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("params", "tool_names"), RECORD),
     "after": Kind(lambda value: isinstance(value, str), "text"),
     "prefix": Kind(lambda value: isinstance(value, str), "text"),
-    **dict.fromkeys(("read_only", "prepared", "keep"), Kind(lambda value: isinstance(value, bool), "True or False")),
+    **dict.fromkeys(
+        ("read_only", "prepared", "keep", "dry_run"), Kind(lambda value: isinstance(value, bool), "True or False")
+    ),
     "index": Kind(lambda value: isinstance(value, int) and abs(value) <= COUNT_LIMIT, "the number of a message"),
     "timeouts": Kind(
         lambda value: _is_seconds(value) or hasattr(value, "read_seconds"), "a number of seconds above 0, or Timeouts"
