@@ -128,6 +128,7 @@ def move_command(settings: Settings, headish: tuple[str, ...], target: str, keep
     say(f"{'Copied' if keep else 'Moved'} {counted(copied.stored, 'turn')} to the space {target}{known}.")
     for what, names in (
         ("bookmarks went along", copied.names),
+        ("conversations went with their titles, tags and keys", copied.records),
         ("provider pointers are not there", copied.pointers),
         ("servers have no tools there", copied.servers),
         ("answers are still arriving here", copied.streams),

@@ -16,6 +16,7 @@ from sqlalchemy import (
     LargeBinary,
     bindparam,
     delete,
+    exists,
     func,
     insert,
     literal_column,
@@ -147,6 +148,20 @@ HISTORY = Query(
     )
     .where(*_logged)
     .order_by(bookmark_log.c.move.desc()),
+)
+AHEAD = Query(
+    "a bookmark whose log goes on behind its last move",
+    select(bookmark.c.name)
+    .where(
+        bookmark.c.space == _space,
+        exists().where(
+            bookmark_log.c.space == _space,
+            bookmark_log.c.name == bookmark.c.name,
+            bookmark_log.c.move > bookmark.c.move,
+        ),
+    )
+    .order_by(bookmark.c.name)
+    .limit(literal_column("1")),
 )
 
 
@@ -304,6 +319,12 @@ def rename_bookmark(connection: Connection, space: int, old: bytes, new: bytes, 
 def has_log(connection: Connection, space: int, name: bytes) -> bool:
     """Whether there ever was such a name."""
     return connection.row(LAST_LOG, space=space, name=name) is not None
+
+
+def find_overtaken(connection: Connection, space: int) -> bytes | None:
+    """A name whose row is damaged: its log has later moves, so that it cannot move any more."""
+    row = connection.row(AHEAD, space=space)
+    return None if row is None else bytes(row[0])
 
 
 def logged_place(connection: Connection, space: int, name: bytes, move: int) -> tuple[bool, Place | None]:

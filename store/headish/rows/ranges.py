@@ -33,9 +33,25 @@ WHOLE_RANGE = Query(
     .order_by(turn.c.pos),
 )
 
+SMALL_PAYLOADS = Query(
+    "payloads in the rows of a range",
+    select(turn.c.pos, turn.c.data).where(
+        turn.c.space == bindparam("space"),
+        turn.c.chain == bindparam("chain"),
+        turn.c.pos.between(bindparam("low"), bindparam("high")),
+        turn.c.data.is_not(None),
+    ),
+)
+
 
 def read_range(connection: Connection, space: int, segment: Segment) -> list[Whole]:
     """The turns of a range of a chain with their payloads, by position."""
     chain, low, high = segment
     rows = connection.rows(WHOLE_RANGE, space=space, chain=chain, low=low, high=high)
     return [Whole(StoredTurn._make(row[:-1]), row[-1]) for row in rows]
+
+
+def small_payloads(connection: Connection, space: int, segment: Segment) -> dict[int, bytes]:
+    """The payloads that stand in the rows of a range, by position: at most ``INLINE_BYTES`` each."""
+    chain, low, high = segment
+    return dict(connection.rows(SMALL_PAYLOADS, space=space, chain=chain, low=low, high=high))
