@@ -33,7 +33,7 @@ from headish.rows.turns import StoredTurn
 from headish.store.objects import read_puts
 from headish.store.read import read_range
 from headish.store.space import Space
-from headish.values.doors import LIST, door, is_path
+from headish.values.doors import LIST, check, door, is_path
 from headish.values.files import open_regular
 from headish.values.grammar import parse_headish
 from headish.values.ids import Mint
@@ -42,7 +42,9 @@ from headish.values.names import check_name
 from headish.values.turns import Recorded, Turn
 
 
-def add_turn(space: Space, content: Content, **turn: Unpack[TurnOptions]) -> Turn:
+def add_turn(
+    space: Space, content: Content, *, objects: Iterable[Mapping[str, Any]] = (), **turn: Unpack[TurnOptions]
+) -> Turn:
     """Store one turn; it is durable when this returns.
 
     ``content`` is a string (one text block), a list of strings and blocks, or with ``json`` the JSON text of blocks.
@@ -59,12 +61,19 @@ def add_turn(space: Space, content: Content, **turn: Unpack[TurnOptions]) -> Tur
     - ``key``: the name that another system has for the turn. If a turn of the space has it, that turn is returned: it
       must say the same, and nothing is stored or moved. ``find`` gives the turn of a key.
     - ``supersedes``, ``copy_of``: the id of a turn that this one takes the place of, or repeats.
+    - ``objects``: mappings of the arguments of ``store.objects.put``. Turn and objects are one transaction: all are
+      stored, or nothing. ``add_turns`` gives their revisions.
 
     Cost: eight statements, however long the thread and however large the store; one more for a key; four for the next
-    turn of a name that this store moved last.
-    Raises: InputError in its kinds, BookmarkTaken, BookmarkMoved, KeyTaken; nothing is stored then.
+    turn of a name that this store moved last; two more for each object.
+    Raises: InputError in its kinds, BookmarkTaken, BookmarkMoved, KeyTaken, QuotaExceeded, RecordChanged; nothing is
+    stored then.
     """
-    return _add(space, make_draft(content, turn, space._payload_limit_bytes, space._author))
+    draft = make_draft(content, turn, space._payload_limit_bytes, space._author)
+    if objects == ():
+        return _add(space, draft)
+    check("objects", objects, LIST)
+    return _add_once(space, draft, read_puts(objects, space._payload_limit_bytes))
 
 
 def add_document(
@@ -203,8 +212,14 @@ def _append_remembered(
     return append_remembered(connection, space._number, draft, name, known, mint)
 
 
-def _add_once(space: Space, draft: Draft) -> Turn:
-    [stored] = _append(space, [draft])
+def _add_once(space: Space, draft: Draft, puts: Sequence[Put] = ()) -> Turn:
+    def work(connection: Connection, mint: Mint) -> Appended | StoredTurn:
+        [stored] = append_once(connection, space._number, [draft], mint)
+        for put in puts:
+            put_object(connection, space._number, put)
+        return stored
+
+    stored = space._store(work)
     if isinstance(stored, Appended):
         return space._as_turn(stored)
     return space._read(lambda connection: complete_turn(connection, space._number, stored, space._options_at))
