@@ -91,15 +91,12 @@ def current_command(settings: Settings, as_json: bool) -> None:
 
     Of a database that is spread over several machines, the tables that are not spread are named.
     """
-    from headish.database.dialects import connect
     from headish.database.schema import REVISION
     from headish.database.spreading import not_spread
     from headish.database.upgrade import current_revision
 
-    database = connect(settings.target, create=False, read_only=settings.read_only)
-    current = current_revision(database)
-    left = not_spread(database)
-    database.close()
+    with settings.connect() as database:
+        current, left = current_revision(database), not_spread(database)
     if as_json:
         print_json({"current": current, "newest": REVISION, **({} if left is None else {"not_spread": left})})
         return
@@ -113,15 +110,12 @@ def current_command(settings: Settings, as_json: bool) -> None:
 @pass_settings
 def upgrade_command(settings: Settings) -> None:
     """Upgrade the schema, in one transaction. A SQLite database is copied beside itself first."""
-    from headish.database.dialects import connect
     from headish.database.schema import REVISION
     from headish.database.spreading import not_spread
     from headish.database.upgrade import upgrade_schema
 
-    database = connect(settings.target, create=False, read_only=settings.read_only)
-    backup = upgrade_schema(database)
-    left = not_spread(database)
-    database.close()
+    with settings.connect() as database:
+        backup, left = upgrade_schema(database), not_spread(database)
     say(f"The schema is {REVISION}." + (f" The database before the upgrade: {backup}" if backup else ""))
     _tell_left(left)
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import click
 
 from headish_cli.options import Settings, json_option, page_options, pass_settings
 from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
 
+Limit: TypeAlias = int | Literal["none"]
 
-class _Limit(click.ParamType[int | str]):
+
+class _Limit(click.ParamType[Limit]):
     """A number, or none."""
 
     name = "number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Limit:
         if value == "none":
             return "none"
         limit: int = click.IntRange(min=0, max=2**63 - 1).convert(value, param, ctx)
@@ -86,9 +88,7 @@ def rm_command(settings: Settings, name: str) -> None:
               help="How many bytes the payloads of its turns may have; none takes the limit away.")  # fmt: skip
 @json_option
 @pass_settings
-def limit_command(
-    settings: Settings, name: str, turns: int | str | None, given_bytes: int | str | None, as_json: bool
-) -> None:
+def limit_command(settings: Settings, name: str, turns: Limit | None, given_bytes: Limit | None, as_json: bool) -> None:
     """Show what the space NAME may hold, and holds; with an option, change it.
 
     A write past a limit is refused and stores nothing. A limit below what the space holds takes nothing away from it.

@@ -4,7 +4,7 @@ Ids, digests and seals say nothing of the space, so a copy keeps them, and each 
 says of the name that moved with it is under its seal: the log of that name says so in the other space, too.
 
 Turns go in portions of a chain. What the other space has of a portion comes first in it: no turn is anywhere without
-the turns that it continues (rule I5, parents first).
+the turns that it continues (rule I5, every parent exists).
 """
 
 from __future__ import annotations
@@ -123,8 +123,9 @@ class Copier:
         given_bytes, rows = self._prove_all(new, parents)
         # Each but the last is continued by the next, so one head is added, less those that the first continues.
         heads = 1 - sum(not self._continued(parent.place) for parent in parents)
-        counts = {"roots": int(not parents), "heads": heads, "given_bytes": given_bytes}
-        seq = take_seq(*self._target, len(new), **counts).seq - len(new) + 1
+        roots = int(not parents)
+        last = take_seq(*self._target, len(new), roots=roots, heads=heads, given_bytes=given_bytes).seq
+        seq = last - len(new) + 1
         place, begins = self._place(seq, parents)
         placed = [
             (stored._replace(chain=place.chain, pos=place.pos + index, seq=seq + index), data)

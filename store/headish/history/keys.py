@@ -17,7 +17,7 @@ from headish.database.query import Connection
 from headish.errors import KeyTaken, UnknownTurn
 from headish.history.append import Appended, append
 from headish.history.decode import read_mapping
-from headish.history.planning import EARLIER_ITEM, Earlier
+from headish.history.planning import ALONE, EARLIER_ITEM, Stream
 from headish.rows.keys import known_ids, superseding, turn_by_key, turns_by_keys
 from headish.rows.turns import StoredTurn
 from headish.values.ids import Mint
@@ -34,8 +34,7 @@ def append_once(
     drafts: Sequence[Draft],
     mint: Mint,
     *,
-    first_index: int = 0,
-    earlier: Sequence[Earlier] = (),
+    stream: Stream = ALONE,
     carries_names: bool = True,
 ) -> list[Appended | StoredTurn]:
     """``append``, but a draft whose key is known stands for the turn that has it: nothing is stored, no name moves.
@@ -52,7 +51,7 @@ def append_once(
         same = None if key is None else known.get(key)
         if same is None:
             same = len(new)
-            continues = tuple(_renumbered(each, where, first_index, index) for each in draft.continues)
+            continues = tuple(_renumbered(each, where, stream.first_index, index) for each in draft.continues)
             new.append(replace(draft, continues=continues) if continues != draft.continues else draft)
             if key is not None:
                 known[key] = same
@@ -61,7 +60,7 @@ def append_once(
         where.append(same)
     check_referred(connection, space, new)
     built = append(
-        connection, space, new, mint, first_index=first_index, earlier=earlier, carries_names=carries_names
+        connection, space, new, mint, stream=stream, carries_names=carries_names
     ) if new else []  # fmt: skip
     return [built[each] if isinstance(each, int) else each for each in where]
 

@@ -163,7 +163,7 @@ def read_counter(connection: Connection, space: int) -> Counter:
 def read_quota(connection: Connection, space: int) -> Quota:
     """What a space may hold, and what it holds."""
     row = connection.row(READ_QUOTA, space=space)
-    return Quota(*(None, None, 0, 0) if row is None else row)
+    return Quota(None, None, 0, 0) if row is None else Quota(*row)
 
 
 def set_quota(connection: Connection, space: int, turns: int | None, given_bytes: int | None) -> None:

@@ -25,7 +25,7 @@ from headish.history.append import Appended, Written, append, append_batch
 from headish.history.batches import StoredTurns, in_batches, read_item
 from headish.history.decode import complete_turn
 from headish.history.keys import append_once
-from headish.history.planning import Earlier
+from headish.history.planning import Earlier, Stream
 from headish.history.record import record_list
 from headish.history.remembered import Remembered, append_remembered, is_plain, remember
 from headish.rows.objects import Put, put_object
@@ -128,7 +128,7 @@ def add_drafts(space: Space, drafts: Iterable[Draft], *, carries_names: bool = T
     batches: list[Earlier] = []
     count = 0
     for batch in in_batches(drafts):
-        stored = _append(space, batch, first_index=count, earlier=batches, carries_names=carries_names)
+        stored = _append(space, batch, Stream(count, batches), carries_names)
         batches.append(_earlier(count, stored))
         count += len(batch)
     return StoredTurns(partial(read_range, space), batches, count)
@@ -143,15 +143,8 @@ def _add_together(
         batches: list[Earlier] = []
         count = 0
         for portion in portions:
-            stored = append_once(
-                connection,
-                space._number,
-                portion,
-                mint,
-                first_index=count,
-                earlier=batches,
-                carries_names=carries_names,
-            )
+            stream = Stream(count, batches)
+            stored = append_once(connection, space._number, portion, mint, stream=stream, carries_names=carries_names)
             batches.append(_earlier(count, stored))
             count += len(portion)
         return batches, count, [put_object(connection, space._number, put) for put in puts]
@@ -232,25 +225,12 @@ def _earlier(first_index: int, stored: Sequence[Appended | StoredTurn]) -> Earli
     return Earlier(first_index, seqs[0], None if follow else seqs)
 
 
-def _append(
-    space: Space,
-    drafts: list[Draft],
-    *,
-    first_index: int = 0,
-    earlier: Sequence[Earlier] = (),
-    carries_names: bool = True,
-) -> Sequence[Appended | StoredTurn]:
+def _append(space: Space, drafts: list[Draft], stream: Stream, carries_names: bool) -> Sequence[Appended | StoredTurn]:
     # Most drafts have no key and name no other turn: they are not looked up.
     verb = append_once if any(draft.facts.is_looked_up for draft in drafts) else append
     return space._store(
         lambda connection, mint: verb(
-            connection,
-            space._number,
-            drafts,
-            mint,
-            first_index=first_index,
-            earlier=earlier,
-            carries_names=carries_names,
+            connection, space._number, drafts, mint, stream=stream, carries_names=carries_names
         )
     )
 

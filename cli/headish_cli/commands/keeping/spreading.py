@@ -16,17 +16,13 @@ def init_command(settings: Settings, as_json: bool) -> None:
 
     A command that stores something makes them by itself. An older SQLite database is upgraded, after a backup.
     """
-    from headish.database.dialects import connect
     from headish.database.schema import REVISION
     from headish.database.upgrade import current_revision, ensure_schema
 
-    database = connect(settings.target, read_only=settings.read_only)
-    try:
+    with settings.connect(create=True) as database:
         database.check_writable()
         before = current_revision(database)
         ensure_schema(database, create=True)
-    finally:
-        database.close()
     if as_json:
         print_json({"before": before, "current": REVISION})
     elif before == REVISION:
@@ -44,14 +40,10 @@ def distribute_command(settings: Settings, dry_run: bool, as_json: bool) -> None
 
     What is spread already is left alone, so run it again after 'headish db upgrade'. Let nobody write meanwhile.
     """
-    from headish.database.dialects import connect
     from headish.database.spreading import distribute
 
-    database = connect(settings.target, create=False, read_only=settings.read_only)
-    try:
+    with settings.connect() as database:
         placed = distribute(database, dry_run=dry_run)
-    finally:
-        database.close()
     if as_json:
         print_json_lines({"table": each.table, "where": each.where, "statement": each.statement} for each in placed)
         return
