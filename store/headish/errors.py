@@ -362,8 +362,9 @@ class QuotaExceeded(HeadishError):
 
     def __init__(self, what: str, limit: int, used: int, more: int) -> None:
         self.what, self.limit, self.used, self.more = what, limit, used, more
+        limited = f"the space is limited to {limit:,} {what.removesuffix('s') if limit == 1 else what}"
         super().__init__(
-            f"the space is limited to {limit:,} {what}, has {used:,} and was given {more:,} more: nothing was stored; "
+            f"{limited}, has {used:,} and was given {more:,} more: nothing was stored; "
             f"'headish spaces limit' shows and changes its limits"
         )
 

@@ -68,7 +68,7 @@ def test_what_a_space_may_hold_is_shown_and_set(headish: Command) -> None:
     assert headish("spaces", "limit", "work", "--json").json == {
         "limit_turns": 1, "limit_bytes": 1000, "turns": 1, "bytes": 32,
     }  # fmt: skip
-    assert "the space is limited to 1 turns, has 1" in headish.fails("--space", "work", "add", "more")
+    assert "the space is limited to 1 turn, has 1" in headish.fails("--space", "work", "add", "more")
     assert "1 of any number" in headish("spaces", "limit", "work", "--turns", "none").out
     headish("--space", "work", "add", "more")
     assert "'lots' is not a valid integer" in headish.misused("spaces", "limit", "work", "--bytes", "lots")

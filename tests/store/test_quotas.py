@@ -76,6 +76,19 @@ def test_a_copy_into_a_space_keeps_its_limit(store: Store) -> None:
         store.copy_to(there.space, "main")
 
 
+def test_an_answer_that_does_not_fit_is_kept_until_it_does(store: Store) -> None:
+    store.add_turn("q", bookmark="main")
+    answer = store.capture("main", "anthropic")
+    answer.feed({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "kept"}})
+    limits(store)(turns=1)
+    with pytest.raises(QuotaExceeded):
+        answer.finish()
+    with pytest.raises(QuotaExceeded):
+        store.streams.recover(force=True)
+    limits(store)(turns="none")
+    assert [store.text(turn.id) for turn in store.streams.recover(force=True)] == ["kept"]
+
+
 def test_a_space_that_is_not_there_has_no_limit(store: Store) -> None:
     for given in ({}, {"turns": 1}):
         with pytest.raises(UnknownSpace):
