@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -16,6 +17,7 @@ from headish.limits import PAYLOAD_LIMIT_BYTES, TRANSCRIPT_LIMIT_BYTES
 
 if TYPE_CHECKING:
     from headish import Database, Store
+    from headish.database.backend import Backend
 
 F = TypeVar("F", bound=Callable[..., Any])
 INTERRUPTED, CLOSED_PIPE = 130, 141
@@ -51,6 +53,17 @@ class Settings(NamedTuple):
 
         return Database.open(self.target, create=create, read_only=self.read_only)
 
+    @contextmanager
+    def connect(self, *, create: bool = False) -> Iterator[Backend]:
+        """What lies under a database, for the commands that look at its schema, whatever its revision."""
+        from headish.database.dialects import connect
+
+        backend = connect(self.target, create=create, read_only=self.read_only)
+        try:
+            yield backend
+        finally:
+            backend.close()
+
 
 pass_settings: Callable[[F], F] = click.make_pass_decorator(Settings)  # type: ignore[assignment]
 headish_argument = click.argument("headish", default="@")
@@ -69,11 +82,14 @@ def page_options(command: F) -> F:
     return command
 
 
+expect_option = click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+
+
 def expect_options(command: F) -> F:
     """Where a bookmark must be before it moves."""
     for option in (
         click.option("--absent", is_flag=True, help="Refuse if there is such a bookmark already."),
-        click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn."),
+        expect_option,
     ):
         command = option(command)
     return command
@@ -82,7 +98,7 @@ def expect_options(command: F) -> F:
 force_option = click.option("--force", is_flag=True, help="Take the name of --bookmark from wherever it is.")
 
 
-def read_expect(expect: str | None, absent: bool) -> Any:
+def read_expect(expect: str | None, absent: bool = False) -> Any:
     """The ``expect=`` of the library."""
     from headish import ABSENT
 

@@ -35,6 +35,7 @@
     ├── HiddenMessage             a message that an end user may not see (E-PERM-VISIBILITY)
     ├── Closed                the store or its database was closed before
     ├── RemovedSpace          the space was removed while a store had it open
+    ├── QuotaExceeded         the space may not hold more turns or bytes
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
     ├── BookmarkTaken         the name is in use elsewhere: continue it, choose another, or force it
     ├── KeyTaken              the key is that of another turn or conversation
@@ -370,6 +371,21 @@ class RemovedSpace(HeadishError):
 
     def __init__(self) -> None:
         super().__init__("the space of this store was removed; nothing was stored")
+
+
+class QuotaExceeded(HeadishError):
+    """The space may not hold so much; nothing was stored. ``what`` is turns or bytes.
+
+    It may hold ``limit`` of them and holds ``used``; ``more`` were to be stored.
+    """
+
+    def __init__(self, what: str, limit: int, used: int, more: int) -> None:
+        self.what, self.limit, self.used, self.more = what, limit, used, more
+        limited = f"the space is limited to {limit:,} {what.removesuffix('s') if limit == 1 else what}"
+        super().__init__(
+            f"{limited}, has {used:,} and was given {more:,} more: nothing was stored; "
+            f"'headish spaces limit' shows and changes its limits"
+        )
 
 
 class BookmarkMoved(HeadishError):

@@ -19,6 +19,7 @@ import headish
 from headish import Database, Store, providers, transcripts
 from headish.content.drafts import DocumentOptions, TurnOptions
 from headish.errors import (
+    DatabaseError,
     HeadishError,
     InputError,
     InvalidArgument,
@@ -155,6 +156,7 @@ OWN: dict[str, dict[str, Any]] = {
     "Database.open": {"target": ":memory:"},
     "Store.copy_to": {"to": "other"},
     "Database.move": {"to": "other", "headish": "main"},
+    "Spaces.limit": {"space": "default"},
     "Bookmarks.at": {"ids": []},
     "Bookmarks.rename": {"old": "main", "new": "renamed"},
     **{f"Objects.{name}": {"kind": "kind", "key": "key"} for name in ("get", "remove")},
@@ -282,6 +284,7 @@ USUALLY_REFUSED: dict[str, tuple[type[HeadishError], ...]] = {
     "Store.copy_to": (UnknownSpace,),
     "headish.restore": (InvalidBackup,),
     "Database.move": (UnknownSpace,),
+    "Database.distribute": (DatabaseError,),
     "Spaces.remove": (UnknownSpace,),
 }
 VERBS = list(find_verbs())

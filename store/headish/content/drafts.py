@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from headish.content import encoding, strictjson
 from headish.content.encoding import Content
@@ -174,6 +175,14 @@ def make_document_draft(
         document_name=system.get("document_name"),
     )
     return _draft(data, said, turn, read_facts(turn, author), system)
+
+
+def with_key(draft: Draft, key: bytes | None, supersedes: TurnId | None = None) -> Draft:
+    """The draft under another key, or under none; ``supersedes`` is the turn that it takes the place of."""
+    facts = replace(draft.facts, key=key, supersedes=supersedes)
+    system = {} if draft.system is None else strictjson.decode(draft.system, "system")
+    own = {name: value for name, value in system.items() if name not in Facts.__struct_fields__}
+    return replace(draft, facts=facts, system=_encode_system(own, facts))
 
 
 def _draft(

@@ -117,6 +117,21 @@ def change_record(
     return _conversation(found, said)
 
 
+def copy_record(connection: Connection, space: int, subject: bytes, to: Connection, target: int) -> bool:
+    """Say of a conversation in another space what is said of it here, unless something is said of it there already.
+
+    Raises: KeyTaken, CorruptRecord.
+    """
+    stored = find_record(connection, space, subject)
+    if stored is None or find_record(to, target, subject) is not None:
+        return False
+    record = _read_record(stored)
+    if record.key is not None:
+        _free_key(to, target, record.key, subject)
+    _write(to, target, subject, stored.revision, record)
+    return True
+
+
 def check_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
     """What may be said of a conversation, without what is left unset. Raises: InvalidArgument, InvalidContent."""
     return {name: CHECKS[name](given) for name, given in changes.items() if not isinstance(given, UnsetType)}

@@ -61,6 +61,7 @@ MOVE_NUMBER = Query("last move of a bookmark")
 LOG_AT_MOVE = Query("log of a bookmark at a move")
 LOG_AT_TIME = Query("log of a bookmark at a time")
 HISTORY = Query("history of a bookmark")
+AHEAD = Query("a bookmark whose log goes on behind its last move")
 
 
 def find_bookmark(connection: Connection, space: int, name: bytes) -> Place | None:
@@ -217,6 +218,12 @@ def rename_bookmark(connection: Connection, space: int, old: bytes, new: bytes, 
 def has_log(connection: Connection, space: int, name: bytes) -> bool:
     """Whether there ever was such a name."""
     return connection.row(LAST_LOG, space=space, name=name) is not None
+
+
+def find_overtaken(connection: Connection, space: int) -> bytes | None:
+    """A name whose row is damaged: its log has later moves, so that it cannot move any more."""
+    row = connection.row(AHEAD, space=space)
+    return None if row is None else bytes(row[0])
 
 
 def logged_place(connection: Connection, space: int, name: bytes, move: int) -> tuple[bool, Place | None]:

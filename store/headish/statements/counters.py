@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BindParameter, bindparam, exists, select, update
+from sqlalchemy import BindParameter, bindparam, exists, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from headish.database.schema import bookmark, counter
@@ -10,8 +10,10 @@ from headish.rows.counters import (
     ADD_COUNTER,
     LOCK_SPACE,
     READ_COUNTER,
+    READ_QUOTA,
     READ_STATE,
     RETIRE_COUNTER,
+    SET_QUOTA,
     TAKE_CHANGE,
     TAKE_NEXT,
     TAKE_SEQ,
@@ -27,7 +29,11 @@ define(LOCK_SPACE, select(counter.c.seq, counter.c.change).where(_row, counter.c
 define(
     TAKE_SEQ,
     update(counter)
-    .where(_row)
+    .where(
+        _row,
+        or_(counter.c.limit_turns.is_(None), counter.c.seq + bindparam("count") <= counter.c.limit_turns),
+        or_(counter.c.limit_bytes.is_(None), counter.c.given_bytes + bindparam("more_bytes") <= counter.c.limit_bytes),
+    )
     .values(
         seq=counter.c.seq + bindparam("count"),
         latest=counter.c.seq + bindparam("count"),
@@ -56,6 +62,8 @@ define(
             bookmark.c.move == bindparam("move"),
             bookmark.c.running == bindparam("running"),
         ),
+        or_(counter.c.limit_turns.is_(None), counter.c.limit_turns >= bindparam("following")),
+        or_(counter.c.limit_bytes.is_(None), counter.c.given_bytes + bindparam("more_bytes") <= counter.c.limit_bytes),
     )
     .values(
         seq=bindparam("following"),
@@ -74,6 +82,16 @@ define(
     select(
         counter.c.seq, counter.c.change, counter.c.latest, counter.c.roots, counter.c.heads, counter.c.given_bytes
     ).where(_row),
+)
+
+define(
+    READ_QUOTA,
+    select(counter.c.limit_turns, counter.c.limit_bytes, counter.c.seq, counter.c.given_bytes).where(_row),
+)
+
+define(
+    SET_QUOTA,
+    update(counter).where(_row).values(limit_turns=bindparam("turns"), limit_bytes=bindparam("bytes")),
 )
 
 define(

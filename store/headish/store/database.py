@@ -17,17 +17,19 @@ from typing import TYPE_CHECKING, Literal, Self
 from headish.database.backend import Backend, Durability
 from headish.database.dialects import connect
 from headish.database.query import Connection
+from headish.database.spreading import Placed, distribute
 from headish.database.upgrade import ensure_schema
 from headish.errors import DatabaseError, SpaceNotEmpty, SpaceRestoring, SpaceTaken, UnknownSpace
 from headish.limits import PAYLOAD_LIMIT_BYTES
-from headish.rows.counters import state_of
+from headish.rows.counters import lock_space, read_quota, set_quota, state_of
 from headish.rows.spaces import add_space, count_spaces, find_space, list_spaces, remove_space, rename_space
 from headish.store.paging import check_limit
 from headish.store.space import Headishes
 from headish.store.store import Store
-from headish.values.doors import PATH, door
+from headish.values.doors import LIMIT, PATH, door
 from headish.values.ids import IdMint
 from headish.values.names import check_name, refusal, stored_name
+from headish.values.quotas import Quota
 
 if TYPE_CHECKING:
     from headish.history.copies import Copied
@@ -185,6 +187,16 @@ class Database:
             reports[told] = verify_space(self.backend, number, progress)
         return reports
 
+    @door()
+    def distribute(self, *, dry_run: bool = False) -> list[Placed]:
+        """Spread the tables over the machines of a PostgreSQL with the extension Citus, by space.
+
+        Where each table is then; with ``dry_run``, what would be done, and nothing is. What is spread already is left
+        alone, so it is run again after an upgrade that brought new tables. Nobody should write meanwhile.
+        Raises: DatabaseError without Citus, and for a table that is kept in another way; ReadOnly.
+        """
+        return distribute(self.backend, dry_run=dry_run)
+
     def _count_written(self, turns: int) -> None:
         """Count turns of this process; new plans are made where they are many more than when its first ones were."""
         before, self._written = self._written, self._written + turns
@@ -216,7 +228,7 @@ def _look_up(connection: Connection, *, name: bytes) -> tuple[int | None, str | 
 
 
 class Spaces:
-    """The spaces of a database: iterate over their names, add, rename, remove an empty one."""
+    """The spaces of a database: iterate over their names, add, rename, limit, remove an empty one."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -288,5 +300,39 @@ class Spaces:
 
         self._backend.write(work)
 
+    @door(turns=LIMIT, bytes=LIMIT)
+    def limit(
+        self, space: str, *, turns: int | Literal["none"] | None = None, bytes: int | Literal["none"] | None = None
+    ) -> Quota:
+        """Let a space hold so many turns, and so many bytes of payloads; what it may hold, and holds, from then on.
+
+        ``"none"`` takes a limit away; what is left out stays as it is, so without both nothing changes. A write past a
+        limit raises ``QuotaExceeded``, whoever writes and however: the numbers are compared in the statement that takes
+        the turn's number. A limit below what the space holds takes nothing away from it.
+        Raises: InvalidName, UnknownSpace, InvalidArgument.
+        """
+        name = check_name(space, "space")
+
+        def find(connection: Connection) -> int:
+            number = find_space(connection, name)
+            if number is None:
+                raise UnknownSpace(self._backend.target, space)
+            return number
+
+        def work(connection: Connection) -> Quota:
+            number = find(connection)
+            lock_space(connection, number)
+            now = read_quota(connection, number)
+            set_quota(connection, number, _limit(turns, now.limit_turns), _limit(bytes, now.limit_bytes))
+            return read_quota(connection, number)
+
+        if turns is None and bytes is None:
+            return self._backend.read(lambda connection: read_quota(connection, find(connection)))
+        return self._backend.write(work)
+
     def __repr__(self) -> str:
         return f"<Spaces of {self._backend.target}>"
+
+
+def _limit(given: int | str | None, now: int | None) -> int | None:
+    return now if given is None else given if isinstance(given, int) else None

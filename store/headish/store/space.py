@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headish.database.backend import Backend, Settle
 from headish.database.query import Connection
-from headish.errors import Closed, DatabaseCorrupt, HeadishError, OutcomeUnknown
+from headish.errors import Closed, CorruptRecord, DatabaseCorrupt, DatabaseError, HeadishError, OutcomeUnknown
 from headish.history.find import find_place, find_turn
+from headish.rows.bookmarks import find_overtaken
 from headish.rows.counters import lock_space
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.values.grammar import parse_headish, parse_headishes
 from headish.values.ids import KeptIds, Mint
+from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.turns import Turn
 
@@ -68,7 +70,7 @@ class Space:
 
         ``settle`` finds out whether it is stored, if the answer to the commit is lost; without it, it is run again.
         ``quick`` is tried first and locks the space itself; it changes nothing where it returns None.
-        Raises: DatabaseCorrupt, as ``_read``.
+        Raises: DatabaseCorrupt, as ``_read``; CorruptRecord for a bookmark that cannot move.
         """
 
         def locked(connection: Connection) -> T:
@@ -84,6 +86,17 @@ class Space:
         except STUMBLING as error:
             self._find_damage(backend, error)
             raise
+        except DatabaseError as error:
+            if type(error) is DatabaseError:  # the database refused a row, and cannot say what is wrong with the others
+                self._find_overtaken(backend, error)
+            raise
+
+    def _find_overtaken(self, backend: Backend, error: DatabaseError) -> None:
+        """Name a bookmark that could not move because its log was ahead of it. Raises: CorruptRecord."""
+        name = backend.read(lambda connection: find_overtaken(connection, self._number))
+        if name is not None:
+            told = f"the bookmark {stored_name(name)!r}"
+            raise CorruptRecord(told, "its log goes on behind the move that it says is its last") from error
 
     def _find_damage(self, backend: Backend, error: Exception) -> None:
         """Name the first value of another type, where work stumbled. Raises: DatabaseCorrupt."""

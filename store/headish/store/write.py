@@ -25,7 +25,7 @@ from headish.history.append import Appended, Written, append, append_batch
 from headish.history.batches import StoredTurns, in_batches, read_item
 from headish.history.decode import complete_turn
 from headish.history.keys import append_once
-from headish.history.planning import Earlier
+from headish.history.planning import Earlier, Stream
 from headish.history.record import record_list
 from headish.history.remembered import NOTHING, Remembered, append_remembered, is_plain, remember
 from headish.rows.objects import Put, put_object
@@ -33,7 +33,7 @@ from headish.rows.turns import StoredTurn
 from headish.store.objects import read_puts
 from headish.store.read import read_range
 from headish.store.space import Space
-from headish.values.doors import LIST, door, is_path
+from headish.values.doors import LIST, check, door, is_path
 from headish.values.files import open_regular
 from headish.values.grammar import parse_headish
 from headish.values.ids import Mint
@@ -42,7 +42,9 @@ from headish.values.names import check_name
 from headish.values.turns import Recorded, Turn
 
 
-def add_turn(space: Space, content: Content, **turn: Unpack[TurnOptions]) -> Turn:
+def add_turn(
+    space: Space, content: Content, *, objects: Iterable[Mapping[str, Any]] = (), **turn: Unpack[TurnOptions]
+) -> Turn:
     """Store one turn; it is durable when this returns.
 
     ``content`` is a string (one text block), a list of strings and blocks, or with ``json`` the JSON text of blocks.
@@ -59,12 +61,19 @@ def add_turn(space: Space, content: Content, **turn: Unpack[TurnOptions]) -> Tur
     - ``key``: the name that another system has for the turn. If a turn of the space has it, that turn is returned: it
       must say the same, and nothing is stored or moved. ``find`` gives the turn of a key.
     - ``supersedes``, ``copy_of``: the id of a turn that this one takes the place of, or repeats.
+    - ``objects``: mappings of the arguments of ``store.objects.put``. Turn and objects are one transaction: all are
+      stored, or nothing. ``add_turns`` gives their revisions.
 
     Cost: eight statements, however long the thread and however large the store; one more for a key; four for the next
-    turn of a name that this store moved last.
-    Raises: InputError in its kinds, BookmarkTaken, BookmarkMoved, KeyTaken; nothing is stored then.
+    turn of a name that this store moved last; two more for each object.
+    Raises: InputError in its kinds, BookmarkTaken, BookmarkMoved, KeyTaken, QuotaExceeded, RecordChanged; nothing is
+    stored then.
     """
-    return _add(space, make_draft(content, turn, space._payload_limit_bytes, space._author))
+    draft = make_draft(content, turn, space._payload_limit_bytes, space._author)
+    if objects == ():
+        return _add(space, draft)
+    check("objects", objects, LIST)
+    return _add_once(space, draft, read_puts(objects, space._payload_limit_bytes))
 
 
 def add_document(
@@ -119,7 +128,7 @@ def add_drafts(space: Space, drafts: Iterable[Draft], *, carries_names: bool = T
     batches: list[Earlier] = []
     count = 0
     for batch in in_batches(drafts):
-        stored = _append(space, batch, first_index=count, earlier=batches, carries_names=carries_names)
+        stored = _append(space, batch, Stream(count, batches), carries_names)
         batches.append(_earlier(count, stored))
         count += len(batch)
     return StoredTurns(partial(read_range, space), batches, count)
@@ -134,15 +143,8 @@ def _add_together(
         batches: list[Earlier] = []
         count = 0
         for portion in portions:
-            stored = append_once(
-                connection,
-                space._number,
-                portion,
-                mint,
-                first_index=count,
-                earlier=batches,
-                carries_names=carries_names,
-            )
+            stream = Stream(count, batches)
+            stored = append_once(connection, space._number, portion, mint, stream=stream, carries_names=carries_names)
             batches.append(_earlier(count, stored))
             count += len(portion)
         return batches, count, [put_object(connection, space._number, put) for put in puts]
@@ -203,8 +205,14 @@ def _append_remembered(
     return append_remembered(connection, space._number, draft, name, known, mint)
 
 
-def _add_once(space: Space, draft: Draft) -> Turn:
-    [stored] = _append(space, [draft])
+def _add_once(space: Space, draft: Draft, puts: Sequence[Put] = ()) -> Turn:
+    def work(connection: Connection, mint: Mint) -> Appended | StoredTurn:
+        [stored] = append_once(connection, space._number, [draft], mint)
+        for put in puts:
+            put_object(connection, space._number, put)
+        return stored
+
+    stored = space._store(work)
     if isinstance(stored, Appended):
         return space._as_turn(stored)
     return space._read(lambda connection: complete_turn(connection, space._number, stored, space._options_at))
@@ -217,25 +225,12 @@ def _earlier(first_index: int, stored: Sequence[Appended | StoredTurn]) -> Earli
     return Earlier(first_index, seqs[0], None if follow else seqs)
 
 
-def _append(
-    space: Space,
-    drafts: list[Draft],
-    *,
-    first_index: int = 0,
-    earlier: Sequence[Earlier] = (),
-    carries_names: bool = True,
-) -> Sequence[Appended | StoredTurn]:
+def _append(space: Space, drafts: list[Draft], stream: Stream, carries_names: bool) -> Sequence[Appended | StoredTurn]:
     # Most drafts have no key and name no other turn: they are not looked up.
     verb = append_once if any(draft.facts.is_looked_up for draft in drafts) else append
     return space._store(
         lambda connection, mint: verb(
-            connection,
-            space._number,
-            drafts,
-            mint,
-            first_index=first_index,
-            earlier=earlier,
-            carries_names=carries_names,
+            connection, space._number, drafts, mint, stream=stream, carries_names=carries_names
         )
     )
 

@@ -136,6 +136,9 @@ CALLABLE = Kind(callable, "something to call")
 PATH = Kind(is_path, "the path of a file")
 TEXT_OR_BYTES = Kind(lambda value: isinstance(value, str | bytes), "text, or bytes")
 LIST = Kind(_is_list, "a list, or another iterable")
+LIMIT = Kind(
+    lambda value: value == "none" if isinstance(value, str) else _is_count(value), "a number from 0 on, or 'none'"
+)
 FILE = Kind(
     lambda value: is_path(value) or isinstance(value, io.IOBase) or hasattr(value, "read"),
     "a path, or a file that is open for reading bytes",
@@ -147,7 +150,9 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("params", "tool_names"), RECORD),
     "after": Kind(lambda value: isinstance(value, str), "text"),
     "prefix": Kind(lambda value: isinstance(value, str), "text"),
-    **dict.fromkeys(("read_only", "prepared", "keep"), Kind(lambda value: isinstance(value, bool), "True or False")),
+    **dict.fromkeys(
+        ("read_only", "prepared", "keep", "dry_run"), Kind(lambda value: isinstance(value, bool), "True or False")
+    ),
     "index": Kind(lambda value: isinstance(value, int) and abs(value) <= COUNT_LIMIT, "the number of a message"),
     "timeouts": Kind(
         lambda value: _is_seconds(value) or hasattr(value, "read_seconds"), "a number of seconds above 0, or Timeouts"

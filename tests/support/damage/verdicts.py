@@ -87,8 +87,8 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
         "heads": SEALED,
         "given_bytes": SEALED,
         "bars": Verdicts(swap=UNWRITTEN),
-        "limit_turns": Verdicts(flip=CHOSEN, null=UNWRITTEN, swap=UNWRITTEN),
-        "limit_bytes": Verdicts(flip=CHOSEN, null=UNWRITTEN, swap=UNWRITTEN),
+        "limit_turns": Verdicts(flip=CHOSEN, null=CHOSEN, swap=CHOSEN),
+        "limit_bytes": Verdicts(flip=CHOSEN, null=CHOSEN, swap=CHOSEN),
     },
     "payload": {
         "space": SEALED,

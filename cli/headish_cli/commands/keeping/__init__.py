@@ -1,1 +1,1 @@
-"""Commands that keep a database: backups and what looks after them."""
+"""Commands that look after databases."""

@@ -8,6 +8,12 @@ from __future__ import annotations
 from headish.database.query import Compiled, Texts
 
 TEXTS: Texts = {
+    'a bookmark whose log goes on behind its last move': Compiled("""SELECT bookmark.name 
+FROM bookmark 
+WHERE bookmark.space = %s::BIGINT AND (EXISTS (SELECT * 
+FROM bookmark_log 
+WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = bookmark.name AND bookmark_log.move > bookmark.move)) ORDER BY bookmark.name 
+ LIMIT 1""", ('space', 'space')),
     'add bookmark': Compiled("""INSERT INTO bookmark (space, name, chain, pos, move, recent, own, running) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::SMALLINT, %s)""", ('space', 'name', 'chain', 'pos', 'move', 'recent', 'own', 'running')),
     'add counter': Compiled("""INSERT INTO counter (space, seq, change, latest, epoch, roots, heads, given_bytes, bars) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT) ON CONFLICT DO NOTHING""", ('space', 'seq', 'change', 'latest', 'random', 'roots', 'heads', 'given_bytes', 'bars'), {'bars': 0, 'change': 0, 'given_bytes': 0, 'heads': 0, 'latest': 0, 'roots': 0, 'seq': 0}),
     'add definition': Compiled("""INSERT INTO definition (space, kind, name, number, hash, data, milliseconds, seq, change, running) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT, %s, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s)""", ('space', 'kind', 'name', 'number', 'hash', 'data', 'milliseconds', 'seq', 'change', 'running')),
@@ -398,6 +404,9 @@ WHERE stream.space = %s::BIGINT AND stream.outcome IS NULL ORDER BY stream.id"""
 FROM payload 
 WHERE payload.space = %s::BIGINT AND payload.hash > %s ORDER BY payload.hash 
  LIMIT %s""", ('space', 'hash', 'limit')),
+    'payloads in the rows of a range': Compiled("""SELECT turn.pos, turn.data 
+FROM turn 
+WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos BETWEEN %s::BIGINT AND %s::BIGINT AND turn.data IS NOT NULL""", ('space', 'chain', 'low', 'high')),
     'places of turns by digests': Compiled("""WITH wanted AS 
 (SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest)
  SELECT other.digest, other.seq, other.chain, other.pos 
@@ -430,6 +439,9 @@ WHERE counter.space = %s::BIGINT""", ('space',)),
     'read the payload of a turn': Compiled("""SELECT coalesce(turn.data, payload.data) AS coalesce_1 
 FROM turn LEFT OUTER JOIN payload ON payload.space = %s::BIGINT AND payload.hash = turn.hash AND turn.data IS NULL 
 WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos = %s::BIGINT""", ('space', 'space', 'chain', 'pos')),
+    'read what a space may hold': Compiled("""SELECT counter.limit_turns, counter.limit_bytes, counter.seq, counter.given_bytes 
+FROM counter 
+WHERE counter.space = %s::BIGINT""", ('space',)),
     'remove all rows of bookmark': Compiled("""DELETE FROM bookmark WHERE bookmark.space = %s::BIGINT""", ('space',)),
     'remove all rows of bookmark_log': Compiled("""DELETE FROM bookmark_log WHERE bookmark_log.space = %s::BIGINT""", ('space',)),
     'remove all rows of conversation': Compiled("""DELETE FROM conversation WHERE conversation.space = %s::BIGINT""", ('space',)),
@@ -498,6 +510,7 @@ FROM turn
 WHERE turn.space = %s::BIGINT AND (turn.chain, turn.pos) > (%s::BIGINT, %s::BIGINT) ORDER BY turn.chain, turn.pos 
  LIMIT %s""", ('space', 'after_chain', 'after_pos', 'limit')),
     'say something of a conversation': Compiled("""INSERT INTO conversation (space, subject, revision, archived, pinned, key, data, milliseconds) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::SMALLINT, %s::SMALLINT, %s, %s, %s::BIGINT) ON CONFLICT (space, subject) DO UPDATE SET revision = excluded.revision, archived = excluded.archived, pinned = excluded.pinned, key = excluded.key, data = excluded.data, milliseconds = excluded.milliseconds""", ('space', 'subject', 'revision', 'archived', 'pinned', 'key', 'data', 'milliseconds')),
+    'set what a space may hold': Compiled("""UPDATE counter SET limit_turns=%s::BIGINT, limit_bytes=%s::BIGINT WHERE counter.space = %s::BIGINT""", ('turns', 'bytes', 'space')),
     'state of a space': Compiled("""SELECT counter.state 
 FROM counter 
 WHERE counter.space = %s::BIGINT""", ('space',)),
@@ -507,10 +520,10 @@ WHERE payload.space = %s::BIGINT AND payload.erased IS NOT NULL) AS anon_1
 FROM counter 
 WHERE counter.space = %s::BIGINT""", ('space', 'space')),
     'take a number of a change': Compiled("""UPDATE counter SET change=(counter.change + %s::BIGINT) WHERE counter.space = %s::BIGINT RETURNING counter.seq, counter.change""", ('change_1', 'space'), {'change_1': 1}),
-    'take commit numbers': Compiled("""UPDATE counter SET seq=(counter.seq + %s::BIGINT), latest=(counter.seq + %s::BIGINT), roots=(counter.roots + %s::BIGINT), heads=(counter.heads + %s::BIGINT), given_bytes=(counter.given_bytes + %s::BIGINT) WHERE counter.space = %s::BIGINT RETURNING counter.seq, counter.change""", ('count', 'count', 'more_roots', 'more_heads', 'more_bytes', 'space')),
+    'take commit numbers': Compiled("""UPDATE counter SET seq=(counter.seq + %s::BIGINT), latest=(counter.seq + %s::BIGINT), roots=(counter.roots + %s::BIGINT), heads=(counter.heads + %s::BIGINT), given_bytes=(counter.given_bytes + %s::BIGINT) WHERE counter.space = %s::BIGINT AND (counter.limit_turns IS NULL OR counter.seq + %s::BIGINT <= counter.limit_turns) AND (counter.limit_bytes IS NULL OR counter.given_bytes + %s::BIGINT <= counter.limit_bytes) RETURNING counter.seq, counter.change""", ('count', 'count', 'more_roots', 'more_heads', 'more_bytes', 'space', 'count', 'more_bytes')),
     'take the next commit number, if nothing was written since and the name is where it was left': Compiled("""UPDATE counter SET seq=%s::BIGINT, latest=%s::BIGINT, given_bytes=(counter.given_bytes + %s::BIGINT) WHERE counter.space = %s::BIGINT AND counter.seq = %s::BIGINT AND counter.change = %s::BIGINT AND counter.state IS NULL AND (EXISTS (SELECT * 
 FROM bookmark 
-WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s AND bookmark.chain = %s::BIGINT AND bookmark.pos = %s::BIGINT AND bookmark.move = %s::BIGINT AND bookmark.running = %s))""", ('following', 'following', 'more_bytes', 'space', 'known', 'changes', 'space', 'name', 'chain', 'pos', 'move', 'running')),
+WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s AND bookmark.chain = %s::BIGINT AND bookmark.pos = %s::BIGINT AND bookmark.move = %s::BIGINT AND bookmark.running = %s)) AND (counter.limit_turns IS NULL OR counter.limit_turns >= %s::BIGINT) AND (counter.limit_bytes IS NULL OR counter.given_bytes + %s::BIGINT <= counter.limit_bytes)""", ('following', 'following', 'more_bytes', 'space', 'known', 'changes', 'space', 'name', 'chain', 'pos', 'move', 'running', 'following', 'more_bytes')),
     'the last of the chains that a list looked at': Compiled("""WITH RECURSIVE chains(chain, n) AS (SELECT max(o.chain), 1 FROM turn AS o WHERE o.space = %s AND o.chain < %s UNION ALL SELECT (SELECT max(o.chain) FROM turn AS o WHERE o.space = %s AND o.chain < chains.chain), n + 1 FROM chains WHERE chains.chain IS NOT NULL AND n < %s) SELECT count(chain), min(chain) FROM chains""", ('space', 'before', 'space', 'looked_at')),
     'the next space with rows in bookmark': Compiled("""SELECT min(bookmark.space) AS min_1 
 FROM bookmark 
@@ -590,6 +603,9 @@ WHERE turn.space = %s::BIGINT AND turn.id >= %s::VARCHAR AND turn.id < %s::VARCH
 FROM turn 
 WHERE turn.space = %s::BIGINT AND (turn.chain, turn.pos) > (%s::BIGINT, %s::BIGINT) ORDER BY turn.chain, turn.pos 
  LIMIT %s""", ('space', 'chain', 'pos', 'limit')),
+    'turns by their ids': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes 
+FROM turn 
+WHERE turn.space = %s::BIGINT AND turn.id IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
     'turns by their keys': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.key IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),

@@ -8,6 +8,12 @@ from __future__ import annotations
 from headish.database.query import Compiled, Texts
 
 TEXTS: Texts = {
+    'a bookmark whose log goes on behind its last move': Compiled("""SELECT bookmark.name 
+FROM bookmark 
+WHERE bookmark.space = ? AND (EXISTS (SELECT * 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? AND bookmark_log.name = bookmark.name AND bookmark_log.move > bookmark.move)) ORDER BY bookmark.name
+ LIMIT 1 OFFSET ?""", ('space', 'space', 'param_1'), {'param_1': 0}),
     'add bookmark': Compiled("""INSERT INTO bookmark (space, name, chain, pos, move, recent, own, running) VALUES (?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'name', 'chain', 'pos', 'move', 'recent', 'own', 'running')),
     'add counter': Compiled("""INSERT INTO counter (space, seq, change, latest, epoch, roots, heads, given_bytes, bars) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING""", ('space', 'seq', 'change', 'latest', 'random', 'roots', 'heads', 'given_bytes', 'bars'), {'bars': 0, 'change': 0, 'given_bytes': 0, 'heads': 0, 'latest': 0, 'roots': 0, 'seq': 0}),
     'add definition': Compiled("""INSERT INTO definition (space, kind, name, number, hash, data, milliseconds, seq, change, running) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'kind', 'name', 'number', 'hash', 'data', 'milliseconds', 'seq', 'change', 'running')),
@@ -398,6 +404,9 @@ WHERE stream.space = ? AND stream.outcome IS NULL ORDER BY stream.id""", ('space
 FROM payload 
 WHERE payload.space = ? AND payload.hash > ? ORDER BY payload.hash
  LIMIT ? OFFSET ?""", ('space', 'hash', 'limit', 'param_1'), {'param_1': 0}),
+    'payloads in the rows of a range': Compiled("""SELECT turn.pos, turn.data 
+FROM turn 
+WHERE turn.space = ? AND turn.chain = ? AND turn.pos BETWEEN ? AND ? AND turn.data IS NOT NULL""", ('space', 'chain', 'low', 'high')),
     'places of turns by digests': Compiled("""WITH wanted AS 
 (SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest)
  SELECT other.digest, other.seq, other.chain, other.pos 
@@ -430,6 +439,9 @@ WHERE counter.space = ?""", ('space',)),
     'read the payload of a turn': Compiled("""SELECT coalesce(turn.data, payload.data) AS coalesce_1 
 FROM turn LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = turn.hash AND turn.data IS NULL 
 WHERE turn.space = ? AND turn.chain = ? AND turn.pos = ?""", ('space', 'space', 'chain', 'pos')),
+    'read what a space may hold': Compiled("""SELECT counter.limit_turns, counter.limit_bytes, counter.seq, counter.given_bytes 
+FROM counter 
+WHERE counter.space = ?""", ('space',)),
     'remove all rows of bookmark': Compiled("""DELETE FROM bookmark WHERE bookmark.space = ?""", ('space',)),
     'remove all rows of bookmark_log': Compiled("""DELETE FROM bookmark_log WHERE bookmark_log.space = ?""", ('space',)),
     'remove all rows of conversation': Compiled("""DELETE FROM conversation WHERE conversation.space = ?""", ('space',)),
@@ -498,6 +510,7 @@ FROM turn
 WHERE turn.space = ? AND (turn.chain, turn.pos) > (?, ?) ORDER BY turn.chain, turn.pos
  LIMIT ? OFFSET ?""", ('space', 'after_chain', 'after_pos', 'limit', 'param_1'), {'param_1': 0}),
     'say something of a conversation': Compiled("""INSERT INTO conversation (space, subject, revision, archived, pinned, "key", data, milliseconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (space, subject) DO UPDATE SET revision = excluded.revision, archived = excluded.archived, pinned = excluded.pinned, "key" = excluded."key", data = excluded.data, milliseconds = excluded.milliseconds""", ('space', 'subject', 'revision', 'archived', 'pinned', 'key', 'data', 'milliseconds')),
+    'set what a space may hold': Compiled("""UPDATE counter SET limit_turns=?, limit_bytes=? WHERE counter.space = ?""", ('turns', 'bytes', 'space')),
     'state of a space': Compiled("""SELECT counter.state 
 FROM counter 
 WHERE counter.space = ?""", ('space',)),
@@ -507,10 +520,10 @@ WHERE payload.space = ? AND payload.erased IS NOT NULL) AS anon_1
 FROM counter 
 WHERE counter.space = ?""", ('space', 'space')),
     'take a number of a change': Compiled("""UPDATE counter SET change=(counter.change + ?) WHERE counter.space = ? RETURNING seq, change""", ('change_1', 'space'), {'change_1': 1}),
-    'take commit numbers': Compiled("""UPDATE counter SET seq=(counter.seq + ?), latest=(counter.seq + ?), roots=(counter.roots + ?), heads=(counter.heads + ?), given_bytes=(counter.given_bytes + ?) WHERE counter.space = ? RETURNING seq, change""", ('count', 'count', 'more_roots', 'more_heads', 'more_bytes', 'space')),
+    'take commit numbers': Compiled("""UPDATE counter SET seq=(counter.seq + ?), latest=(counter.seq + ?), roots=(counter.roots + ?), heads=(counter.heads + ?), given_bytes=(counter.given_bytes + ?) WHERE counter.space = ? AND (counter.limit_turns IS NULL OR counter.seq + ? <= counter.limit_turns) AND (counter.limit_bytes IS NULL OR counter.given_bytes + ? <= counter.limit_bytes) RETURNING seq, change""", ('count', 'count', 'more_roots', 'more_heads', 'more_bytes', 'space', 'count', 'more_bytes')),
     'take the next commit number, if nothing was written since and the name is where it was left': Compiled("""UPDATE counter SET seq=?, latest=?, given_bytes=(counter.given_bytes + ?) WHERE counter.space = ? AND counter.seq = ? AND counter.change = ? AND counter.state IS NULL AND (EXISTS (SELECT * 
 FROM bookmark 
-WHERE bookmark.space = ? AND bookmark.name = ? AND bookmark.chain = ? AND bookmark.pos = ? AND bookmark.move = ? AND bookmark.running = ?))""", ('following', 'following', 'more_bytes', 'space', 'known', 'changes', 'space', 'name', 'chain', 'pos', 'move', 'running')),
+WHERE bookmark.space = ? AND bookmark.name = ? AND bookmark.chain = ? AND bookmark.pos = ? AND bookmark.move = ? AND bookmark.running = ?)) AND (counter.limit_turns IS NULL OR counter.limit_turns >= ?) AND (counter.limit_bytes IS NULL OR counter.given_bytes + ? <= counter.limit_bytes)""", ('following', 'following', 'more_bytes', 'space', 'known', 'changes', 'space', 'name', 'chain', 'pos', 'move', 'running', 'following', 'more_bytes')),
     'the last of the chains that a list looked at': Compiled("""WITH RECURSIVE chains(chain, n) AS (SELECT max(o.chain), 1 FROM turn AS o WHERE o.space = ? AND o.chain < ? UNION ALL SELECT (SELECT max(o.chain) FROM turn AS o WHERE o.space = ? AND o.chain < chains.chain), n + 1 FROM chains WHERE chains.chain IS NOT NULL AND n < ?) SELECT count(chain), min(chain) FROM chains""", ('space', 'before', 'space', 'looked_at')),
     'the next space with rows in bookmark': Compiled("""SELECT min(bookmark.space) AS min_1 
 FROM bookmark 
@@ -590,6 +603,9 @@ WHERE turn.space = ? AND turn.id >= ? AND turn.id < ? ORDER BY turn.id
 FROM turn 
 WHERE turn.space = ? AND (turn.chain, turn.pos) > (?, ?) ORDER BY turn.chain, turn.pos
  LIMIT ? OFFSET ?""", ('space', 'chain', 'pos', 'limit', 'param_1'), {'param_1': 0}),
+    'turns by their ids': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND turn.id IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
     'turns by their keys': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
 FROM turn 
 WHERE turn.space = ? AND turn."key" IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
