@@ -8,7 +8,7 @@ from sqlalchemy import BindParameter, bindparam, func, select, union_all
 
 from headish.content.hashes import SPACE_LOG, run_on
 from headish.database.query import Connection, Query
-from headish.database.schema import bookmark_log, counter, definition, erasure, payload, space, space_log
+from headish.database.schema import bookmark_log, counter, definition, erasure, payload, record_log, space, space_log
 from headish.history.decode import is_time
 from headish.rows.counters import REMOVED, read_counter
 from headish.rows.spaces import removed_name
@@ -21,7 +21,7 @@ _numbered = union_all(
         select(table.c.change.label("change"), table.c.seq.label("seq")).where(
             table.c.space == _space, table.c.change.is_not(None)
         )
-        for table in (bookmark_log, definition, erasure)
+        for table in (bookmark_log, definition, erasure, record_log)
     )
 ).subquery("numbered")
 CHANGES = Query(
