@@ -150,6 +150,7 @@ OWN: dict[str, dict[str, Any]] = {
     "Store.run_tools": {"headish": "answered"},
     "Store.open": {"target": ":memory:"},
     "Database.open": {"target": ":memory:"},
+    "Store.at_least": {"cursor": f"{'0' * 32}.0.0.{'0' * 8}"},
     "Store.copy_to": {"to": "other"},
     "Database.move": {"to": "other", "headish": "main"},
     "Bookmarks.at": {"ids": []},
@@ -265,8 +266,9 @@ def find_verbs() -> Iterator[Verb]:
 def use_up(made: Any) -> None:
     """Take what was made to its end, and close it: an iterator does its work when it is asked."""
     if isinstance(made, Iterator):
-        for _ in made:
-            pass
+        for each in made:
+            if getattr(each, "kind", None) == "live":
+                break  # it waits from now on
     if hasattr(made, "close"):
         made.close()
 

@@ -70,6 +70,10 @@ class Backend(Protocol):
         """A copy beside the database, named by ``label``; its path, or None if the server makes its own backups."""
         ...
 
+    def may_lag(self) -> bool:
+        """Whether what others have stored may not be here yet: on a server's replica, or where it was opened so."""
+        ...
+
     def check_integrity(self) -> list[str]:
         """What the database's own check finds: indexes that disagree with their tables, and the like."""
         ...

@@ -80,6 +80,7 @@ _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
 }
 
 
+_IS_REPLICA = Query("whether the server is a replica", sqlalchemy.text("SELECT pg_is_in_recovery()"))
 _ANALYZE = Query("refresh statistics", sqlalchemy.text("ANALYZE turn, payload, link, bookmark, bookmark_log"))
 
 
@@ -315,6 +316,16 @@ class PostgreSQLBackend:
 
     def backup(self, label: str) -> str | None:
         return None
+
+    def may_lag(self) -> bool:
+        # Asked where something was not found. A server that no longer answers has nothing to add to that.
+        if self.read_only:
+            return True
+        try:
+            [(lags,)] = self.read(lambda connection: connection.rows(_IS_REPLICA))
+        except DatabaseError:
+            return False
+        return bool(lags)
 
     def check_integrity(self) -> list[str]:
         """What the extension amcheck finds in our indexes, if it is installed; nothing is checked without it."""

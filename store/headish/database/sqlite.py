@@ -343,6 +343,9 @@ class SQLiteBackend:
         if free < needed:
             raise DatabaseFull(self.target, f"an upgrade needs {needed:,} bytes of its disk, and {free:,} are free")
 
+    def may_lag(self) -> bool:
+        return False
+
     def check_integrity(self) -> list[str]:
         """SQLite's ``integrity_check`` and ``foreign_key_check``: every index against its table, every reference."""
         pooled = self._take_connection()

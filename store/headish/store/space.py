@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headish.database.backend import Backend, Settle
 from headish.database.query import Connection
-from headish.errors import Closed, DatabaseCorrupt, HeadishError, OutcomeUnknown
+from headish.errors import Closed, DatabaseCorrupt, HeadishError, OutcomeUnknown, UnknownTurn
 from headish.history.append import Appended
 from headish.history.decode import make_turn
 from headish.history.find import find_place, find_turn
@@ -20,6 +20,7 @@ from headish.history.resolve import fold_options
 from headish.history.walk import walk_inherited
 from headish.rows.counters import lock_space
 from headish.rows.turns import StoredTurn, turn_by_id
+from headish.store.awaiting import Awaited, read_awaited
 from headish.values.grammar import parse_headish, parse_headishes
 from headish.values.ids import KeptIds, Mint
 from headish.values.places import Place
@@ -47,17 +48,24 @@ class Space:
         self._backend = database.backend
         self._payload_limit_bytes = database.payload_limit_bytes
         self._author = author
+        self._awaited: Awaited | None = None
         self._is_closed = False
         self._remembered = NOTHING
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         """What a piece of work reads, in one transaction.
 
-        Raises: DatabaseCorrupt where it stumbles over a value of another type.
+        Raises: DatabaseCorrupt where it stumbles over a value of another type; as ``read_awaited`` where it waits.
         """
         backend = self._open_backend()
         try:
+            if self._awaited is not None:
+                return read_awaited(backend, self._number, self._awaited, work)
             return backend.read(work)
+        except UnknownTurn as error:
+            if self._awaited is None and backend.may_lag():
+                error.tell("it may not have been replicated yet (Store.at_least and --at-least wait for that)")
+            raise
         except STUMBLING as error:
             self._find_damage(backend, error)
             raise

@@ -9,7 +9,20 @@ from typing import Self
 from headish.database.backend import Durability
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.store import ask as asking
-from headish.store import calls, copying, exports, imports, read, replies, reports, requests, write
+from headish.store import (
+    auditing,
+    awaiting,
+    calls,
+    copying,
+    exports,
+    feeding,
+    imports,
+    read,
+    replies,
+    reports,
+    requests,
+    write,
+)
 from headish.store.bookmarks import Bookmarks
 from headish.store.conversations import Conversations
 from headish.store.objects import Objects
@@ -71,6 +84,12 @@ class Store(Space):
     open_retry = asking.open_retry
     open_calls = calls.open_calls
     run_tools = calls.run_tools
+
+    # Follow
+    follow = feeding.follow
+    position = feeding.position
+    at_least = awaiting.at_least
+    audit = auditing.audit
 
     # Copy
     copy_to = copying.copy_to

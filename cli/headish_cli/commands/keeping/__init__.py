@@ -1,0 +1,1 @@
+"""What keeps a store in step with other systems, and says who wrote what."""
