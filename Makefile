@@ -13,7 +13,7 @@ STEPS = format lint types floors pytest wheel
 # The checks start Python hundreds of times: it keeps its bytecode, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick tests-quick soak bench bench-peers docs fix lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test quick tests-quick soak bench bench-peers docs sql fix lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
@@ -22,6 +22,7 @@ help:
 	@echo "make soak   kills, failing and full disks, restarts, interrupts and forks, for MINUTES=10"
 	@echo "make fix    format, and mend what the linter can mend"
 	@echo "make docs   write the generated pages anew"
+	@echo "make sql    compile the statements of store/headish/statements for each database"
 	@echo "make bench  the benchmarks, each against a limit measured in the same run"
 	@echo "make bench-peers  the same beside the stores that others use, in an environment of their own"
 	@echo "make lock   pin the dependencies anew; LOCK=--upgrade takes newer ones"
@@ -48,6 +49,9 @@ bench: .venv/.dev
 # What others use has its packages in an environment of its own: nothing of headish needs them.
 bench-peers: .venv-peers/.installed
 	.venv-peers/bin/python tests/benchmarks/peers.py $(BENCH)
+
+sql: .venv/.dev
+	$(BIN)/python store/compile_statements.py
 
 docs: .venv/.dev
 	$(BIN)/python docs/generate.py

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.database.schema import REVISION
+from headish.database.revisions import REVISION
 from headish.version import __version__
 from headish_cli.main import COMMANDS, main
 from support.command import HEADISH, Command, start

@@ -15,14 +15,13 @@ from types import CodeType, FrameType
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from headish import Store
 from headish.database import sharing, sqlite
 from headish.database.query import Connection
 from headish.database.sharing import SharedCommits
 from headish.errors import BookmarkTaken, Closed, DatabaseError, DatabaseLocked
-from support.insides import dump
+from support.insides import dump, on_connections
 from support.places import FilePlace
 
 THREADS = 32
@@ -64,12 +63,11 @@ def traced(store: Store) -> Iterator[list[str]]:
         if sql.split()[0] in ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE"):
             said.append(sql)
 
-    for pooled in backend._idle:
-        pooled.driver_connection.set_trace_callback(say)
-    event.listen(backend._engine, "connect", lambda driver, _: driver.set_trace_callback(say))
-    yield said
-    for pooled in backend._idle:
-        pooled.driver_connection.set_trace_callback(None)
+    traces = on_connections(backend, lambda driver: driver.set_trace_callback(say))
+    with traces:
+        yield said
+    for driver in backend._pool._open:
+        driver.set_trace_callback(None)
 
 
 @contextmanager

@@ -58,12 +58,12 @@ class LosesTheAnswer:
         commit = backend._commit
 
         def lose(pooled: Any) -> None:
-            if not self._left or pooled.driver_connection.read_only:
+            if not self._left or pooled.read_only:
                 return commit(pooled)
             self._left -= 1
             if self._commits:
                 commit(pooled)
-            pooled.driver_connection.close()
+            pooled.close()
             raise backend._psycopg.OperationalError("the connection was lost")
 
         monkeypatch.setattr(backend, "_commit", lose)
@@ -112,7 +112,7 @@ class TestACommitWhoseAnswerIsLost:
 
         def refuse(pooled: Any, reads: bool) -> None:
             if len(calls) > 0:
-                pooled.driver_connection.close()
+                pooled.close()
             calls.append(reads)
             begin(pooled, reads)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headish import Store
-from headish.database.schema import REVISIONS
+from headish.database.revisions import REVISIONS
 from headish.database.upgrade import upgrade_schema
 from headish.errors import DatabaseReplaced, InvalidArgument, NotADatabase
 from support.insides import database_of

@@ -41,7 +41,7 @@ def rows_read(store: Store, work: Callable[[], object]) -> int:
     database: Any = store._backend
 
     def total() -> int:
-        pooled = database._engine.raw_connection()
+        pooled = database._pool.take()
         try:
             cursor = pooled.cursor()
             cursor.execute("SELECT pg_stat_force_next_flush()", prepare=False)
@@ -51,7 +51,7 @@ def rows_read(store: Store, work: Callable[[], object]) -> int:
             pooled.commit()
             return int(count)
         finally:
-            pooled.close()
+            database._pool.give_back(pooled)
 
     before = total()
     work()

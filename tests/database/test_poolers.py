@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import URL, make_url, text
+from sqlalchemy import URL, make_url
 
 from headish import Database, Store
-from headish.database.query import Query
+from headish.database.query import Compiled, Query
 from headish.errors import InvalidArgument
 from support.growing import texts
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.postgresql
 
 def settings_of(database: Any) -> dict[str, str]:
     """What a connection of the pool says of itself between two transactions."""
-    pooled = database.backend._engine.raw_connection()
+    pooled = database.backend._pool.take()
     try:
         cursor = pooled.cursor()
         found = {}
@@ -38,7 +38,8 @@ def settings_of(database: Any) -> dict[str, str]:
         found["prepared"] = cursor.execute("SELECT count(*) FROM pg_prepared_statements").fetchone()[0]
         return found
     finally:
-        pooled.close()
+        pooled.rollback()
+        database.backend._pool.give_back(pooled)
 
 
 @pytest.mark.parametrize("durability", ["full", "normal"])
@@ -50,7 +51,7 @@ def test_settings_hold_for_a_transaction_and_are_gone_after_it(new_postgresql: s
             store.add_turn(str(index), bookmark="main", continues="main" if index else None)
 
         def inside(connection: Any) -> tuple[str, str]:
-            seqscan, commit = (connection.row(Query(name, text(f"SHOW {name}")))[0] for name in SHOWN)
+            seqscan, commit = (connection.row(Query(name, Compiled(f"SHOW {name}")))[0] for name in SHOWN)
             return seqscan, commit
 
         assert database.backend.write(inside) == ("off", "on" if durability == "full" else "off")

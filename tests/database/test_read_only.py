@@ -15,6 +15,7 @@ import sqlalchemy
 
 from headish import Database, Store
 from headish.database.dialects import connect
+from headish.database.query import Compiled, Query
 from headish.database.upgrade import upgrade_schema
 from headish.errors import (
     Closed,
@@ -154,9 +155,9 @@ class TestWhatWrites:
         with Database.open(postgresql_url, read_only=True) as database:
             with database.backend.schema_connection() as connection:
                 assert connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on"
-            engine: Any = database.backend._engine  # type: ignore[attr-defined]
-            with engine.connect() as connection, pytest.raises(sqlalchemy.exc.DBAPIError, match="read-only"):
-                connection.exec_driver_sql("DELETE FROM bookmark")
+            deleting = Query("delete names", Compiled("DELETE FROM bookmark"))
+            with pytest.raises(DatabaseReadOnly):
+                database.backend.read(lambda connection: connection.run(deleting))
 
     def test_a_closed_one_is_closed_first_of_all(self, filled: Place) -> None:
         store = filled.open(read_only=True)

@@ -15,7 +15,8 @@ from alembic.script import ScriptDirectory
 from headish import Store
 from headish.database.backend import Backend
 from headish.database.dialects import connect
-from headish.database.schema import REVISION, REVISIONS, metadata
+from headish.database.revisions import REVISION, REVISIONS
+from headish.database.schema import metadata
 from headish.database.upgrade import current_revision, upgrade_schema
 from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, UnknownDatabase
 from support.growing import grow

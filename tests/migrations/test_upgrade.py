@@ -17,11 +17,11 @@ import msgspec
 import pytest
 
 from headish import Database, Store
-from headish.database import sqlite
+from headish.database import upkeep
 from headish.database.dialects import connect
 from headish.database.upgrade import current_revision, upgrade_schema
 from headish.errors import DatabaseFull, HeadishError
-from support.insides import dump
+from support.insides import dump, on_connections
 
 EDITION1 = Path(__file__).parent / "edition1"
 FACTS: dict[str, Any] = json.loads((EDITION1 / "facts.json").read_text("utf-8").replace('"head":', '"bookmark":'))
@@ -118,7 +118,7 @@ class TestWhatStays:
     ) -> None:
         before = old.read_bytes()
         with monkeypatch.context() as patched:
-            patched.setattr(sqlite, "UPGRADE_ROOM", 2**60)
+            patched.setattr(upkeep, "UPGRADE_ROOM", 2**60)
             with pytest.raises(DatabaseFull, match="an upgrade needs"):
                 Store.open(old)
         assert old.read_bytes() == before
@@ -217,8 +217,8 @@ def _upgrade_until(path: Path, at: int | None, tell: Callable[[int], object]) ->
                 os._exit(0)
 
         database: Any = connect(path, create=False)
-        sqlite.event.listen(database._engine, "connect", lambda connection, _: connection.set_trace_callback(step))
-        upgrade_schema(database)
+        with on_connections(database, lambda driver: driver.set_trace_callback(step)):
+            upgrade_schema(database)
         tell(count)
     finally:
         os._exit(0)

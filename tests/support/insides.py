@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from headish import Store
 from headish.database.backend import Backend
 from headish.database.query import Connection, Query
 from headish.database.schema import metadata
+from headish.database.sqlite import SQLiteBackend
+from headish.statements.compiling import compile_for
 
 T = TypeVar("T")
 
@@ -28,6 +30,11 @@ def read(store: Store, work: Callable[[Connection], T]) -> T:
     return database_of(store).read(work)
 
 
+def kind_of(store: Store) -> str:
+    """The name of the store's database among the dialects."""
+    return "sqlite" if isinstance(database_of(store), SQLiteBackend) else "postgresql"
+
+
 def dump(store: Store) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of the store's space, table by table."""
     space = store._number
@@ -36,10 +43,11 @@ def dump(store: Store) -> dict[str, list[tuple[Any, ...]]]:
         rows = {}
         for table in metadata.sorted_tables:
             column = table.c.id if table.name == "space" else table.c.space
-            query = Query(f"dump {table.name}", select(table).where(column == space).order_by(*table.primary_key))
+            rows_of = select(table).where(column == bindparam("space")).order_by(*table.primary_key)
+            query = Query(f"dump {table.name}", compile_for(kind_of(store), rows_of))
             rows[table.name] = [
                 tuple(bytes(value) if isinstance(value, memoryview) else value for value in row)
-                for row in connection.rows(query)
+                for row in connection.rows(query, space=space)
             ]
         return rows
 
@@ -114,14 +122,14 @@ def counted_steps(store: Store) -> Iterator[list[int]]:
         steps[0] += 1
         return 0
 
-    pooled = store._backend._engine.raw_connection()
-    driver = pooled.driver_connection
+    database: Any = store._backend
+    driver = database._take_connection()
     driver.set_progress_handler(step, 1)
     try:
         yield steps
     finally:
         driver.set_progress_handler(None, 1)
-        pooled.close()
+        database._give_back(driver)
 
 
 def run_sql(store: Store, sql: str) -> list[Any]:
@@ -133,3 +141,21 @@ def run_sql(store: Store, sql: str) -> list[Any]:
         return rows
     finally:
         database._give_back(pooled)
+
+
+@contextmanager
+def on_connections(database: Any, prepare: Callable[[Any], object]) -> Iterator[None]:
+    """Does something to each connection of a SQLite backend: the open ones, and those it opens inside the block."""
+    for driver in list(database._pool._open):
+        prepare(driver)
+    original = database._set_pragmas
+
+    def set_pragmas(driver: Any) -> None:
+        original(driver)
+        prepare(driver)
+
+    database._set_pragmas = set_pragmas
+    try:
+        yield
+    finally:
+        del database._set_pragmas

@@ -11,7 +11,7 @@ import pytest
 
 from headish import Store
 from headish.database.query import Connection, Query
-from headish.database.sqlite import _DIALECT
+from headish.database.sql.sqlite import TEXTS
 from headish.rows.bookmarks import LIST_BY_NAME, LIST_BY_RECENCY
 from headish.rows.listings import PAGE
 from headish.rows.payloads import PAYLOADS_AFTER
@@ -48,7 +48,7 @@ def watched() -> Iterator[dict[str, Query]]:
 
 def plan(store: Store, query: Query) -> list[str]:
     """What SQLite's planner makes of a statement, a line for each table."""
-    sql, names, _ = query.compiled_for(_DIALECT)
+    sql, names, _ = query.compiled_in(TEXTS)
     database: Any = store._backend
     pooled = database._take_connection()
     try:

@@ -84,7 +84,7 @@ def path_command(settings: Settings, as_json: bool) -> None:
 def current_command(settings: Settings, as_json: bool) -> None:
     """Print the schema's revision; nothing is changed."""
     from headish.database.dialects import connect
-    from headish.database.schema import REVISION
+    from headish.database.revisions import REVISION
     from headish.database.upgrade import current_revision
 
     database = connect(settings.target, create=False, read_only=settings.read_only)
@@ -103,7 +103,7 @@ def current_command(settings: Settings, as_json: bool) -> None:
 def upgrade_command(settings: Settings) -> None:
     """Upgrade the schema, in one transaction. A SQLite database is copied beside itself first."""
     from headish.database.dialects import connect
-    from headish.database.schema import REVISION
+    from headish.database.revisions import REVISION
     from headish.database.upgrade import upgrade_schema
 
     database = connect(settings.target, create=False, read_only=settings.read_only)
@@ -115,9 +115,9 @@ def upgrade_command(settings: Settings) -> None:
 def _without_password(target: str) -> str:
     if "://" not in target:
         return target
-    from sqlalchemy import make_url
+    from headish.database.urls import parse_url
 
-    return make_url(target).render_as_string(hide_password=True)
+    return str(parse_url(target))
 
 
 @contextmanager

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol, TypeVar
-
-import sqlalchemy
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from headish.database.query import Connection
+
+if TYPE_CHECKING:
+    import sqlalchemy
 
 T = TypeVar("T")
 

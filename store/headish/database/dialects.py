@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
-
-from sqlalchemy import URL, Column, LargeBinary, String, make_url
-from sqlalchemy.exc import ArgumentError
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql import expression
-from sqlalchemy.sql.compiler import SQLCompiler
 
 from headish.database.backend import DURABILITIES, Backend
-from headish.database.postgresql import PostgreSQLBackend
-from headish.database.sqlite import SQLiteBackend
+from headish.database.urls import URL, parse_url
 from headish.errors import InvalidArgument, shown
 from headish.values.doors import is_path
 
-DATABASES: dict[str, type[SQLiteBackend] | type[PostgreSQLBackend]] = {
-    "sqlite": SQLiteBackend,
-    "sqlite+pysqlite": SQLiteBackend,
-    "postgresql": PostgreSQLBackend,
-    "postgresql+psycopg": PostgreSQLBackend,
-}
+SQLITE, POSTGRESQL = ("sqlite", "sqlite+pysqlite"), ("postgresql", "postgresql+psycopg")
+DATABASES = (*POSTGRESQL, *SQLITE)
 
 
 def connect(
@@ -43,20 +30,21 @@ def connect(
     if durability not in DURABILITIES:
         raise InvalidArgument(f"unknown durability {shown(durability)}: use {' or '.join(DURABILITIES)}")
     url = _url(target)
-    database = DATABASES.get(url.drivername)
-    if database is None:
-        raise InvalidArgument(f"unknown database {url.drivername!r}: use {', '.join(sorted(DATABASES))}")
-    if url.drivername == "postgresql":
-        url = url.set(drivername="postgresql+psycopg")
-    if database is SQLiteBackend:
+    if url.driver not in DATABASES:
+        raise InvalidArgument(f"unknown database {url.driver!r}: use {', '.join(DATABASES)}")
+    if url.driver in SQLITE:
+        from headish.database.sqlite import SQLiteBackend
+
         return SQLiteBackend(url, durability=durability, create=create, read_only=read_only)
+    from headish.database.postgresql import PostgreSQLBackend
+
     prepared = prepared and _read_flag(url, "prepared")
-    url = url.difference_update_query(["prepared"])
+    url = url.without(["prepared"])._replace(driver="postgresql+psycopg")
     return PostgreSQLBackend(url, durability=durability, create=create, read_only=read_only, prepared=prepared)
 
 
 def _read_flag(url: URL, name: str) -> bool:
-    given = str(url.query.get(name, "true"))
+    given = url.get(name, "true")
     if given not in ("true", "false"):
         raise InvalidArgument(f"{name} in the database URL is true or false, not {given!r}")
     return given == "true"
@@ -69,68 +57,11 @@ def _url(target: str | os.PathLike[str]) -> URL:
         target
     ):
         try:
-            return make_url(str(target))
-        except (ArgumentError, ValueError):
+            return parse_url(str(target))
+        except ValueError:
             raise InvalidArgument("the database URL cannot be read") from None
     try:
         path = str(target) if str(target) == ":memory:" else str(Path(target).expanduser())
     except RuntimeError:
         raise InvalidArgument(f"there is no home folder for {shown(target)}") from None
-    return URL.create("sqlite", database=path)
-
-
-class misfits(expression.ColumnElement[str]):
-    """What a row holds that its columns cannot: ``name`` of each value of another type, and ``name=hex`` of each text
-    that is not ASCII, separated by spaces; empty where all fits. Beside SQLite every database keeps the types itself.
-    """
-
-    type = String()
-    inherit_cache = False
-
-    def __init__(self, columns: Iterable[Column[Any]]) -> None:
-        self.columns = tuple(columns)
-
-
-@compiles(misfits, "sqlite")
-def _compare_types(element: misfits, compiler: SQLCompiler, **options: Any) -> str:
-    return " || ".join(_misfit(each, compiler.process(each, **options)) for each in element.columns)
-
-
-def _misfit(column: Column[Any], sql: str) -> str:
-    kept = _kept_as(column)
-    kinds = f"'{kept}', 'null'" if column.nullable else f"'{kept}'"
-    # A text may hold bytes that are no text; whoever reads it would fail. GLOB tells what is surely text.
-    foreign = f"WHEN {sql} GLOB '*[^ -~]*' THEN '{column.name}=' || hex({sql}) || ' ' " if kept == "text" else ""
-    return f"CASE WHEN typeof({sql}) NOT IN ({kinds}) THEN '{column.name} ' {foreign}ELSE '' END"
-
-
-def _kept_as(column: Column[Any]) -> str:
-    """How SQLite names what a column is to hold."""
-    if isinstance(column.type, LargeBinary):
-        return "blob"
-    return "text" if isinstance(column.type, String) else "integer"
-
-
-@compiles(misfits)
-def _fit(*_: object, **__: object) -> str:
-    return "''"
-
-
-class in_hex(expression.ColumnElement[str]):
-    """Values of a row, whatever their types, as hex of their text, separated by slashes. Only beside ``misfits``."""
-
-    type = String()
-    inherit_cache = False
-
-    def __init__(self, columns: Iterable[Column[Any]]) -> None:
-        self.columns = tuple(columns)
-
-
-@compiles(in_hex, "sqlite")
-def _join_hex(element: in_hex, compiler: SQLCompiler, **options: Any) -> str:
-    return " || '/' || ".join(f"hex({compiler.process(each, **options)})" for each in element.columns)
-
-
-@compiles(in_hex)
-def _no_hex(*_: object, **__: object) -> str:
-    return "''"
+    return URL("sqlite", database=path)

@@ -12,10 +12,9 @@ import os
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urlencode, urlsplit
 
-from sqlalchemy import URL
-
+from headish.database.urls import URL
 from headish.errors import DatabaseUnavailable, InvalidArgument, NotADatabase, UnknownDatabase
 
 MODES = ("ro", "rw", "rwc", "memory")
@@ -25,12 +24,14 @@ _VERSIONS = slice(18, 20)  # of a file's header: 2 and 2 if its readers and writ
 
 
 class Location(NamedTuple):
-    """What a URL says of a database: its path, and how it may be opened."""
+    """What a URL says of a database: its path, how SQLite is to open it (a path, or a URI if ``is_uri``), and whether
+    it may be written and made. ``is_foreign``: a URI with options of SQLite's own."""
 
-    url: URL
     path: str
-    in_memory: bool = False
+    opened: str
     is_uri: bool = False
+    in_memory: bool = False
+    is_foreign: bool = False
     read_only: bool = False
     may_create: bool = True
 
@@ -40,19 +41,26 @@ def locate(url: URL) -> Location:
 
     Raises: InvalidArgument for another mode.
     """
-    mode = str(url.query.get("mode", "rwc"))
+    mode = url.get("mode", "rwc")
     if mode not in MODES:
         raise InvalidArgument(f"unknown mode {mode!r} in the database URL: use {', '.join(MODES)}")
     path = url.database or ":memory:"
     if path == ":memory:" or mode == "memory" or "mode=memory" in path:
-        return Location(url, path, in_memory=True)
+        is_uri = path.startswith("file:")
+        return Location(path, _uri(path, url) if is_uri else ":memory:", is_uri=is_uri, in_memory=True)
     if path.startswith("file:"):
         if url.query.keys() - _OURS:
-            return Location(url, path, is_uri=True)  # a cache, a file system of SQLite's own: left to SQLite
+            # A cache, a file system of SQLite's own: left to SQLite.
+            return Location(path, _uri(path, url), is_uri=True, is_foreign=True)
         path = unquote(urlsplit(path).path)
-    read_only = mode == "ro" or url.query.get("immutable") in ("1", "true")
-    plain = url.set(database=path).difference_update_query(_OURS)
-    return Location(plain, path, read_only=read_only, may_create=mode == "rwc" and not read_only)
+    read_only = mode == "ro" or url.get("immutable") in ("1", "true")
+    # A program may change its folder while the database is open.
+    return Location(path, os.path.abspath(path), read_only=read_only, may_create=mode == "rwc" and not read_only)
+
+
+def _uri(path: str, url: URL) -> str:
+    query = urlencode(url.without(["uri"]).query, doseq=True)
+    return path + ("&" if "?" in path else "?") * bool(query) + query
 
 
 def check_file(target: str, create: bool) -> None:
@@ -91,7 +99,7 @@ def is_writable(target: str) -> bool:
 class ReadOnlyFile(NamedTuple):
     """How a file is opened only to be read. ``state`` is what it looks like while it is read without locks."""
 
-    url: URL
+    uri: str
     state: tuple[int, ...] | None
 
 
@@ -100,7 +108,7 @@ def as_read_only(target: str) -> ReadOnlyFile:
 
     Raises: DatabaseUnavailable where the log beside it holds turns that cannot be read from where it lies.
     """
-    state, query = None, {"uri": "true", "mode": "ro"}
+    state, query = None, {"mode": "ro"}
     if _beginning(target)[_VERSIONS] == b"\2\2" and not _can_share(target):
         if _size(target + "-wal"):
             raise DatabaseUnavailable(
@@ -108,7 +116,7 @@ def as_read_only(target: str) -> ReadOnlyFile:
                 " files; copy it, with its -wal file, to one that does"
             )  # fmt: skip
         state, query["immutable"] = file_state(target), "1"
-    return ReadOnlyFile(URL.create("sqlite", database=Path(target).absolute().as_uri(), query=query), state)
+    return ReadOnlyFile(f"{Path(target).absolute().as_uri()}?{urlencode(query)}", state)
 
 
 def file_state(target: str) -> tuple[int, ...]:

@@ -14,17 +14,15 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import sqlalchemy
-from sqlalchemy import URL, PoolProxiedConnection
-from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
-from sqlalchemy.exc import ArgumentError, DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-
+from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Settle
 from headish.database.owner import Owner
-from headish.database.query import Connection, Query, Statement
+from headish.database.pool import AllInUse, Pool
+from headish.database.query import Compiled, Connection, Query, Statement
+from headish.database.sql.postgresql import TEXTS
+from headish.database.urls import URL
 from headish.errors import (
     DatabaseError,
     DatabaseFull,
@@ -37,16 +35,22 @@ from headish.errors import (
     ReadOnly,
 )
 
+if TYPE_CHECKING:
+    import sqlalchemy
+
 T = TypeVar("T")
 
 CONNECT_SECONDS = 10
 """How long a server may take to answer a connection; ``?connect_timeout=`` of the URL wins."""
+WAIT_SECONDS = 30.0
+"""How long a thread waits for one of the connections of its process."""
+IDLE_CONNECTIONS = 8
+"""How many open connections are kept between transactions."""
 RECONNECT_SECONDS = 10.0
 """How long a server that was lost is waited for."""
 ATTEMPTS = 30
 """How often a transaction is tried that the server cannot serialize."""
 _RETRIED = ("40001", "40P01", "23505")  # serialization_failure, deadlock_detected, unique_violation: a race was lost
-_DIALECT = PGDialect_psycopg(paramstyle="format")  # type: ignore[no-untyped-call]
 # Settings hold for a transaction each. A pooler that lends a connection for one transaction refuses them at the start
 # of a session, and would hand those that were made later to the next client.
 _SETTINGS = (
@@ -62,6 +66,7 @@ _ANOTHER_PROGRAM = (
     "its schema holds tables of another program; give headish a schema of its own"
     " (?options=-csearch_path%3Dheadish) or another database"
 )
+_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
 _HAS_AMCHECK = "SELECT 1 FROM pg_extension WHERE extname = 'amcheck'"
 _OUR_INDEXES = """
 SELECT i.indexrelid, c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
@@ -80,8 +85,8 @@ _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
 }
 
 
-_IS_REPLICA = Query("whether the server is a replica", sqlalchemy.text("SELECT pg_is_in_recovery()"))
-_ANALYZE = Query("refresh statistics", sqlalchemy.text("ANALYZE turn, payload, link, bookmark, bookmark_log"))
+_IS_REPLICA = Query("whether the server is a replica", Compiled("SELECT pg_is_in_recovery()"))
+_ANALYZE = Query("refresh statistics", Compiled("ANALYZE turn, payload, link, bookmark, bookmark_log"))
 
 
 class _ServerConnection(Connection):
@@ -90,7 +95,7 @@ class _ServerConnection(Connection):
     __slots__ = ("_driver", "_settings")
 
     def __init__(self, driver: Any, settings: str) -> None:
-        super().__init__(driver.cursor(), _DIALECT)
+        super().__init__(driver.cursor(), TEXTS)
         self._driver, self._settings = driver, settings
 
     def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
@@ -105,7 +110,7 @@ class _ServerConnection(Connection):
         self.statements += len(others)
         with self._piped():
             for query, values in others:
-                self._driver.cursor().execute(query.compiled_for(_DIALECT).sql, values)
+                self._driver.cursor().execute(query.compiled_in(TEXTS).sql, values)
         return True
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
@@ -154,32 +159,38 @@ class PostgreSQLBackend:
         except ImportError:
             raise InvalidArgument("PostgreSQL needs the extra: pip install 'headish[postgresql]'") from None
         self._psycopg = psycopg
-        self.target, self.read_only = url.render_as_string(hide_password=True), read_only
+        self.target, self.read_only = str(url), read_only
         commit = "off" if durability == "normal" else "on"
         self._settings = f"{_SETTINGS}, set_config('synchronous_commit', '{commit}', true)"
         self._url, self._prepared = url, prepared
+        self._arguments = self._read_arguments()
         self._owner = Owner(self.target, self._renew)
         self._renew()
 
     def _renew(self) -> object:
         """Make the connections of a process. Returns those that it replaces."""
-        before = vars(self).get("_engine")
-        try:
-            self._engine = sqlalchemy.create_engine(
-                self._url,
-                pool_size=8,
-                max_overflow=120,
-                isolation_level="READ COMMITTED",
-                connect_args={"connect_timeout": CONNECT_SECONDS, **self._url_arguments()},
-            )
-        except (ArgumentError, TypeError, ValueError) as error:
-            raise InvalidArgument(f"the database URL cannot be used: {error}") from None
+        before = vars(self).get("_pool")
+        self._pool = Pool(self._connect, kept=IDLE_CONNECTIONS, wait_seconds=WAIT_SECONDS)
         return before
 
-    def _url_arguments(self) -> dict[str, Any]:
-        """Settings of the URL that win over ours."""
-        given = self._url.query.get("connect_timeout")
-        arguments: dict[str, Any] = {} if given is None else {"connect_timeout": given}
+    def _connect(self) -> Any:
+        return self._psycopg.connect(**self._arguments)
+
+    def _read_arguments(self) -> dict[str, Any]:
+        """What the driver is told: the URL, whose settings win over ours."""
+        url = self._url
+        named = {"user": url.user, "password": url.password, "host": url.host, "port": url.port, "dbname": url.database}
+        arguments: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS}
+        arguments |= {key: value for key, value in named.items() if value}
+        # Several hosts are one list to the driver, each with a port of its own.
+        hosts = [each.partition(":") for each in _listed(url.query.get("host")) if each]
+        if len(hosts) > 1:
+            arguments |= {"host": ",".join(each[0] for each in hosts), "port": ",".join(each[2] for each in hosts)}
+        arguments |= {key: url.get(key) for key in url.query if key not in arguments or key == "connect_timeout"}
+        try:
+            self._psycopg.conninfo.make_conninfo(**arguments)
+        except self._psycopg.Error as error:
+            raise InvalidArgument(f"the database URL cannot be used: {error}") from None
         return arguments if self._prepared else arguments | {"prepare_threshold": None}
 
     def read(self, work: Callable[[Connection], T]) -> T:
@@ -227,9 +238,9 @@ class PostgreSQLBackend:
                 deadline = deadline or time.monotonic() + RECONNECT_SECONDS
                 if time.monotonic() > deadline:
                     raise self._translate(lost.error) from lost.error
-            except PoolTimeout:
+            except AllInUse:
                 raise DatabaseUnavailable(self.target, "all connections are in use; try again") from None
-            except (self._psycopg.Error, DBAPIError) as error:
+            except self._psycopg.Error as error:
                 # Once a connection was lost the server may still be starting; before that, nobody is there to wait for.
                 waits = deadline is not None and time.monotonic() < deadline and _is_away(error)
                 if not waits and (_state(error) not in _RETRIED or tries >= ATTEMPTS):
@@ -237,44 +248,61 @@ class PostgreSQLBackend:
             time.sleep(random.uniform(0, min(0.002 * tries, 0.1)))  # noqa: S311 - no secret
 
     def _transact(self, work: Callable[[Connection], T], *, reads: bool) -> T:
-        pooled = self._engine.raw_connection()
+        driver = self._pool.take()
         try:
-            self._begin(pooled, reads)
+            self._begin(driver, reads)
             try:
-                result = work(_ServerConnection(pooled.driver_connection, self._settings))
+                result = work(_ServerConnection(driver, self._settings))
             except self._psycopg.Error as error:
-                self._check_lost(pooled, _ConnectionLost(error))
+                self._check_lost(driver, _ConnectionLost(error))
                 raise
             try:
-                self._commit(pooled)
+                self._commit(driver)
             except self._psycopg.Error as error:
-                self._check_lost(pooled, _CommitLost(error, result) if not reads else _ConnectionLost(error))
+                self._check_lost(driver, _CommitLost(error, result) if not reads else _ConnectionLost(error))
                 raise
-            return result
         except Exception:
+            self._undo(driver)
             raise
         except BaseException:
             # An interrupt, perhaps between a statement and its answer: nothing can follow it, not even a ROLLBACK.
-            pooled.invalidate()
+            self._pool.discard(driver)
             raise
-        finally:
-            pooled.close()  # the pool rolls back what was not committed
+        self._give_back(driver)
+        return result
 
-    def _commit(self, pooled: PoolProxiedConnection) -> None:
-        pooled.commit()
+    def _undo(self, driver: Any) -> None:
+        if driver.closed:
+            self._pool.discard(driver)
+            return
+        try:
+            driver.rollback()
+        except self._psycopg.Error:
+            self._pool.discard(driver)  # the server ends what it was in the middle of
+        except BaseException:
+            self._pool.discard(driver)
+            raise
+        else:
+            self._give_back(driver)
 
-    def _begin(self, pooled: PoolProxiedConnection, reads: bool) -> None:
-        driver: Any = pooled.driver_connection
+    def _give_back(self, driver: Any) -> None:
+        if self._owner.is_closed or driver.closed:
+            self._pool.discard(driver)
+        else:
+            self._pool.give_back(driver)
+
+    def _commit(self, driver: Any) -> None:
+        driver.commit()
+
+    def _begin(self, driver: Any, reads: bool) -> None:
         level = self._psycopg.IsolationLevel
         driver.isolation_level = level.REPEATABLE_READ if reads else level.READ_COMMITTED
         driver.read_only = reads or None  # None leaves a read-only server read-only
 
-    def _check_lost(self, pooled: PoolProxiedConnection, lost: _ConnectionLost) -> None:
+    def _check_lost(self, driver: Any, lost: _ConnectionLost) -> None:
         """Raises ``lost`` where the connection is; those that lie idle were lost with it."""
-        driver: Any = pooled.driver_connection
-        if driver is None or driver.closed or driver.broken:
-            pooled.invalidate(lost.error)
-            self._engine.dispose()
+        if driver.closed or driver.broken:
+            self._pool.discard_idle()
             raise lost from lost.error
 
     def _translate(self, error: Exception) -> DatabaseError:
@@ -282,7 +310,7 @@ class PostgreSQLBackend:
         if state in _ERRORS:
             kind, reason = _ERRORS[state]
             return kind(self.target, reason)
-        sentence = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        sentence = str(error).strip().splitlines()[0]
         kind = DatabaseUnavailable if not state or state[:2] in ("08", "57", "3D", "28") else DatabaseError
         return kind(self.target, f"PostgreSQL says: {sentence}")
 
@@ -290,15 +318,19 @@ class PostgreSQLBackend:
     def schema_connection(self) -> Iterator[sqlalchemy.Connection]:
         self._owner.check()
         try:
-            with self._engine.connect() as connection:
-                self._begin(connection.connection, reads=self.read_only)
-                with connection.begin():
+            driver = self._connect()
+            try:
+                self._begin(driver, reads=self.read_only)
+                with alchemy_connection("postgresql+psycopg", driver) as connection:
                     yield connection
-        except (self._psycopg.Error, DBAPIError) as error:
+                    driver.commit()
+            finally:
+                driver.close()
+        except self._psycopg.Error as error:
             raise self._translate(error) from error
 
     def is_headish(self, connection: sqlalchemy.Connection) -> bool:
-        names = set(sqlalchemy.inspect(connection).get_table_names())
+        names = {row[0] for row in connection.exec_driver_sql(_TABLES)}
         if "turn" in names and "alembic_version" not in names:
             raise NotADatabase(self.target, _ANOTHER_PROGRAM)
         if "alembic_version" not in names:
@@ -329,6 +361,8 @@ class PostgreSQLBackend:
 
     def check_integrity(self) -> list[str]:
         """What the extension amcheck finds in our indexes, if it is installed; nothing is checked without it."""
+        from sqlalchemy.exc import DBAPIError
+
         problems = []
         with self.schema_connection() as connection:
             if not connection.exec_driver_sql(_HAS_AMCHECK).scalar():
@@ -355,7 +389,7 @@ class PostgreSQLBackend:
         if self._owner.is_closed or self._owner.is_child:
             return  # what a forked child has of its parent is the parent's to close
         self._owner.is_closed = True
-        self._engine.dispose()
+        self._pool.discard_idle()
 
 
 class _ConnectionLost(Exception):
@@ -381,4 +415,8 @@ def _is_away(error: Exception) -> bool:
 
 def _state(error: Exception) -> str:
     """The SQLSTATE, or the empty string if the server was not reached."""
-    return getattr(getattr(error, "orig", None) or error, "sqlstate", None) or ""
+    return getattr(error, "sqlstate", None) or ""
+
+
+def _listed(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else (value or "",)

@@ -1,19 +1,16 @@
-"""Statements compiled once, and the connection that runs them on the driver's own cursor.
+"""Named statements, and the connection that runs them on the driver's own cursor.
 
-SQLAlchemy builds, names and compiles every statement; running it through Core's result machinery would cost several
-times what SQLite needs for the statement itself (docs/explanation/performance.md), so the compiled text goes straight
-to the driver (rule R13, connections and statements). Rows are plain tuples. Only integers, text and bytes are bound, so
-no type needs a processor. Placeholders are positional: SQLite looks up named ones again for each row.
+SQLAlchemy builds and compiles every statement ahead of time (``headish.statements``); what it compiled stands in
+``headish.database.sql``, a module for each database, and goes straight to the driver (rule R13, connections and
+statements). So a process that keeps a turn does not import SQLAlchemy, which would take longer than all else that it
+does. Rows are plain tuples. Only integers, text and bytes are bound, so no type needs a processor. Placeholders are
+positional: SQLite looks up named ones again for each row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
-
-from sqlalchemy import Executable
-from sqlalchemy.engine import Dialect
-from sqlalchemy.sql.compiler import SQLCompiler
 
 Row = tuple[Any, ...]
 
@@ -30,32 +27,29 @@ class Cursor(Protocol):
 
 
 class Compiled(NamedTuple):
-    """A statement in a dialect's words: the parameters in the order of its placeholders, and those known already."""
+    """A statement in a database's words: the parameters in the order of its placeholders, and those known already."""
 
     sql: str
-    names: tuple[str, ...]
-    constants: dict[str, Any]
+    names: tuple[str, ...] = ()
+    constants: Mapping[str, Any] = {}
+
+
+Texts = Mapping[str, Compiled]
+"""The statements of a database, by name."""
 
 
 class Query:
-    """One named statement. ``compiled_for`` compiles it for a dialect on first use."""
+    """One named statement. What it says stands in ``headish.statements``, unless every database takes the same words:
+    those may be given here."""
 
-    __slots__ = ("_compiled", "name", "statement")
+    __slots__ = ("_same", "name")
 
-    def __init__(self, name: str, statement: Executable) -> None:
-        self.name, self.statement = name, statement
-        self._compiled: dict[str, Compiled] = {}
+    def __init__(self, name: str, same: Compiled | None = None) -> None:
+        self.name, self._same = name, same
 
-    def compiled_for(self, dialect: Dialect) -> Compiled:
+    def compiled_in(self, texts: Texts) -> Compiled:
         """The SQL text with placeholders by position, and what goes into them."""
-        found = self._compiled.get(dialect.name)
-        if found is None:
-            compiled = self.statement.compile(dialect=dialect)  # type: ignore[attr-defined]
-            assert isinstance(compiled, SQLCompiler)
-            constants = {key: value for key, value in compiled.params.items() if value is not None}
-            found = Compiled(str(compiled), tuple(compiled.positiontup or ()), constants)
-            self._compiled[dialect.name] = found
-        return found
+        return texts[self.name] if self._same is None else self._same
 
     def __repr__(self) -> str:
         return f"<Query {self.name}>"
@@ -71,10 +65,10 @@ class Statement(NamedTuple):
 class Connection:
     """A driver's cursor inside one transaction. Only a ``Backend`` opens and closes it."""
 
-    __slots__ = ("_cursor", "_dialect", "statements")
+    __slots__ = ("_cursor", "_texts", "statements")
 
-    def __init__(self, cursor: Cursor, dialect: Dialect) -> None:
-        self._cursor, self._dialect = cursor, dialect
+    def __init__(self, cursor: Cursor, texts: Texts) -> None:
+        self._cursor, self._texts = cursor, texts
         self.statements = 0
 
     def rows(self, query: Query, **parameters: Any) -> Sequence[Row]:
@@ -94,13 +88,13 @@ class Connection:
 
     def run_many(self, query: Query, parameters: Iterable[Mapping[str, Any]]) -> None:
         """The statement once for each mapping."""
-        _, names, constants = query.compiled_for(self._dialect)
+        _, names, constants = query.compiled_in(self._texts)
         rows = [{**constants, **each} for each in parameters] if constants else parameters
         self.run_rows(query, [[each[name] for name in names] for each in rows])
 
     def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
         """The statement once for each row; the values of a row are in the order of its placeholders."""
-        sql = query.compiled_for(self._dialect).sql
+        sql = query.compiled_in(self._texts).sql
         self.statements += 1
         if len(rows) == 1:
             self._cursor.execute(sql, rows[0])
@@ -113,7 +107,7 @@ class Connection:
         A server gets all others as one message.
         """
         self.statements += 1
-        self._cursor.execute(proof.query.compiled_for(self._dialect).sql, proof.values)
+        self._cursor.execute(proof.query.compiled_in(self._texts).sql, proof.values)
         if self._cursor.rowcount != 1:
             return False
         for query, values in others:
@@ -121,7 +115,7 @@ class Connection:
         return True
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
-        sql, names, constants = query.compiled_for(self._dialect)
+        sql, names, constants = query.compiled_in(self._texts)
         self.statements += 1
         values = {**constants, **parameters} if constants else parameters
         self._cursor.execute(sql, [values[name] for name in names])

@@ -28,12 +28,6 @@ from sqlalchemy import (
     text,
 )
 
-REVISIONS = ("headish_0001", "headish_0002", "headish_0003", "headish_0004")
-"""Every revision that this library can upgrade from, oldest first, and the one that it writes, last."""
-
-REVISION = REVISIONS[-1]
-"""The revision that this library reads and writes. A test keeps these equal to the migrations."""
-
 metadata = MetaData()
 
 Id = String(25).with_variant(String(25, collation="C"), "postgresql")

@@ -7,32 +7,24 @@ here, in short random sleeps, instead of in SQLite's own handler, whose growing 
 
 from __future__ import annotations
 
-import os
 import random
-import shutil
 import sqlite3
-import stat
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import sqlalchemy
-from sqlalchemy import URL, FromClause, PoolProxiedConnection, event
-from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
-from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import QueuePool, StaticPool
-
+from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Settle
-from headish.database.files import as_read_only, check_file, file_state, identity, is_writable, locate, unused
+from headish.database.files import as_read_only, check_file, file_state, identity, is_writable, locate
 from headish.database.owner import Owner
+from headish.database.pool import AllInUse, Pool
 from headish.database.query import Connection
 from headish.database.sharing import SharedCommits
+from headish.database.sql.sqlite import TEXTS
+from headish.database.upkeep import back_up, find_problems, size_of
+from headish.database.urls import URL
 from headish.database.wal import Log, lock_of
 from headish.errors import (
     DatabaseCorrupt,
@@ -46,6 +38,9 @@ from headish.errors import (
     ReadOnly,
 )
 
+if TYPE_CHECKING:
+    import sqlalchemy
+
 T = TypeVar("T")
 
 APPLICATION_ID = 0x68647368  # "hdsh": `file` and other tools can tell a headish database
@@ -55,26 +50,12 @@ WAIT_SECONDS = 60.0
 """How long a writer waits for the lock before it gives up with DatabaseLocked."""
 LONGEST_SLEEP_SECONDS = 0.03
 """How rarely a writer that has waited for long asks for the lock again."""
-PROBLEMS_SHOWN = 100
-"""How many problems of its own a database reports at the most."""
-UPGRADE_ROOM = 4
-"""How many times its size a database needs of its disk to be upgraded."""
 IDLE_CONNECTIONS = 4
 """How many open connections are kept between transactions."""
 FOUND_READ_ONLY = "it cannot be written here; check the permissions of file and folder, or copy it to a folder of yours"
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 
 
-class _Compiler(SQLiteCompiler):
-    def get_from_hint_text(self, table: FromClause, text: str | None) -> str | None:
-        return text  # INDEXED BY, which SQLAlchemy itself does not write
-
-
-class _Dialect(SQLiteDialect_pysqlite):
-    statement_compiler = _Compiler
-
-
-_DIALECT = _Dialect(paramstyle="qmark")
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _ERRORS: dict[int, tuple[type[DatabaseError], str]] = {
     sqlite3.SQLITE_BUSY: (DatabaseLocked, "another process has held it for {wait:g} seconds; try again"),
@@ -103,14 +84,16 @@ class SQLiteBackend:
         self, url: URL, *, durability: str, create: bool, read_only: bool = False, wait_seconds: float = WAIT_SECONDS
     ) -> None:
         found = locate(url)
-        self.target, self._url, self._in_memory, self._is_uri = found.path, found.url, found.in_memory, found.is_uri
+        self.target, self._in_memory = found.path, found.in_memory
+        self._opened, self._is_uri = found.opened, found.is_uri
+        self._is_file = not (found.in_memory or found.is_foreign)
         self._wait_seconds = wait_seconds
         self._owner = Owner(self.target, self._renew)
         self._synchronous = _SYNCHRONOUS[durability]
         self.read_only, self._why_read_only = read_only or found.read_only, ASKED_READ_ONLY
         self._state: tuple[int, ...] | None = None
         self._identity = None
-        if not (self._in_memory or self._is_uri):
+        if self._is_file:
             check_file(self.target, create and found.may_create and not self.read_only)
             self._identity = identity(self.target)
             self._choose_access()
@@ -121,28 +104,32 @@ class SQLiteBackend:
         if not self.read_only and not is_writable(self.target):
             self.read_only, self._why_read_only = True, FOUND_READ_ONLY
         if self.read_only:
-            self._url, self._state = as_read_only(self.target)
+            (self._opened, self._state), self._is_uri = as_read_only(self.target), True
 
     def _renew(self) -> object:
         """Make what a process needs: connections and locks of its own. Returns what it replaces."""
-        before = vars(self).get("_engine"), vars(self).get("_idle"), vars(self).get("_writing")
-        pool: dict[str, Any] = {"poolclass": StaticPool} if self._in_memory else {"poolclass": QueuePool}
-        if not self._in_memory:
-            # Threads wait for a connection as long as for the lock; a server may well have a hundred of them.
-            pool |= {"pool_size": 8, "max_overflow": 120, "pool_timeout": self._wait_seconds}
-        connect_args = {"check_same_thread": False, "timeout": 0, "isolation_level": None}
-        self._engine = sqlalchemy.create_engine(self._url, connect_args=connect_args, **pool)
-        event.listen(self._engine, "connect", self._set_pragmas)
-        begin = "BEGIN" if self.read_only else "BEGIN IMMEDIATE"
-        event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql(begin))
-        self._idle: deque[PoolProxiedConnection] = deque()  # its methods are atomic between threads
+        before = vars(self).get("_pool"), vars(self).get("_memory"), vars(self).get("_writing")
+        # Threads wait for a connection as long as for the lock; a server may well have a hundred of them.
+        self._pool = Pool(self._connect, kept=IDLE_CONNECTIONS, wait_seconds=self._wait_seconds)
         # Memory is one connection behind a lock (rule R13, connections and statements); for a file the lock spares
         # threads the sleeps below.
+        self._memory = self._connect() if self._in_memory else None
         self._writing = threading.RLock() if self._in_memory else lock_of(self.target)
         self._reading: AbstractContextManager[Any] = self._writing if self._in_memory else nullcontext()
         self._shared = SharedCommits(self, self._writing)
-        self._log = None if self._in_memory or self._is_uri else Log(self.target)
+        self._log = Log(self.target) if self._is_file else None
         return before
+
+    def _connect(self) -> _Driver:
+        connection = sqlite3.connect(
+            self._opened, uri=self._is_uri, timeout=0, isolation_level=None, check_same_thread=False, factory=_Driver
+        )
+        try:
+            self._set_pragmas(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def read(self, work: Callable[[Connection], T]) -> T:
         self._owner.check()
@@ -166,7 +153,7 @@ class SQLiteBackend:
             raise ReadOnly(self.target, self._why_read_only)
 
     def connection(self, cursor: sqlite3.Cursor) -> Connection:
-        return Connection(cursor, _DIALECT)
+        return Connection(cursor, TEXTS)
 
     def wait_to_write(self, attempt: Callable[[], T], since: float) -> T:
         return self._wait(attempt, since)
@@ -181,9 +168,7 @@ class SQLiteBackend:
             self._log.shorten(others_wait=others_wait)
 
     def _transact(self, begin: str, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
-        pooled = self._take_connection()
-        driver = pooled.driver_connection
-        assert driver is not None
+        driver = self._take_connection()
         # The driver's own context manager rolls back in C: no signal handler can raise between an exception and it,
         # as one could at the first byte code of a ``finally`` of ours. A connection that is in a transaction would
         # lock everybody out.
@@ -196,33 +181,30 @@ class SQLiteBackend:
                 self._wait(lambda: committed.extend(map(cursor.execute, ("COMMIT",))))
         except Exception:
             cursor.close()  # else its statement goes on, and no COMMIT of this connection succeeds while it does
-            self._give_back(pooled)
+            self._give_back(driver)
             raise
         except BaseException:
             # An interrupt: whoever keeps its traceback keeps the cursor. Memory has no other connection.
-            cursor.close() if self._in_memory else pooled.invalidate()
+            cursor.close() if self._in_memory else self._pool.discard(driver)
             raise
-        self._give_back(pooled)
+        self._give_back(driver)
         return result
 
-    def _take_connection(self) -> PoolProxiedConnection:
-        """An idle one, otherwise one from the pool, which costs as much as two statements."""
+    def _take_connection(self) -> _Driver:
+        if self._memory is not None:
+            return self._memory
         try:
-            return self._idle.pop()
-        except IndexError:
-            pass
-        try:
-            return self._engine.raw_connection()
-        except PoolTimeout:
+            return self._pool.take()
+        except AllInUse:
             raise DatabaseUnavailable(self.target, "all of its connections are in use; try again") from None
 
-    def _give_back(self, pooled: PoolProxiedConnection) -> None:
+    def _give_back(self, driver: _Driver) -> None:
+        if self._memory is not None:
+            return
         if self._owner.is_closed:
-            pooled.invalidate()
-        elif len(self._idle) < IDLE_CONNECTIONS:
-            self._idle.append(pooled)
+            self._pool.discard(driver)
         else:
-            pooled.close()
+            self._pool.give_back(driver)
 
     def _wait(self, attempt: Callable[[], T], since: float | None = None) -> T:
         """Try until the lock is free or the time is up, which began ``since`` then or now; then name the error."""
@@ -230,7 +212,7 @@ class SQLiteBackend:
         while True:
             try:
                 return attempt()
-            except (sqlite3.Error, DBAPIError) as error:
+            except sqlite3.Error as error:
                 waited = time.monotonic() - began
                 if _primary_code(error) not in _BUSY or waited > self._wait_seconds:
                     raise self._translate(error) from error
@@ -244,8 +226,8 @@ class SQLiteBackend:
         kind, reason = _ERRORS.get(_primary_code(error), (DatabaseError, f"SQLite says: {error}"))
         return kind(self.target, reason.format(wait=self._wait_seconds))
 
-    def _set_pragmas(self, connection: sqlite3.Connection, _record: object) -> None:
-        if self._identity is None and not (self._in_memory or self._is_uri):
+    def _set_pragmas(self, connection: sqlite3.Connection) -> None:
+        if self._identity is None and self._is_file:
             self._identity = identity(self.target)  # the connection has just made the file
         # Foreign keys are a connection's setting in SQLite, off by default, and cannot be set inside a transaction.
         connection.execute("PRAGMA foreign_keys = ON")
@@ -262,35 +244,27 @@ class SQLiteBackend:
     def schema_connection(self) -> Iterator[sqlalchemy.Connection]:
         self._owner.check()
         with self._writing:
-            connection = self._wait(self._begin_schema)
+            driver = self._memory or self._wait(self._connect)
+            begin = "BEGIN" if self.read_only else "BEGIN IMMEDIATE"
             try:
-                yield connection
-                self._wait(connection.commit)
-            except (sqlite3.Error, DBAPIError) as error:
+                # A table that is written anew takes its name while others refer to it. In a transaction this has no
+                # effect.
+                driver.execute("PRAGMA foreign_keys = OFF")
+                with alchemy_connection("sqlite", driver) as connection:
+                    self._wait(lambda: driver.execute(begin))
+                    yield connection
+                    self._wait(driver.commit)
+            except sqlite3.Error as error:
                 raise self._translate(error) from error
             finally:
-                self._end_schema(connection)
+                self._end_schema(driver)
 
-    def _end_schema(self, connection: sqlalchemy.Connection) -> None:
-        connection.rollback()
-        try:
-            _driver(connection).execute("PRAGMA foreign_keys = ON")
-        except BaseException:
-            connection.invalidate()
-            raise
-        finally:
-            connection.close()
-
-    def _begin_schema(self) -> sqlalchemy.Connection:
-        connection = self._engine.connect()
-        try:
-            # A table that is written anew takes its name while others refer to it. In a transaction this has no effect.
-            _driver(connection).execute("PRAGMA foreign_keys = OFF")
-            connection.begin()
-        except BaseException:
-            self._end_schema(connection)
-            raise
-        return connection
+    def _end_schema(self, driver: _Driver) -> None:
+        driver.rollback()
+        if self._memory is None:
+            driver.close()
+        else:
+            driver.execute("PRAGMA foreign_keys = ON")
 
     def is_headish(self, connection: sqlalchemy.Connection) -> bool:
         ours = connection.exec_driver_sql("PRAGMA application_id").scalar_one() == APPLICATION_ID
@@ -304,70 +278,42 @@ class SQLiteBackend:
 
     def prepare(self) -> None:
         """Switch to write-ahead logging, which stays with the file; two processes may try at once."""
-        if self._in_memory or self._is_uri:
+        if not self._is_file:
             return
-        pooled = self._engine.raw_connection()
+        driver = self._wait(self._take_connection)
         try:
-            cursor = pooled.cursor()
-            if cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-                self._wait(lambda: cursor.execute("PRAGMA journal_mode = WAL"))
+            if driver.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                self._wait(lambda: driver.execute("PRAGMA journal_mode = WAL"))
         finally:
-            pooled.close()
+            self._give_back(driver)
 
     def backup(self, label: str) -> str | None:
         """A consistent copy beside the file, made by SQLite itself and moved into place when it is whole."""
-        if self._in_memory or self._is_uri:
+        if not self._is_file:
             return None
-        self._check_room()
-        final = unused(Path(f"{self.target}.{label}"))
-        part = Path(f"{final}.part")
-        part.unlink(missing_ok=True)
-        # With the mode of the database from the start: what only its owner may read must not lie open beside it.
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IMODE(os.stat(self.target).st_mode)))
-        source, copy = sqlite3.connect(self.target), sqlite3.connect(part)
         try:
-            source.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")
+            return back_up(self.target, label)
         except sqlite3.Error as error:
-            part.unlink(missing_ok=True)
             raise self._translate(error) from error
-        finally:
-            copy.close()
-            source.close()
-        part.replace(final)
-        return str(final)
-
-    def _check_room(self) -> None:
-        """Whether the disk takes the copy, the log of one large transaction, and the tables that it writes anew."""
-        needed, free = UPGRADE_ROOM * self.size_bytes(), shutil.disk_usage(Path(self.target).parent).free
-        if free < needed:
-            raise DatabaseFull(self.target, f"an upgrade needs {needed:,} bytes of its disk, and {free:,} are free")
 
     def may_lag(self) -> bool:
         return False
 
     def check_integrity(self) -> list[str]:
         """SQLite's ``integrity_check`` and ``foreign_key_check``: every index against its table, every reference."""
-        pooled = self._take_connection()
+        driver = self._take_connection()
         try:
-            cursor = pooled.cursor()
-            found = [row[0] for row in cursor.execute(f"PRAGMA integrity_check({PROBLEMS_SHOWN})").fetchall()]
-            lost = cursor.execute("PRAGMA foreign_key_check").fetchmany(PROBLEMS_SHOWN)
+            return find_problems(driver)
         except sqlite3.Error as error:
             raise self._translate(error) from error
         finally:
-            self._give_back(pooled)
-        problems = [] if found == ["ok"] else found
-        return problems + [f"a row of {row[0]} refers to a row of {row[2]} that is missing" for row in lost]
+            self._give_back(driver)
 
     def plan_again(self) -> None:
         """SQLite plans without statistics."""
 
     def size_bytes(self) -> int:
-        if self._in_memory or self._is_uri:
-            return 0
-        files = (Path(self.target + suffix) for suffix in ("", "-wal"))
-        return sum(file.stat().st_size for file in files if file.exists())
+        return size_of(self.target) if self._is_file else 0
 
     def _check_state(self) -> None:
         """Refuse what was read of a file that is read without locks, if somebody wrote it meanwhile."""
@@ -383,18 +329,15 @@ class SQLiteBackend:
         if self._owner.is_closed or self._owner.is_child:
             return  # what a forked child has of its parent is the parent's to close
         self._owner.is_closed = True
-        while self._idle:
-            self._idle.pop().close()
-        self._engine.dispose()
+        self._pool.discard_idle()
+        if self._memory is not None:
+            self._memory.close()
 
 
-def _driver(connection: sqlalchemy.Connection) -> sqlite3.Connection:
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection)
-    return driver
+class _Driver(sqlite3.Connection):
+    """A connection that a pool can refer to weakly."""
 
 
 def _primary_code(error: Exception) -> int:
     """SQLite's primary result code: the low byte of the extended one; 0 if the driver itself raised."""
-    cause = getattr(error, "orig", None) or error
-    return getattr(cause, "sqlite_errorcode", 0) & 0xFF
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

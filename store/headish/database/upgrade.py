@@ -7,16 +7,18 @@ imported only if a database really needs another revision.
 from __future__ import annotations
 
 from pathlib import Path
-
-import sqlalchemy
+from typing import TYPE_CHECKING
 
 from headish.database.backend import Backend
-from headish.database.query import Connection, Query
-from headish.database.schema import REVISION, REVISIONS, metadata
+from headish.database.query import Compiled, Connection, Query
+from headish.database.revisions import REVISION, REVISIONS
 from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, UnknownDatabase
 
-_version = sqlalchemy.table("alembic_version", sqlalchemy.column("version_num", sqlalchemy.String))
-FIND_REVISION = Query("find revision", sqlalchemy.select(_version.c.version_num))
+if TYPE_CHECKING:
+    import sqlalchemy
+
+_REVISION = "SELECT version_num FROM alembic_version"
+FIND_REVISION = Query("find revision", Compiled(_REVISION))
 _VERSION_TABLE = (
     "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
     "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
@@ -109,16 +111,18 @@ def _upgrade_or_refuse(database: Backend, current: str) -> None:
 def _create(database: Backend, connection: sqlalchemy.Connection, create: bool) -> None:
     if not create:
         raise UnknownDatabase(database.target, "it holds no headish tables, and none were to be created")
+    from headish.database.schema import metadata  # late: SQLAlchemy's, and needed once in a database's life
+
     metadata.create_all(connection, checkfirst=False)
     connection.exec_driver_sql(_VERSION_TABLE)
-    connection.execute(_version.insert().values(version_num=REVISION))
+    connection.exec_driver_sql(f"INSERT INTO alembic_version (version_num) VALUES ('{REVISION}')")  # noqa: S608
     database.mark(connection)
 
 
 def _revision(database: Backend, connection: sqlalchemy.Connection) -> str | None:
     if not database.is_headish(connection):
         return None
-    row = connection.execute(FIND_REVISION.statement).fetchone()
+    row = connection.exec_driver_sql(_REVISION).fetchone()
     return row[0] if row else None
 
 

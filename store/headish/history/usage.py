@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import bindparam, select
 
 from headish.database.query import Connection, Query
-from headish.database.schema import turn
 from headish.errors import InvalidArgument, shown
 from headish.history.decode import decode_mapping
 from headish.history.walk import walk_backwards
@@ -21,13 +19,8 @@ from headish.values.places import Place
 from headish.values.turns import reply_of, said_at_of
 
 PAGE_TURNS = 1000
-KEPT_AFTER = Query(
-    "turns after a commit number that keep something beside what they say",
-    select(turn.c.seq, turn.c.id, turn.c.head, turn.c.system)
-    .where(turn.c.space == bindparam("space"), turn.c.seq > bindparam("seq"), turn.c.system.is_not(None))
-    .order_by(turn.c.seq)
-    .limit(bindparam("limit")),
-)
+
+KEPT_AFTER = Query("turns after a commit number that keep something beside what they say")
 
 
 class CountedReply(NamedTuple):
@@ -143,5 +136,6 @@ KEYS: dict[str, Callable[[CountedReply], str | None]] = {
     "day": lambda answer: said_at_of(answer.system, answer.id).date().isoformat(),
     "bookmark": lambda answer: stored_name(answer.head) if answer.head else None,
 }
+
 """What usage is counted by: the model that answered, its provider, the day on which it was said (UTC), the
 bookmark that the answer moved."""

@@ -10,38 +10,16 @@ from binascii import hexlify
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import (
-    BigInteger,
-    BindParameter,
-    LargeBinary,
-    bindparam,
-    delete,
-    func,
-    insert,
-    literal_column,
-    select,
-    text,
-    tuple_,
-    update,
-)
-
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query, Row, Statement
-from headish.database.schema import bookmark, bookmark_log, turn
 from headish.rows.conversations import rename_record, take_record_over
 from headish.rows.counters import take_change
-from headish.rows.payloads import PORTION, in_portions
+from headish.rows.payloads import in_portions
 from headish.rows.turns import Parent, StoredTurn
 from headish.values.places import Place
 
-_space: BindParameter[int] = bindparam("space")
-_name: BindParameter[bytes] = bindparam("name")
-_here = (bookmark.c.space == _space, bookmark.c.name == _name)
-_logged = (bookmark_log.c.space == _space, bookmark_log.c.name == _name)
-_log = select(bookmark_log.c.move, bookmark_log.c.chain, bookmark_log.c.pos, bookmark_log.c.milliseconds)
-_points = (turn.c.space == _space, turn.c.chain == bookmark.c.chain, turn.c.pos == bookmark.c.pos)
-
 ALL = 2**63 - 1
+
 """The largest limit that both databases take: no limit."""
 
 
@@ -65,89 +43,24 @@ class Step(NamedTuple):
     recent: int | None = None
 
 
-FIND = Query(
-    "find bookmark", select(bookmark.c.chain, bookmark.c.pos, bookmark.c.move, bookmark.c.running).where(*_here)
-)
-FIND_SOME = Query(
-    "find bookmarks",
-    select(bookmark.c.name, bookmark.c.chain, bookmark.c.pos, bookmark.c.move, bookmark.c.running).where(
-        bookmark.c.space == _space, bookmark.c.name.in_([bindparam(each) for each in PORTION])
-    ),
-)
-# A name that moved with the turn stands in the turn; the sparse index has the others.
-FIND_AT = Query(
-    "find bookmarks at a place",
-    text(
-        "SELECT name FROM bookmark WHERE space = :space AND chain = :chain AND pos = :pos AND own = 0 UNION ALL "
-        "SELECT name FROM bookmark WHERE space = :space AND name = :head AND chain = :chain AND pos = :pos AND own = 1 "
-        "ORDER BY name LIMIT :limit"
-    ),
-)
-_listed = select(bookmark.c.name, turn.c.id, bookmark.c.chain, bookmark.c.pos).where(
-    bookmark.c.space == _space,
-    bookmark.c.name >= bindparam("low"),
-    bookmark.c.name < bindparam("high"),
-    *_points,
-)
-LIST_BY_NAME = Query(
-    "list bookmarks by name",
-    _listed.where(bookmark.c.name > bindparam("after")).order_by(bookmark.c.name).limit(bindparam("limit")),
-)
-LIST_BY_RECENCY = Query(
-    "list bookmarks, the last moved first",
-    # In the order of the index: a batch moves many names in one millisecond, and a page must not sort them all.
-    _listed.where(
-        bookmark.c.recent >= literal_column("0"),  # as the index says of itself
-        tuple_(bookmark.c.recent, bookmark.c.name)
-        < tuple_(bindparam("recent", type_=BigInteger), bindparam("after", type_=LargeBinary)),
-    )
-    .order_by(bookmark.c.recent.desc(), bookmark.c.name.desc())
-    .limit(bindparam("limit")),
-)
-RECENCY = Query("when a bookmark moved last", select(bookmark.c.recent).where(*_here))
-COUNT = Query("count bookmarks", select(func.count()).select_from(bookmark).where(bookmark.c.space == _space))
-ADD = Query("add bookmark", insert(bookmark).values({each.name: bindparam(each.name) for each in bookmark.c}))
-MOVE = Query(
-    "move bookmark",
-    update(bookmark)
-    .where(*_here, bookmark.c.move == bindparam("before"))
-    .values({name: bindparam(f"to_{name}") for name in ("chain", "pos", "move", "recent", "own", "running")}),
-)
-REMOVE = Query("remove bookmark", delete(bookmark).where(*_here))
-LAST_LOG = Query(
-    "end of the log of a bookmark",
-    select(bookmark_log.c.move, bookmark_log.c.running).where(*_logged).order_by(bookmark_log.c.move.desc()).limit(1),
-)
-ADD_LOG = Query("log a move", insert(bookmark_log).values({each.name: bindparam(each.name) for each in bookmark_log.c}))
-RENAME = Query(
-    "rename bookmark",
-    update(bookmark)
-    .where(*_here)
-    .values({name: bindparam(f"to_{name}") for name in ("name", "move", "own", "running")}),
-)
-RENAME_LOG = Query(
-    "rename the log of a bookmark", update(bookmark_log).where(*_logged).values(name=bindparam("to_name"))
-)
-MOVE_NUMBER = Query("last move of a bookmark", select(bookmark.c.move).where(*_here))
-LOG_AT_MOVE = Query("log of a bookmark at a move", _log.where(*_logged, bookmark_log.c.move == bindparam("move")))
-LOG_AT_TIME = Query(
-    "log of a bookmark at a time",
-    _log.where(*_logged, bookmark_log.c.milliseconds <= bindparam("milliseconds"))
-    .order_by(bookmark_log.c.move.desc())
-    .limit(1),
-)
-HISTORY = Query(
-    "history of a bookmark",
-    select(bookmark_log.c.move, turn.c.id, bookmark_log.c.milliseconds)
-    .select_from(
-        bookmark_log.outerjoin(
-            turn,
-            (turn.c.space == _space) & (turn.c.chain == bookmark_log.c.chain) & (turn.c.pos == bookmark_log.c.pos),
-        )
-    )
-    .where(*_logged)
-    .order_by(bookmark_log.c.move.desc()),
-)
+FIND = Query("find bookmark")
+FIND_SOME = Query("find bookmarks")
+FIND_AT = Query("find bookmarks at a place")
+LIST_BY_NAME = Query("list bookmarks by name")
+LIST_BY_RECENCY = Query("list bookmarks, the last moved first")
+RECENCY = Query("when a bookmark moved last")
+COUNT = Query("count bookmarks")
+ADD = Query("add bookmark")
+MOVE = Query("move bookmark")
+REMOVE = Query("remove bookmark")
+LAST_LOG = Query("end of the log of a bookmark")
+ADD_LOG = Query("log a move")
+RENAME = Query("rename bookmark")
+RENAME_LOG = Query("rename the log of a bookmark")
+MOVE_NUMBER = Query("last move of a bookmark")
+LOG_AT_MOVE = Query("log of a bookmark at a move")
+LOG_AT_TIME = Query("log of a bookmark at a time")
+HISTORY = Query("history of a bookmark")
 
 
 def find_bookmark(connection: Connection, space: int, name: bytes) -> Place | None:

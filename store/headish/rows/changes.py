@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sqlalchemy import BindParameter, and_, bindparam, or_, select, union_all
-
 from headish.database.query import Connection, Query, Row
-from headish.database.schema import bookmark_log, conversation, counter, definition, erasure, record_log, turn
-from headish.rows.turns import StoredTurn, read_turns, select_turns
+from headish.rows.turns import StoredTurn, read_turns
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
@@ -72,136 +69,18 @@ class Numbered(NamedTuple):
     what: MovedName | Defined | SaidOf | Erased
 
 
-_space: BindParameter[int] = bindparam("space")
-_name: BindParameter[bytes] = bindparam("name")
-_before = bookmark_log.alias("before")
-_old = turn.alias("old")
-_low: BindParameter[int] = bindparam("low")
-_high: BindParameter[int] = bindparam("high")
-_at: BindParameter[int] = bindparam("change")
-
-NUMBERS = Query(
-    "how far a space is",
-    select(counter.c.seq, counter.c.change, counter.c.epoch, counter.c.state).where(counter.c.space == _space),
-)
-TURNS = Query(
-    "turns of a range of commit numbers",
-    select_turns().where(turn.c.seq > _low, turn.c.seq <= _high).order_by(turn.c.seq),
-)
-MOVES = Query(
-    "moves of a range of changes",
-    select(
-        bookmark_log.c.change,
-        bookmark_log.c.seq,
-        bookmark_log.c.milliseconds,
-        bookmark_log.c.running,
-        bookmark_log.c.name,
-        bookmark_log.c.was,
-        _old.c.id,
-        turn.c.id,
-        bookmark_log.c.chain,
-        bookmark_log.c.pos,
-    )
-    .select_from(
-        bookmark_log.outerjoin(
-            turn,
-            and_(turn.c.space == _space, turn.c.chain == bookmark_log.c.chain, turn.c.pos == bookmark_log.c.pos),
-        )
-        .outerjoin(
-            _before,
-            and_(
-                _before.c.space == _space,
-                _before.c.name == bookmark_log.c.name,
-                _before.c.move == bookmark_log.c.move - 1,
-            ),
-        )
-        .outerjoin(_old, and_(_old.c.space == _space, _old.c.chain == _before.c.chain, _old.c.pos == _before.c.pos))
-    )
-    .where(bookmark_log.c.space == _space, bookmark_log.c.change > _low, bookmark_log.c.change <= _high),
-)
-DEFINITIONS = Query(
-    "definitions of a range of changes",
-    select(
-        definition.c.change,
-        definition.c.seq,
-        definition.c.milliseconds,
-        definition.c.running,
-        definition.c.kind,
-        definition.c.name,
-        definition.c.number,
-        definition.c.hash.is_(None),
-    ).where(definition.c.space == _space, definition.c.change > _low, definition.c.change <= _high),
-)
-RECORDS = Query(
-    "what was said of conversations in a range of changes",
-    select(
-        record_log.c.change,
-        record_log.c.seq,
-        record_log.c.milliseconds,
-        record_log.c.subject,
-        conversation.c.revision,
-        conversation.c.data,
-    )
-    .select_from(
-        record_log.outerjoin(
-            conversation, and_(conversation.c.space == _space, conversation.c.subject == record_log.c.subject)
-        )
-    )
-    .where(record_log.c.space == _space, record_log.c.change > _low, record_log.c.change <= _high),
-)
-ERASURES = Query(
-    "erasures of a range of changes",
-    select(
-        erasure.c.change,
-        erasure.c.seq,
-        erasure.c.milliseconds,
-        erasure.c.hash,
-        erasure.c.number,
-        erasure.c.id,
-        erasure.c.receipt,
-    ).where(erasure.c.space == _space, erasure.c.change > _low, erasure.c.change <= _high),
-)
-SEAL = Query(
-    "seal of the turn with a commit number",
-    select(turn.c.seal).where(turn.c.space == _space, turn.c.seq == bindparam("seq")),
-)
-MARK = Query(
-    "mark of a change",
-    union_all(
-        select(bookmark_log.c.running).where(bookmark_log.c.space == _space, bookmark_log.c.change == _at),
-        select(definition.c.running).where(definition.c.space == _space, definition.c.change == _at),
-        select(erasure.c.hash).where(erasure.c.space == _space, erasure.c.change == _at),
-    ),
-)
-RECORD_MARK = Query(
-    "when something was said of a conversation",
-    select(record_log.c.milliseconds).where(record_log.c.space == _space, record_log.c.change == _at),
-)
+NUMBERS = Query("how far a space is")
+TURNS = Query("turns of a range of commit numbers")
+MOVES = Query("moves of a range of changes")
+DEFINITIONS = Query("definitions of a range of changes")
+RECORDS = Query("what was said of conversations in a range of changes")
+ERASURES = Query("erasures of a range of changes")
+SEAL = Query("seal of the turn with a commit number")
+MARK = Query("mark of a change")
+RECORD_MARK = Query("when something was said of a conversation")
 # A name's moves are in the order of their numbers, so it is read from its end: as far as there are moves behind.
-PLACE_UP_TO = Query(
-    "where a name was at a position",
-    select(bookmark_log.c.chain, bookmark_log.c.pos)
-    .where(
-        bookmark_log.c.space == _space,
-        bookmark_log.c.name == _name,
-        or_(
-            bookmark_log.c.seq < bindparam("seq"),
-            and_(
-                bookmark_log.c.seq == bindparam("seq"),
-                or_(bookmark_log.c.change.is_(None), bookmark_log.c.change <= _at),
-            ),
-        ),
-    )
-    .order_by(bookmark_log.c.move.desc())
-    .limit(1),
-)
-RENAMED = Query(
-    "what a name was renamed to since a change",
-    select(bookmark_log.c.name)
-    .where(bookmark_log.c.space == _space, bookmark_log.c.change > _at, bookmark_log.c.was == _name)
-    .order_by(bookmark_log.c.change)
-    .limit(1),
-)
+PLACE_UP_TO = Query("where a name was at a position")
+RENAMED = Query("what a name was renamed to since a change")
 
 
 def read_reached(connection: Connection, space: int) -> Reached | None:

@@ -5,79 +5,20 @@ from __future__ import annotations
 import secrets
 from typing import NamedTuple
 
-from sqlalchemy import BindParameter, bindparam, exists, select, update
-from sqlalchemy.dialects.postgresql import insert as upsert
-
 from headish.database.query import Connection, Query, Statement
-from headish.database.schema import bookmark, counter
 from headish.errors import RemovedSpace
 
 REMOVED = "removed"
+
 """The state of a space that was removed: its number is never given out again."""
 
-_space: BindParameter[int] = bindparam("space")
-_row = counter.c.space == _space
-LOCK_SPACE = Query(
-    "lock the space", select(counter.c.seq, counter.c.change).where(_row, counter.c.state.is_(None)).with_for_update()
-)
-TAKE_SEQ = Query(
-    "take commit numbers",
-    update(counter)
-    .where(_row)
-    .values(
-        seq=counter.c.seq + bindparam("count"),
-        latest=counter.c.seq + bindparam("count"),
-        roots=counter.c.roots + bindparam("more_roots"),
-        heads=counter.c.heads + bindparam("more_heads"),
-        given_bytes=counter.c.given_bytes + bindparam("more_bytes"),
-    )
-    .returning(counter.c.seq, counter.c.change),
-)
-TAKE_NEXT = Query(
-    "take the next commit number, if nothing was written since and the name is where it was left",
-    update(counter)
-    .where(
-        _row,
-        counter.c.seq == bindparam("known"),
-        counter.c.change == bindparam("changes"),
-        counter.c.state.is_(None),
-        # Whoever copies another file over an open one, or repairs rows by hand, may leave the numbers as they were; the
-        # running hash of the name is of one history alone.
-        exists().where(
-            bookmark.c.space == _space,
-            bookmark.c.name == bindparam("name"),
-            bookmark.c.chain == bindparam("chain"),
-            bookmark.c.pos == bindparam("pos"),
-            bookmark.c.move == bindparam("move"),
-            bookmark.c.running == bindparam("running"),
-        ),
-    )
-    .values(
-        seq=bindparam("following"),
-        latest=bindparam("following"),
-        given_bytes=counter.c.given_bytes + bindparam("more_bytes"),
-    ),
-)
-TAKE_CHANGE = Query(
-    "take a number of a change",
-    update(counter).where(_row).values(change=counter.c.change + 1).returning(counter.c.seq, counter.c.change),
-)
-READ_COUNTER = Query(
-    "read the counter of a space",
-    select(
-        counter.c.seq, counter.c.change, counter.c.latest, counter.c.roots, counter.c.heads, counter.c.given_bytes
-    ).where(_row),
-)
-ADD_COUNTER = Query(
-    "add counter",
-    upsert(counter)
-    .values(space=_space, seq=0, change=0, latest=0, epoch=bindparam("random"), roots=0, heads=0, given_bytes=0, bars=0)
-    .on_conflict_do_nothing(),
-)
-RETIRE_COUNTER = Query(
-    "retire the counter of a space that holds nothing",
-    update(counter).where(_row, counter.c.seq == 0, counter.c.change == 0).values(state=bindparam("became")),
-)
+LOCK_SPACE = Query("lock the space")
+TAKE_SEQ = Query("take commit numbers")
+TAKE_NEXT = Query("take the next commit number, if nothing was written since and the name is where it was left")
+TAKE_CHANGE = Query("take a number of a change")
+READ_COUNTER = Query("read the counter of a space")
+ADD_COUNTER = Query("add counter")
+RETIRE_COUNTER = Query("retire the counter of a space that holds nothing")
 
 
 class Numbers(NamedTuple):

@@ -8,58 +8,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from sqlalchemy import BindParameter, and_, bindparam, func, insert, select
-
 from headish.content.hashes import DEFINITION_LOG, hash_payload, run_on
 from headish.database.query import Connection, Query, Row
-from headish.database.schema import definition, payload
 from headish.rows.counters import take_change
 from headish.rows.payloads import add_payloads, split_payload
 
 POINTER, TOOLS = "pointer", "tools"
+
 """The kinds."""
 
-_space: BindParameter[int] = bindparam("space")
-_kind: BindParameter[str] = bindparam("kind")
-_name: BindParameter[bytes] = bindparam("name")
-_later = definition.alias("later")
-# Each table is bound to the space itself, so that a distributed database finds all rows in one place.
-_last = (
-    select(func.max(_later.c.number))
-    .where(_later.c.space == _space, _later.c.kind == _kind, _later.c.name == definition.c.name)
-    .scalar_subquery()
-)
-_here = (definition.c.space == _space, definition.c.kind == _kind, definition.c.name == _name)
-_with_payload = definition.outerjoin(
-    payload, and_(payload.c.space == _space, payload.c.hash == definition.c.hash, definition.c.data.is_(None))
-)
-_columns = (
-    definition.c.name,
-    definition.c.number,
-    definition.c.hash,
-    func.coalesce(definition.c.data, payload.c.data),
-    definition.c.milliseconds,
-    definition.c.running,
-)
-
-FIND = Query(
-    "find definition", select(*_columns).select_from(_with_payload).where(*_here, definition.c.number == _last)
-)
-LIST = Query(
-    "list definitions",
-    select(*_columns)
-    .select_from(_with_payload)
-    .where(definition.c.space == _space, definition.c.kind == _kind, definition.c.hash.is_not(None))
-    .where(definition.c.number == _last)
-    .order_by(definition.c.name),
-)
-HISTORY = Query(
-    "history of a definition",
-    select(*_columns).select_from(_with_payload).where(*_here).order_by(definition.c.number.desc()),
-)
-ADD = Query(
-    "add definition", insert(definition).values({column.name: bindparam(column.name) for column in definition.c})
-)
+FIND = Query("find definition")
+LIST = Query("list definitions")
+HISTORY = Query("history of a definition")
+ADD = Query("add definition")
 
 
 def find_definition(connection: Connection, space: int, kind: str, name: bytes) -> Row | None:

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import BindParameter, bindparam, select
-
 from headish.database.query import Connection, Query
-from headish.database.schema import turn
-from headish.rows.payloads import PORTION, in_portions
-from headish.rows.turns import StoredTurn, read_turns, select_turns
+from headish.rows.payloads import in_portions
+from headish.rows.turns import StoredTurn, read_turns
 from headish.values.ids import TurnId
 
-_space: BindParameter[int] = bindparam("space")
-BY_KEYS = Query("turns by their keys", select_turns().where(turn.c.key.in_([bindparam(each) for each in PORTION])))
-BY_KEY = Query("turn by its key", select_turns().where(turn.c.key == bindparam("key")))
-# Without an order: to save the sort, SQLite would read the whole space by its commit numbers.
-SUPERSEDING = Query("turns that supersede a turn", select_turns().where(turn.c.supersedes == bindparam("id")))
-IDS = Query(
-    "ids that are known",
-    select(turn.c.id).where(turn.c.space == _space, turn.c.id.in_([bindparam(each) for each in PORTION])),
-)
+BY_KEYS = Query("turns by their keys")
+BY_KEY = Query("turn by its key")
+SUPERSEDING = Query("turns that supersede a turn")
+IDS = Query("ids that are known")
 
 
 def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:

@@ -10,64 +10,20 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import BindParameter, LargeBinary, bindparam, delete, select, tuple_
-from sqlalchemy.dialects.postgresql import insert
-
 from headish.database.query import Connection, Query, Row
-from headish.database.schema import object
 from headish.errors import RecordChanged, UnknownObject
 from headish.values.names import Absent, stored_name
 
 REMOVED = b""
+
 """The key under which a kind keeps the highest revision of what was removed."""
 
-_space: BindParameter[int] = bindparam("space")
-_kind: BindParameter[str] = bindparam("kind")
-_key: BindParameter[bytes] = bindparam("key")
-_here = (object.c.space == _space, object.c.kind == _kind, object.c.key == _key)
-_columns = (object.c.kind, object.c.key, object.c.revision, object.c.data, object.c.milliseconds)
-_new = insert(object).values({column.name: bindparam(column.name) for column in object.c})
-
-FIND = Query("find object", select(*_columns).where(*_here))
-REVISIONS = Query(
-    "revision of an object, and that of what was removed of its kind",
-    select(object.c.key, object.c.revision).where(
-        object.c.space == _space,
-        object.c.kind == _kind,
-        object.c.key.in_([_key, bindparam("removed", type_=LargeBinary)]),
-    ),
-)
-PUT = Query(
-    "put object",
-    _new.on_conflict_do_update(
-        index_elements=[object.c.space, object.c.kind, object.c.key],
-        set_={name: _new.excluded[name] for name in ("revision", "data", "milliseconds")},
-    ),
-)
-REMOVE = Query("remove object", delete(object).where(*_here))
-LIST = Query(
-    "list objects",
-    select(*_columns)
-    .where(
-        object.c.space == _space,
-        object.c.kind == _kind,
-        object.c.key > bindparam("after"),
-        object.c.key >= bindparam("low"),
-        object.c.key < bindparam("high"),
-    )
-    .order_by(object.c.key)
-    .limit(bindparam("limit")),
-)
-PAGE = Query(
-    "objects of all kinds, a page",
-    select(*_columns)
-    .where(
-        object.c.space == _space,
-        tuple_(object.c.kind, object.c.key) > tuple_(_kind, bindparam("key", type_=LargeBinary)),
-    )
-    .order_by(object.c.kind, object.c.key)
-    .limit(bindparam("limit")),
-)
+FIND = Query("find object")
+REVISIONS = Query("revision of an object, and that of what was removed of its kind")
+PUT = Query("put object")
+REMOVE = Query("remove object")
+LIST = Query("list objects")
+PAGE = Query("objects of all kinds, a page")
 
 
 class Put(NamedTuple):

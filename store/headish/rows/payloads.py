@@ -6,49 +6,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from sqlalchemy import BindParameter, and_, bindparam, func, select
-from sqlalchemy.dialects.postgresql import insert
-
 from headish.database.query import Connection, Query, Row
-from headish.database.schema import payload, turn
 from headish.limits import INLINE_BYTES
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
 K = TypeVar("K", bytes, TurnId)
+
 LOOKED_UP = 64
+
 """How many keys one statement looks up; a shorter list is filled up with its last key."""
+
 PORTION = tuple(f"wanted{index}" for index in range(LOOKED_UP))
+
 """The parameters of such a statement."""
 
 T = TypeVar("T", bytes, TurnId)
-_space: BindParameter[int] = bindparam("space")
-_new = insert(payload).values(space=_space, hash=bindparam("hash"), size=bindparam("size"), data=bindparam("data"))
-# The same words on SQLite. An old row whose bytes are missing or damaged gets them again, so that a turn that was
-# acknowledged can be read.
-ADD_PAYLOAD = Query(
-    "add payload",
-    _new.on_conflict_do_update(
-        index_elements=[payload.c.space, payload.c.hash],
-        set_={"data": _new.excluded.data, "size": _new.excluded.size},
-        where=payload.c.data.is_distinct_from(_new.excluded.data) & payload.c.erased.is_(None),
-    ),
-)
-OF_TURN = and_(payload.c.space == _space, payload.c.hash == turn.c.hash)
-"""What a turn's large payload is found by."""
-READ_PAYLOAD = Query(
-    "read the payload of a turn",
-    select(func.coalesce(turn.c.data, payload.c.data))
-    .select_from(turn.outerjoin(payload, OF_TURN & turn.c.data.is_(None)))
-    .where(turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos")),
-)
-PAYLOADS_AFTER = Query(
-    "payloads after an address",
-    select(payload.c.hash, payload.c.size, payload.c.data, payload.c.erased)
-    .where(payload.c.space == _space, payload.c.hash > bindparam("hash"))
-    .order_by(payload.c.hash)
-    .limit(bindparam("limit")),
-)
+
+ADD_PAYLOAD = Query("add payload")
+READ_PAYLOAD = Query("read the payload of a turn")
+PAYLOADS_AFTER = Query("payloads after an address")
 
 
 def split_payload(data: bytes) -> bytes | None:

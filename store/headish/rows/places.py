@@ -8,20 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sqlalchemy import CTE, BigInteger, column, text
-
 from headish.rows.payloads import LOOKED_UP
 from headish.values.places import Place, Segment
-
-
-def wanted_places(name: str = "wanted") -> CTE:
-    """A table of ``chain`` and ``pos`` with ``LOOKED_UP`` rows; ``place_portions`` fills it."""
-    return _table(name, "chain", "pos")
-
-
-def wanted_segments(name: str = "wanted") -> CTE:
-    """A table of ``chain``, ``low`` and ``high``; ``segment_portions`` fills it."""
-    return _table(name, "chain", "low", "high")
 
 
 def place_portions(places: Iterable[Place]) -> Iterator[dict[str, int]]:
@@ -32,13 +20,6 @@ def place_portions(places: Iterable[Place]) -> Iterator[dict[str, int]]:
 def segment_portions(segments: Iterable[Segment]) -> Iterator[dict[str, int]]:
     """The ranges as parameters of statements with ``wanted_segments``."""
     return _portions(segments, ("chain", "low", "high"))
-
-
-def _table(name: str, *columns: str) -> CTE:
-    # As text: a hundred expressions would take longer to make than all other statements of a module.
-    rows = (", ".join(f"CAST(:{each}{index} AS BIGINT) AS {each}" for each in columns) for index in range(LOOKED_UP))
-    table = text(" UNION ALL ".join(f"SELECT {row}" for row in rows))
-    return table.columns(*(column(each, BigInteger) for each in columns)).cte(name)
 
 
 def _portions(rows: Iterable[tuple[int, ...]], names: tuple[str, ...]) -> Iterator[dict[str, int]]:

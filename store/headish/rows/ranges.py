@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sqlalchemy import bindparam, func, select
-
 from headish.database.query import Connection, Query
-from headish.database.schema import payload, turn
-from headish.rows.payloads import OF_TURN
-from headish.rows.turns import COLUMNS, StoredTurn
+from headish.rows.turns import StoredTurn
 from headish.values.places import Segment
 
 
@@ -20,18 +16,7 @@ class Whole(NamedTuple):
     payload: bytes | None
 
 
-WHOLE_RANGE = Query(
-    "turns of a range, with payloads",
-    select(*COLUMNS, func.coalesce(turn.c.data, payload.c.data))
-    # Most payloads stand in their rows: then no other table is looked at.
-    .select_from(turn.outerjoin(payload, OF_TURN & turn.c.data.is_(None)))
-    .where(
-        turn.c.space == bindparam("space"),
-        turn.c.chain == bindparam("chain"),
-        turn.c.pos.between(bindparam("low"), bindparam("high")),
-    )
-    .order_by(turn.c.pos),
-)
+WHOLE_RANGE = Query("turns of a range, with payloads")
 
 
 def read_range(connection: Connection, space: int, segment: Segment) -> list[Whole]:

@@ -4,39 +4,21 @@ from __future__ import annotations
 
 import time
 
-from sqlalchemy import BindParameter, bindparam, exists, func, insert, select, text, update
-
 from headish.content.hashes import SPACE_LOG, run_on
 from headish.database.query import Connection, Query
-from headish.database.schema import conversation, object, space, space_log, stream
 from headish.rows.counters import add_counter, retire_counter
 
 # Every name that can be looked up sorts behind the rows of removed spaces.
 _FIRST_NAME = b"\1"
-_space: BindParameter[int] = bindparam("space")
 
-FIND_SPACE = Query("find space", select(space.c.id).where(space.c.name == bindparam("name")))
-ADD_SPACE = Query("add space", text("INSERT INTO space (name) VALUES (:name) ON CONFLICT DO NOTHING"))
-LIST_SPACES = Query(
-    "list spaces",
-    select(space.c.name).where(space.c.name > bindparam("after")).order_by(space.c.name).limit(bindparam("limit")),
-)
-RENAME_SPACE = Query("rename space", update(space).where(space.c.id == _space).values(name=bindparam("new")))
-COUNT_SPACES = Query("count spaces", select(func.count()).select_from(space).where(space.c.name > bindparam("after")))
-HOLDS_MORE = Query(
-    "whether a space holds what no counter counts",
-    select(*(exists().where(table.c.space == _space) for table in (stream, conversation, object))),
-)
-LAST_NAME = Query(
-    "last name of a space",
-    select(space_log.c.number, space_log.c.running)
-    .where(space_log.c.space == _space)
-    .order_by(space_log.c.number.desc())
-    .limit(1),
-)
-ADD_NAME = Query(
-    "log the name of a space", insert(space_log).values({each.name: bindparam(each.name) for each in space_log.c})
-)
+FIND_SPACE = Query("find space")
+ADD_SPACE = Query("add space")
+LIST_SPACES = Query("list spaces")
+RENAME_SPACE = Query("rename space")
+COUNT_SPACES = Query("count spaces")
+HOLDS_MORE = Query("whether a space holds what no counter counts")
+LAST_NAME = Query("last name of a space")
+ADD_NAME = Query("log the name of a space")
 
 
 def find_space(connection: Connection, name: bytes) -> int | None:

@@ -7,47 +7,23 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sqlalchemy import BindParameter, bindparam, delete, insert, select, update
-
 from headish.database.query import Connection, Query
-from headish.database.schema import stream, stream_chunk
 from headish.values.ids import TurnId
 
 FINISHED, RECOVERED = "finished", "recovered"
+
 """How a stream ended: its writer stored the turn, or a recovery did from the journal."""
 
-_space: BindParameter[int] = bindparam("space")
-_id: BindParameter[str] = bindparam("id")
-_here = (stream.c.space == _space, stream.c.id == _id)
-_chunks = (stream_chunk.c.space == _space, stream_chunk.c.stream == _id)
-_columns = (stream.c.id, stream.c.about, stream.c.expires, stream.c.outcome, stream.c.turn)
-
-OPEN = Query(
-    "open a stream",
-    insert(stream).values(space=_space, id=_id, about=bindparam("about"), expires=bindparam("expires")),
-)
-ADD_CHUNK = Query(
-    "journal a chunk", insert(stream_chunk).values({each.name: bindparam(each.name) for each in stream_chunk.c})
-)
-RENEW = Query(
-    "renew the lease of a stream",
-    update(stream).where(*_here, stream.c.outcome.is_(None)).values(expires=bindparam("until")),
-)
-LOCK = Query("lock a stream", select(*_columns).where(*_here).with_for_update())
-OPEN_STREAMS = Query(
-    "open streams", select(*_columns).where(stream.c.space == _space, stream.c.outcome.is_(None)).order_by(stream.c.id)
-)
-CHUNKS = Query("journal of a stream", select(stream_chunk.c.data).where(*_chunks).order_by(stream_chunk.c.number))
-CLOSE = Query(
-    "close a stream",
-    update(stream).where(*_here).values(outcome=bindparam("became"), turn=bindparam("stored")),
-)
-REMOVE_CHUNKS = Query("remove the journal of a stream", delete(stream_chunk).where(*_chunks))
-DROP = Query("drop a stream", delete(stream).where(*_here, stream.c.outcome.is_(None)))
-FORGET = Query(
-    "forget streams that ended long ago",
-    delete(stream).where(stream.c.space == _space, stream.c.outcome.is_not(None), stream.c.expires < bindparam("past")),
-)
+OPEN = Query("open a stream")
+ADD_CHUNK = Query("journal a chunk")
+RENEW = Query("renew the lease of a stream")
+LOCK = Query("lock a stream")
+OPEN_STREAMS = Query("open streams")
+CHUNKS = Query("journal of a stream")
+CLOSE = Query("close a stream")
+REMOVE_CHUNKS = Query("remove the journal of a stream")
+DROP = Query("drop a stream")
+FORGET = Query("forget streams that ended long ago")
 
 
 class StoredStream(NamedTuple):

@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
-
-from sqlalchemy import (
-    BindParameter,
-    LargeBinary,
-    Select,
-    and_,
-    bindparam,
-    case,
-    column,
-    exists,
-    func,
-    insert,
-    literal_column,
-    select,
-    text,
-    true,
-)
+from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row, Statement
-from headish.database.schema import counter, link, turn
 from headish.limits import PREFIX_MINIMUM
-from headish.rows.payloads import PORTION, in_portions
+from headish.rows.payloads import in_portions
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
@@ -89,95 +71,23 @@ class Tip(NamedTuple):
     continued: bool
 
 
-_space: BindParameter[int] = bindparam("space")
-COLUMNS = [turn.c[name] for name in StoredTurn._fields]
 _BEHIND_DATA = StoredTurn._fields.index("hash") + 1  # the payload's own column stands behind its address
 
-
-def select_turns() -> Select[Any]:
-    """A statement of ``StoredTurn``'s columns in a space, to be narrowed down."""
-    return select(*COLUMNS).where(turn.c.space == _space)
-
-
-_other = turn.alias("other")
-AT_PLACE = Query(
-    "turn at a place", select_turns().where(turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos"))
-)
-PARENT_AT = Query(
-    "what a child needs of a turn at a place",
-    select(turn.c.id, turn.c.digest, turn.c.head).where(
-        turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos")
-    ),
-)
-BY_ID = Query("turn by id", select_turns().where(turn.c.id == bindparam("id")))
-BY_KEY = Query("turn by key", select_turns().where(turn.c.key == bindparam("key")))
-BY_SEQ = Query("turn by commit number", select_turns().where(turn.c.seq == bindparam("seq")))
-BY_PREFIX = Query(
-    "turns by id prefix",
-    select_turns()
-    .where(turn.c.id >= bindparam("low"), turn.c.id < bindparam("high"))
-    .order_by(turn.c.id)
-    .limit(bindparam("limit")),
-)
-NEIGHBOURS = Query(
-    "ids next to an id",
-    select(
-        select(func.max(turn.c.id)).where(turn.c.space == _space, turn.c.id < bindparam("id")).scalar_subquery(),
-        select(func.min(turn.c.id)).where(turn.c.space == _space, turn.c.id > bindparam("id")).scalar_subquery(),
-    ),
-)
-# Not the highest number: what arrives from elsewhere is not what was said here last.
-NEWEST = Query(
-    "newest turn",
-    select_turns().where(turn.c.seq == select(counter.c.latest).where(counter.c.space == _space).scalar_subquery()),
-)
-_end = (
-    select(func.max(turn.c.pos).label("pos"))
-    .where(turn.c.space == _space, turn.c.chain == bindparam("chain"))
-    .subquery("chain_end")
-)
-_branched = exists().where(
-    link.c.space == _space, link.c.parent_chain == bindparam("chain"), link.c.parent_pos == bindparam("pos")
-)
-# Whoever continues the middle of a chain need not look at the links: its next turn continues that place.
-TIP = Query(
-    "last position of a chain, and whether a place of it is continued",
-    select(_end.c.pos, case((_end.c.pos == bindparam("pos"), _branched), else_=true())),
-)
-# First from digests to places, in the index alone, then to the turns: asked for whole turns, SQLite rates the index no
-# better than the primary key and reads the whole space.
-_rows = text(" UNION ALL ".join(f"SELECT :{each} AS digest" for each in PORTION))
-_wanted = _rows.columns(column("digest", LargeBinary)).cte("wanted")
-_short = func.substr(_wanted.c.digest, literal_column("1"), literal_column("8"))
-_others = func.substr(_other.c.digest, literal_column("1"), literal_column("8"))
-BY_DIGEST = Query(
-    "turns by digests",
-    select(*COLUMNS).select_from(
-        _wanted.outerjoin(
-            _other, and_(_other.c.space == _space, _others == _short, _other.c.digest == _wanted.c.digest)
-        ).outerjoin(turn, and_(turn.c.space == _space, turn.c.chain == _other.c.chain, turn.c.pos == _other.c.pos))
-    ),
-)
-AT_DIGEST = Query(
-    "places of turns by digests",
-    select(_other.c.digest, _other.c.seq, _other.c.chain, _other.c.pos).select_from(
-        _wanted.join(_other, and_(_other.c.space == _space, _others == _short, _other.c.digest == _wanted.c.digest))
-    ),
-)
-ADD_TURN = Query("add turn", insert(turn).values({column.name: bindparam(column.name) for column in turn.c}))
-ADD_LINK = Query("add link", insert(link).values({column.name: bindparam(column.name) for column in link.c}))
-LINKS_OF = Query(
-    "links of a chain",
-    select(link.c.parent_chain, link.c.parent_pos)
-    .where(link.c.space == _space, link.c.chain == bindparam("chain"))
-    .order_by(link.c.ordinal),
-)
-RANGE = Query(
-    "turns of a range",
-    select_turns()
-    .where(turn.c.chain == bindparam("chain"), turn.c.pos.between(bindparam("low"), bindparam("high")))
-    .order_by(turn.c.pos),
-)
+AT_PLACE = Query("turn at a place")
+PARENT_AT = Query("what a child needs of a turn at a place")
+BY_ID = Query("turn by id")
+BY_KEY = Query("turn by key")
+BY_SEQ = Query("turn by commit number")
+BY_PREFIX = Query("turns by id prefix")
+NEIGHBOURS = Query("ids next to an id")
+NEWEST = Query("newest turn")
+TIP = Query("last position of a chain, and whether a place of it is continued")
+BY_DIGEST = Query("turns by digests")
+AT_DIGEST = Query("places of turns by digests")
+ADD_TURN = Query("add turn")
+ADD_LINK = Query("add link")
+LINKS_OF = Query("links of a chain")
+RANGE = Query("turns of a range")
 
 
 def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | None:

@@ -7,14 +7,10 @@ each chain. Both take as many steps as there are forks, however long the chains 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
-
-from sqlalchemy import CTE, BigInteger, BindParameter, ColumnElement, Select, and_, bindparam, cast, func, select
+from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
-from headish.database.schema import link, payload, turn
-from headish.rows.payloads import OF_TURN
-from headish.rows.places import place_portions, wanted_places
+from headish.rows.places import place_portions
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
@@ -46,113 +42,17 @@ class Walked(NamedTuple):
         return Place(self.chain, self.pos)
 
 
-_space: BindParameter[int] = bindparam("space")
-_columns: list[ColumnElement[Any]] = [
-    *(turn.c[name] for name in Walked._fields[:-1]),
-    func.coalesce(turn.c.data, payload.c.data),
-]
-# Most payloads stand in their rows: then no other table is looked at.
-_addressed = OF_TURN & turn.c.data.is_(None)
-
-
-def _reach(ends: CTE | None = None) -> CTE:
-    """From one place, or from the places of a table."""
-    one = (cast(bindparam("chain"), BigInteger).label("chain"), cast(bindparam("pos"), BigInteger).label("pos"))
-    start = select(*(one if ends is None else (ends.c.chain, ends.c.pos)))
-    reach = start.cte("reach", recursive=True)
-    step = select(link.c.parent_chain, link.c.parent_pos).where(link.c.space == _space, link.c.chain == reach.c.chain)
-    return reach.union(step)
-
-
-def _top(reach: CTE) -> CTE:
-    return select(reach.c.chain, func.max(reach.c.pos).label("pos")).group_by(reach.c.chain).cte("top")
-
-
-def _thread(top: CTE) -> Select[Any]:
-    # Outer joins, because they fix the order: left to itself, SQLite begins with every turn of the space.
-    within = and_(turn.c.space == _space, turn.c.chain == top.c.chain, turn.c.pos <= top.c.pos)
-    return select(*_columns).select_from(top.outerjoin(turn, within).outerjoin(payload, _addressed))
-
-
-# Beginning a recursion costs more than reading a few turns, and most threads are one chain.
-HAS_LINKS = Query(
-    "whether a chain continues anything",
-    select(link.c.ordinal).where(link.c.space == _space, link.c.chain == bindparam("chain")).limit(1),
-)
-READ_THREAD = Query("turns that lead to a place, with payloads", _thread(_top(_reach())))
-READ_CHAIN = Query(
-    "turns of a chain up to a place, with payloads",
-    select(*_columns)
-    .select_from(turn.outerjoin(payload, _addressed))
-    .where(turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos <= bindparam("pos"))
-    .order_by(turn.c.pos),
-)
-_wanted = wanted_places()
-READ_PLACES = Query(
-    "turns at places, with payloads",
-    select(*_columns).select_from(
-        _wanted.outerjoin(
-            turn, and_(turn.c.space == _space, turn.c.chain == _wanted.c.chain, turn.c.pos == _wanted.c.pos)
-        ).outerjoin(payload, _addressed)
-    ),
-)
-
-
-def _inherited(top: CTE) -> Select[Any]:
-    within = and_(
-        turn.c.space == _space, turn.c.chain == top.c.chain, turn.c.pos <= top.c.pos, turn.c.inherited.is_not(None)
-    )
-    return (
-        select(*[turn.c[name] for name in ("chain", "pos", "id", "inherited")])
-        .select_from(top.outerjoin(turn, within))
-        # The primary key has the same columns and would read every turn of the thread.
-        .with_hint(turn, "INDEXED BY turn_inherited", "sqlite")
-    )
-
-
-def _links(reach: CTE) -> Select[Any]:
-    return (
-        select(*[link.c[name] for name in ("chain", "parent_chain", "parent_pos")])
-        .where(link.c.space == _space, link.c.chain.in_(select(reach.c.chain)))
-        .order_by(link.c.chain, link.c.ordinal)
-    )
-
-
-def _ends() -> CTE:
-    """What several places lead to: each place once, however many of them lead to it."""
-    return _reach(wanted_places("places"))
-
-
-READ_LINKS = Query("links that lead to a place", _links(_reach()))
-READ_LINKS_OF_SEVERAL = Query("links that lead to some places", _links(_ends()))
-READ_INHERITED = Query("turns that set options on the way to a place", _inherited(_top(_reach())))
-READ_INHERITED_OF_SEVERAL = Query("turns that set options on the way to some places", _inherited(_top(_ends())))
-READ_THREADS = Query("turns that lead to some places, with payloads", _thread(_top(_ends())))
-
-
-def chains_of_tree() -> CTE:
-    """The chains of a tree: up to those that continue nothing, then down to all that grew from them."""
-    up = select(cast(bindparam("chain"), BigInteger).label("chain")).cte("up", recursive=True)
-    up = up.union(select(link.c.parent_chain).where(link.c.space == _space, link.c.chain == up.c.chain))
-    down = select(up.c.chain.label("chain")).cte("down", recursive=True)
-    return down.union(select(link.c.chain).where(link.c.space == _space, link.c.parent_chain == down.c.chain))
-
-
-_chains = chains_of_tree()
-# By IN and without an order: for a join, or to save the sort, SQLite would read the whole space.
-READ_TREE = Query(
-    "turns of a tree, with payloads",
-    select(*_columns)
-    .select_from(turn.outerjoin(payload, _addressed))
-    .where(turn.c.space == _space, turn.c.chain.in_(select(_chains.c.chain))),
-)
-_tree_links = chains_of_tree()
-READ_TREE_LINKS = Query(
-    "links of a tree",
-    select(link.c.chain, link.c.parent_chain, link.c.parent_pos)
-    .where(link.c.space == _space, link.c.chain.in_(select(_tree_links.c.chain)))
-    .order_by(link.c.chain, link.c.ordinal),
-)
+HAS_LINKS = Query("whether a chain continues anything")
+READ_THREAD = Query("turns that lead to a place, with payloads")
+READ_CHAIN = Query("turns of a chain up to a place, with payloads")
+READ_PLACES = Query("turns at places, with payloads")
+READ_LINKS = Query("links that lead to a place")
+READ_LINKS_OF_SEVERAL = Query("links that lead to some places")
+READ_INHERITED = Query("turns that set options on the way to a place")
+READ_INHERITED_OF_SEVERAL = Query("turns that set options on the way to some places")
+READ_THREADS = Query("turns that lead to some places, with payloads")
+READ_TREE = Query("turns of a tree, with payloads")
+READ_TREE_LINKS = Query("links of a tree")
 
 
 def read_links(connection: Connection, space: int, end: Place) -> dict[int, list[Place]]:

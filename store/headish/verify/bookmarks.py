@@ -10,17 +10,13 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
-from sqlalchemy import BindParameter, LargeBinary, and_, bindparam, exists, func, select, tuple_
-
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query
-from headish.database.schema import bookmark, bookmark_log, counter, turn
 from headish.history.decode import is_time
 from headish.values.names import stored_name
 from headish.values.reports import Problem
 
 PAGE = 2000
-_space: BindParameter[int] = bindparam("space")
 
 
 class _Logged(NamedTuple):
@@ -47,57 +43,10 @@ class _Logged(NamedTuple):
     last_seq: int
 
 
-LOG = Query(
-    "moves of all bookmarks, a page",
-    select(
-        *(bookmark_log.c[each] for each in _Logged._fields[:8]),
-        turn.c.id,
-        turn.c.digest,
-        turn.c.head,
-        bookmark_log.c.seq,
-        turn.c.seq,
-        *(bookmark.c[each] for each in ("chain", "pos", "move", "own", "running")),
-        select(counter.c.seq).where(counter.c.space == _space).scalar_subquery(),
-    )
-    .select_from(
-        bookmark_log.outerjoin(
-            turn,
-            and_(turn.c.space == _space, turn.c.chain == bookmark_log.c.chain, turn.c.pos == bookmark_log.c.pos),
-        ).outerjoin(bookmark, and_(bookmark.c.space == _space, bookmark.c.name == bookmark_log.c.name))
-    )
-    .where(
-        bookmark_log.c.space == _space,
-        tuple_(bookmark_log.c.name, bookmark_log.c.move)
-        > tuple_(bindparam("name", type_=LargeBinary), bindparam("move")),
-    )
-    .order_by(bookmark_log.c.name, bookmark_log.c.move)
-    .limit(bindparam("limit")),
-)
-UNLOGGED = Query(
-    "bookmarks without a log",
-    select(bookmark.c.name)
-    .where(
-        bookmark.c.space == _space,
-        ~exists().where(bookmark_log.c.space == _space, bookmark_log.c.name == bookmark.c.name),
-    )
-    .order_by(bookmark.c.name),
-)
-CARRIED = Query(
-    "how often turns moved each name",
-    select(turn.c.head, func.count()).where(turn.c.space == _space, turn.c.head.is_not(None)).group_by(turn.c.head),
-)
-LOGGED_CARRIED = Query(
-    "how often the logs say that turns moved each name",
-    select(turn.c.head, func.count())
-    .select_from(
-        bookmark_log.join(
-            turn,
-            and_(turn.c.space == _space, turn.c.chain == bookmark_log.c.chain, turn.c.pos == bookmark_log.c.pos),
-        )
-    )
-    .where(bookmark_log.c.space == _space, bookmark_log.c.change.is_(None), turn.c.head.is_not(None))
-    .group_by(turn.c.head),
-)
+LOG = Query("moves of all bookmarks, a page")
+UNLOGGED = Query("bookmarks without a log")
+CARRIED = Query("how often turns moved each name")
+LOGGED_CARRIED = Query("how often the logs say that turns moved each name")
 
 
 def check_bookmarks(connection: Connection, space: int) -> Iterator[Problem]:

@@ -4,56 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlalchemy import BindParameter, bindparam, func, select, union_all
-
 from headish.content.hashes import SPACE_LOG, run_on
 from headish.database.query import Connection, Query
-from headish.database.schema import bookmark_log, counter, definition, erasure, payload, record_log, space, space_log
 from headish.history.decode import is_time
 from headish.rows.counters import REMOVED, read_counter
 from headish.rows.spaces import removed_name
 from headish.values.names import stored_name
 from headish.values.reports import Problem
 
-_space: BindParameter[int] = bindparam("space")
-_numbered = union_all(
-    *(
-        select(table.c.change.label("change"), table.c.seq.label("seq")).where(
-            table.c.space == _space, table.c.change.is_not(None)
-        )
-        for table in (bookmark_log, definition, erasure, record_log)
-    )
-).subquery("numbered")
-CHANGES = Query(
-    "count the numbers of changes",
-    select(func.count(), func.count(_numbered.c.change.distinct()), func.max(_numbered.c.change)).select_from(
-        _numbered
-    ),
-)
-_in_order = select(
-    _numbered.c.change,
-    _numbered.c.seq,
-    func.lag(_numbered.c.seq).over(order_by=_numbered.c.change).label("before"),
-).subquery("in_order")
-OUT_OF_ORDER = Query(
-    "changes whose commit numbers go back",
-    select(_in_order).where(_in_order.c.seq < _in_order.c.before).order_by(_in_order.c.change),
-)
-STATE = Query(
-    "state of a space, and how many hashes it bars",
-    select(
-        counter.c.state,
-        counter.c.bars,
-        select(func.count()).where(payload.c.space == _space, payload.c.erased.is_not(None)).scalar_subquery(),
-    ).where(counter.c.space == _space),
-)
-NAMES = Query(
-    "names of a space",
-    select(space_log.c.number, space_log.c.name, space_log.c.milliseconds, space_log.c.running)
-    .where(space_log.c.space == _space)
-    .order_by(space_log.c.number),
-)
-NAME = Query("name of a space", select(space.c.name).where(space.c.id == _space))
+CHANGES = Query("count the numbers of changes")
+OUT_OF_ORDER = Query("changes whose commit numbers go back")
+STATE = Query("state of a space, and how many hashes it bars")
+NAMES = Query("names of a space")
+NAME = Query("name of a space")
 
 
 def check_changes(connection: Connection, space: int, subject: str = "space") -> Iterator[Problem]:

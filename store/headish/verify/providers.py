@@ -7,11 +7,9 @@ from itertools import groupby
 from typing import Any
 
 import msgspec
-from sqlalchemy import BindParameter, and_, bindparam, func, select
 
 from headish.content.hashes import DEFINITION_LOG, hash_payload, run_on
 from headish.database.query import Connection, Query, Row
-from headish.database.schema import definition, payload, stream, stream_chunk, turn
 from headish.history.decode import is_time
 from headish.providers.pointers import decode_pointer
 from headish.rows.counters import read_counter
@@ -22,43 +20,9 @@ from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
 from headish.values.reports import Problem
 
-_space: BindParameter[int] = bindparam("space")
-DEFINITIONS = Query(
-    "all definitions",
-    select(
-        definition.c.kind,
-        definition.c.name,
-        definition.c.number,
-        definition.c.hash,
-        func.coalesce(definition.c.data, payload.c.data),
-        definition.c.milliseconds,
-        definition.c.running,
-        definition.c.seq,
-    )
-    .select_from(
-        definition.outerjoin(
-            payload,
-            and_(payload.c.space == _space, payload.c.hash == definition.c.hash, definition.c.data.is_(None)),
-        )
-    )
-    .where(definition.c.space == bindparam("space"))
-    .order_by(definition.c.kind, definition.c.name, definition.c.number),
-)
-STREAMS = Query(
-    "all streams",
-    select(stream.c.id, stream.c.about, stream.c.outcome, stream.c.turn, turn.c.seq)
-    .select_from(stream.outerjoin(turn, and_(turn.c.space == _space, turn.c.id == stream.c.turn)))
-    .where(stream.c.space == bindparam("space"))
-    .order_by(stream.c.id),
-)
-# Reads the stream with its chunks, so that no writer ends it in between.
-CHUNKS = Query(
-    "all journals",
-    select(stream_chunk.c.stream, stream_chunk.c.number, stream_chunk.c.data, stream.c.id, stream.c.outcome)
-    .select_from(stream_chunk.outerjoin(stream, and_(stream.c.space == _space, stream.c.id == stream_chunk.c.stream)))
-    .where(stream_chunk.c.space == bindparam("space"))
-    .order_by(stream_chunk.c.stream, stream_chunk.c.number),
-)
+DEFINITIONS = Query("all definitions")
+STREAMS = Query("all streams")
+CHUNKS = Query("all journals")
 
 
 def check_providers(connection: Connection, space: int) -> list[Problem]:
@@ -157,6 +121,7 @@ def _decode_lines(data: bytes) -> list[Any]:
 
 
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
+
 DECODERS: dict[str, Callable[[bytes], Any]] = {
     POINTER: decode_pointer,
     TOOLS: msgspec.json.Decoder(list[dict[str, Any]]).decode,

@@ -6,13 +6,10 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from sqlalchemy import LargeBinary, Table, bindparam, case, cast, func, select
-
 from headish.database.backend import Backend
 from headish.database.query import Connection, Query
-from headish.database.schema import counter, metadata, space_log
-from headish.database.schema import space as space_table
-from headish.rows.counters import REMOVED, Counter, read_counter
+from headish.database.revisions import TABLES
+from headish.rows.counters import Counter, read_counter
 from headish.rows.spaces import removed_name
 from headish.values.names import refusal, stored_name
 from headish.values.reports import Problem
@@ -20,22 +17,9 @@ from headish.verify.changes import check_changes, check_names
 from headish.verify.space import STUMBLING
 from headish.verify.types import check_types, check_types_of_spaces
 
-ALL_SPACES = Query(
-    "all spaces, the removed ones too",
-    # Bytes that are stored as text, and are none, could not be read as they are.
-    select(space_table.c.id, cast(space_table.c.name, LargeBinary), case((counter.c.state == REMOVED, 1), else_=0))
-    .select_from(space_table.outerjoin(counter, counter.c.space == space_table.c.id))
-    .order_by(space_table.c.id),
-)
-
-
-def _next_space(table: Table) -> Query:
-    statement = select(func.min(table.c.space)).where(table.c.space > bindparam("after"))
-    return Query(f"the next space with rows in {table.name}", statement)
-
-
-NEXT_SPACE = {table.name: _next_space(table) for table in metadata.sorted_tables if table is not space_table}
-LEFT = {counter.name, space_log.name}
+ALL_SPACES = Query("all spaces, the removed ones too")
+NEXT_SPACE = {table: Query(f"the next space with rows in {table}") for table in TABLES}
+LEFT = {"counter", "space_log"}
 """What a removed space leaves."""
 _BEFORE_ALL = -(2**63)
 

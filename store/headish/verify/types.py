@@ -4,34 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sqlalchemy import Table, bindparam, literal_column, select
-
-from headish.database.dialects import in_hex, misfits
 from headish.database.query import Connection, Query, Row
-from headish.database.schema import metadata
-from headish.database.schema import space as space_table
+from headish.database.revisions import TABLES
 from headish.values.reports import Problem
 
-NAMED_BY = {"turn": ("id",), "counter": ("space",)}
-"""The columns that name a row to people, where they are not those of its key."""
 ADDRESS_BYTES = 32
 
 
-def _key(table: Table) -> list[str]:
-    return [name for name in (column.name for column in table.primary_key) if name != "space"]
-
-
-def _misfits_of(table: Table) -> Query:
-    found = misfits(table.c)
-    named = in_hex(table.c[name] for name in NAMED_BY.get(table.name, _key(table)))
-    statement = select(named, found).select_from(table).where(found != literal_column("''"))
-    if table is not space_table:
-        statement = statement.where(table.c.space == bindparam("space"))
-    return Query(f"values of another type in {table.name}", statement)
-
-
-IN_A_SPACE = {table.name: _misfits_of(table) for table in metadata.sorted_tables if table is not space_table}
-IN_SPACES = _misfits_of(space_table)
+IN_A_SPACE = {table: Query(f"values of another type in {table}") for table in TABLES}
+IN_SPACES = Query("values of another type in space")
 
 
 def check_types(connection: Connection, space: int) -> list[Problem]:

@@ -1,0 +1,75 @@
+"""Open connections of a process, kept between transactions.
+
+A connection that an interrupt lost on its way is nobody's: Python closes it, and the pool no longer counts it.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Generic, Protocol, TypeVar
+from weakref import WeakSet
+
+
+class Closable(Protocol):
+    """A driver's connection."""
+
+    def close(self) -> None: ...
+
+
+C = TypeVar("C", bound=Closable)
+
+LIMIT = 128
+"""How many connections a process opens at the most: threads wait for one beyond that."""
+
+
+class AllInUse(Exception):
+    """No connection became free in time."""
+
+
+class Pool(Generic[C]):
+    """Connections that ``connect`` opens. ``kept``: how many stay open while nobody needs them."""
+
+    def __init__(self, connect: Callable[[], C], *, kept: int, wait_seconds: float) -> None:
+        self._connect, self._kept, self._wait_seconds = connect, kept, wait_seconds
+        self._idle: deque[C] = deque()  # its methods are atomic between threads
+        self._open: WeakSet[C] = WeakSet()
+
+    def take(self) -> C:
+        """An idle connection, the last used first; otherwise a new one. Raises: AllInUse; what ``connect`` raises."""
+        deadline: float | None = None
+        while True:
+            try:
+                return self._idle.pop()
+            except IndexError:
+                pass
+            if len(self._open) < LIMIT:
+                connection = self._connect()
+                self._open.add(connection)
+                return connection
+            deadline = deadline or time.monotonic() + self._wait_seconds
+            if time.monotonic() > deadline:
+                raise AllInUse
+            time.sleep(random.uniform(0.001, 0.01))  # noqa: S311 - no secret
+
+    def give_back(self, connection: C) -> None:
+        """Keep it for the next transaction, or close it where enough are kept."""
+        if len(self._idle) < self._kept:
+            self._idle.append(connection)
+        else:
+            self.discard(connection)
+
+    def discard(self, connection: C) -> None:
+        """Close a connection that nobody should use again."""
+        self._open.discard(connection)
+        with suppress(Exception):  # it is given up, whatever it says
+            connection.close()
+
+    def discard_idle(self) -> None:
+        """Close all that nobody uses now."""
+        with suppress(IndexError):
+            while True:
+                self.discard(self._idle.pop())

@@ -1,0 +1,710 @@
+"""Every statement in the words of SQLite.
+
+Written by ``make sql`` from ``headish.statements``.
+"""
+
+from __future__ import annotations
+
+from headish.database.query import Compiled, Texts
+
+TEXTS: Texts = {
+    'add bookmark': Compiled("""INSERT INTO bookmark (space, name, chain, pos, move, recent, own, running) VALUES (?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'name', 'chain', 'pos', 'move', 'recent', 'own', 'running')),
+    'add counter': Compiled("""INSERT INTO counter (space, seq, change, latest, epoch, roots, heads, given_bytes, bars) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING""", ('space', 'seq', 'change', 'latest', 'random', 'roots', 'heads', 'given_bytes', 'bars'), {'bars': 0, 'change': 0, 'given_bytes': 0, 'heads': 0, 'latest': 0, 'roots': 0, 'seq': 0}),
+    'add definition': Compiled("""INSERT INTO definition (space, kind, name, number, hash, data, milliseconds, seq, change, running) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'kind', 'name', 'number', 'hash', 'data', 'milliseconds', 'seq', 'change', 'running')),
+    'add link': Compiled("""INSERT INTO link (space, chain, ordinal, parent_chain, parent_pos) VALUES (?, ?, ?, ?, ?)""", ('space', 'chain', 'ordinal', 'parent_chain', 'parent_pos')),
+    'add payload': Compiled("""INSERT INTO payload (space, hash, size, data) VALUES (?, ?, ?, ?) ON CONFLICT (space, hash) DO UPDATE SET size = excluded.size, data = excluded.data WHERE payload.data IS NOT excluded.data AND payload.erased IS NULL""", ('space', 'hash', 'size', 'data')),
+    'add space': Compiled("""INSERT INTO space (name) VALUES (?) ON CONFLICT DO NOTHING""", ('name',)),
+    'add turn': Compiled("""INSERT INTO turn (space, chain, pos, seq, id, role, type, content_type, cache, attributes, inherited, system, digest, hash, data, seal, head, app, erased, "key", supersedes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'chain', 'pos', 'seq', 'id', 'role', 'type', 'content_type', 'cache', 'attributes', 'inherited', 'system', 'digest', 'hash', 'data', 'seal', 'head', 'app', 'erased', 'key', 'supersedes')),
+    'all definitions': Compiled("""SELECT definition.kind, definition.name, definition.number, definition.hash, coalesce(definition.data, payload.data) AS coalesce_1, definition.milliseconds, definition.running, definition.seq 
+FROM definition LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = definition.hash AND definition.data IS NULL 
+WHERE definition.space = ? ORDER BY definition.kind, definition.name, definition.number""", ('space', 'space')),
+    'all journals': Compiled("""SELECT stream_chunk.stream, stream_chunk.number, stream_chunk.data, stream.id, stream.outcome 
+FROM stream_chunk LEFT OUTER JOIN stream ON stream.space = ? AND stream.id = stream_chunk.stream 
+WHERE stream_chunk.space = ? ORDER BY stream_chunk.stream, stream_chunk.number""", ('space', 'space')),
+    'all spaces, the removed ones too': Compiled("""SELECT space.id, CAST(space.name AS BLOB) AS name, CASE WHEN (counter.state = ?) THEN ? ELSE ? END AS anon_1 
+FROM space LEFT OUTER JOIN counter ON counter.space = space.id ORDER BY space.id""", ('state_1', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0, 'state_1': 'removed'}),
+    'all streams': Compiled("""SELECT stream.id, stream.about, stream.outcome, stream.turn, turn.seq 
+FROM stream LEFT OUTER JOIN turn ON turn.space = ? AND turn.id = stream.turn 
+WHERE stream.space = ? ORDER BY stream.id""", ('space', 'space')),
+    'bookmarks without a log': Compiled("""SELECT bookmark.name 
+FROM bookmark 
+WHERE bookmark.space = ? AND NOT (EXISTS (SELECT * 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? AND bookmark_log.name = bookmark.name)) ORDER BY bookmark.name""", ('space', 'space')),
+    'bytes of the payloads of all turns': Compiled("""SELECT coalesce(sum(coalesce(length(turn.data), payload.size, ?)), ?) AS coalesce_1 
+FROM turn LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = turn.hash AND turn.data IS NULL 
+WHERE turn.space = ?""", ('coalesce_2', 'coalesce_3', 'space', 'space'), {'coalesce_2': 0, 'coalesce_3': 0}),
+    'changes whose commit numbers go back': Compiled("""SELECT in_order.change, in_order.seq, in_order."before" 
+FROM (SELECT numbered.change AS change, numbered.seq AS seq, lag(numbered.seq) OVER (ORDER BY numbered.change) AS "before" 
+FROM (SELECT bookmark_log.change AS change, bookmark_log.seq AS seq 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? AND bookmark_log.change IS NOT NULL UNION ALL SELECT definition.change AS change, definition.seq AS seq 
+FROM definition 
+WHERE definition.space = ? AND definition.change IS NOT NULL UNION ALL SELECT erasure.change AS change, erasure.seq AS seq 
+FROM erasure 
+WHERE erasure.space = ? AND erasure.change IS NOT NULL UNION ALL SELECT record_log.change AS change, record_log.seq AS seq 
+FROM record_log 
+WHERE record_log.space = ? AND record_log.change IS NOT NULL) AS numbered) AS in_order 
+WHERE in_order.seq < in_order."before" ORDER BY in_order.change""", ('space', 'space', 'space', 'space')),
+    'close a stream': Compiled("""UPDATE stream SET outcome=?, turn=? WHERE stream.space = ? AND stream.id = ?""", ('became', 'stored', 'space', 'id')),
+    'conversation by key': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data 
+FROM conversation 
+WHERE conversation.space = ? AND conversation."key" = ?""", ('space', 'key')),
+    'conversations with a name, the last moved first': Compiled("""WITH RECURSIVE page(name, chain, pos, recent) AS (SELECT b.name, b.chain, b.pos, b.recent FROM bookmark AS b LEFT JOIN conversation AS c ON c.space = ? AND c.subject = b.name WHERE b.space = ? AND b.recent >= 0 AND (b.recent, b.name) < (?, ?) AND (? < 0 OR coalesce(c.archived, 0) = ?) AND (? < 0 OR coalesce(c.pinned, 0) = ?) ORDER BY b.recent DESC, b.name DESC LIMIT ?), path(name, chain, pos) AS (SELECT name, chain, pos FROM page UNION ALL SELECT path.name, l.parent_chain, l.parent_pos FROM path JOIN link AS l ON l.space = ? AND l.chain = path.chain AND l.ordinal = 0 AND l.parent_chain < path.chain), begins(name, chain) AS (SELECT path.name, min(path.chain) FROM path WHERE EXISTS (SELECT 1 FROM turn AS o WHERE o.space = ? AND o.chain = path.chain AND o.pos <= path.pos AND o.role = 'user') GROUP BY path.name) SELECT page.name, page.recent, t.id, t.role, t.type, t.system, CASE WHEN t.data IS NULL AND tp.size > 65536 THEN substr(tp.data, 1, 2048) ELSE coalesce(t.data, tp.data) END, CASE WHEN t.data IS NULL AND tp.size > 65536 THEN 1 ELSE 0 END, f.id, f.role, f.type, f.system, CASE WHEN f.data IS NULL AND fp.size > 65536 THEN substr(fp.data, 1, 2048) ELSE coalesce(f.data, fp.data) END, CASE WHEN f.data IS NULL AND fp.size > 65536 THEN 1 ELSE 0 END FROM page LEFT JOIN turn AS t ON t.space = ? AND t.chain = page.chain AND t.pos = page.pos LEFT JOIN payload AS tp ON tp.space = ? AND tp.hash = t.hash AND t.data IS NULL LEFT JOIN begins ON begins.name = page.name LEFT JOIN turn AS f ON f.space = ? AND f.chain = begins.chain AND f.pos = (SELECT o.pos FROM turn AS o WHERE o.space = ? AND o.chain = begins.chain AND o.role = 'user' ORDER BY o.pos LIMIT 1) LEFT JOIN payload AS fp ON fp.space = ? AND fp.hash = f.hash AND f.data IS NULL ORDER BY page.recent DESC, page.name DESC""", ('space', 'space', 'recent', 'name', 'archived', 'archived', 'pinned', 'pinned', 'limit', 'space', 'space', 'space', 'space', 'space', 'space', 'space')),
+    'conversations without a name, the newest first': Compiled("""WITH RECURSIVE chains(chain, n) AS (SELECT max(o.chain), 1 FROM turn AS o WHERE o.space = ? AND o.chain < ? UNION ALL SELECT (SELECT max(o.chain) FROM turn AS o WHERE o.space = ? AND o.chain < chains.chain), n + 1 FROM chains WHERE chains.chain IS NOT NULL AND n < ?), spoken(chain, pos) AS (SELECT chains.chain, (SELECT o.pos FROM turn AS o WHERE o.space = ? AND o.chain = chains.chain AND o.role <> 'system' AND o.role <> 'developer' ORDER BY o.pos LIMIT 1) FROM chains WHERE chains.chain IS NOT NULL), back(start, chain, pos, role) AS (SELECT s.chain, l.parent_chain, l.parent_pos, o.role FROM spoken AS s JOIN link AS l ON l.space = ? AND l.chain = s.chain AND l.ordinal = 0 AND l.parent_chain < s.chain JOIN turn AS o ON o.space = ? AND o.chain = l.parent_chain AND o.pos = l.parent_pos WHERE s.pos IS NOT NULL UNION ALL SELECT back.start, l.parent_chain, l.parent_pos, o.role FROM back JOIN link AS l ON l.space = ? AND l.chain = back.chain AND l.ordinal = 0 AND l.parent_chain < back.chain JOIN turn AS o ON o.space = ? AND o.chain = l.parent_chain AND o.pos = l.parent_pos WHERE back.role = 'system' OR back.role = 'developer'), goes_on(start) AS (SELECT DISTINCT back.start FROM back WHERE EXISTS (SELECT 1 FROM turn AS o WHERE o.space = ? AND o.chain = back.chain AND o.pos <= back.pos AND o.role <> 'system' AND o.role <> 'developer')), begins(chain, pos) AS (SELECT s.chain, s.pos FROM spoken AS s LEFT JOIN goes_on ON goes_on.start = s.chain WHERE s.pos IS NOT NULL AND goes_on.start IS NULL), grown(start, chain, low) AS (SELECT chain, chain, pos FROM begins UNION SELECT grown.start, l.chain, 0 FROM grown JOIN link AS l ON l.space = ? AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low), held(chain, pos) AS (SELECT b.chain, b.pos FROM bookmark AS b WHERE b.space = ? AND b.chain IN (SELECT grown.chain FROM grown)), named(start) AS (SELECT DISTINCT grown.start FROM held JOIN grown ON grown.chain = held.chain AND grown.low <= held.pos), page(chain, pos) AS (SELECT begins.chain, begins.pos FROM begins LEFT JOIN named ON named.start = begins.chain WHERE named.start IS NULL ORDER BY begins.chain DESC LIMIT ?), ends(start, chain, pos) AS (SELECT grown.start, grown.chain, (SELECT max(o.pos) FROM turn AS o WHERE o.space = ? AND o.chain = grown.chain) FROM page JOIN grown ON grown.start = page.chain), sums(start, newest, branches) AS (SELECT ends.start, max(ends.chain), sum(CASE WHEN EXISTS (SELECT 1 FROM link AS l WHERE l.space = ? AND l.parent_chain = ends.chain AND l.parent_pos = ends.pos) THEN 0 ELSE 1 END) FROM ends GROUP BY ends.start) SELECT page.chain, s.id, sums.branches, t.id, t.role, t.type, t.system, CASE WHEN t.data IS NULL AND tp.size > 65536 THEN substr(tp.data, 1, 2048) ELSE coalesce(t.data, tp.data) END, CASE WHEN t.data IS NULL AND tp.size > 65536 THEN 1 ELSE 0 END, f.id, f.role, f.type, f.system, CASE WHEN f.data IS NULL AND fp.size > 65536 THEN substr(fp.data, 1, 2048) ELSE coalesce(f.data, fp.data) END, CASE WHEN f.data IS NULL AND fp.size > 65536 THEN 1 ELSE 0 END FROM page LEFT JOIN turn AS s ON s.space = ? AND s.chain = page.chain AND s.pos = page.pos LEFT JOIN sums ON sums.start = page.chain LEFT JOIN turn AS t ON t.space = ? AND t.chain = sums.newest AND t.pos = (SELECT max(o.pos) FROM turn AS o WHERE o.space = ? AND o.chain = sums.newest) LEFT JOIN payload AS tp ON tp.space = ? AND tp.hash = t.hash AND t.data IS NULL LEFT JOIN turn AS f ON f.space = ? AND f.chain = page.chain AND f.pos = (SELECT o.pos FROM turn AS o WHERE o.space = ? AND o.chain = page.chain AND o.pos >= page.pos AND o.role = 'user' ORDER BY o.pos LIMIT 1) LEFT JOIN payload AS fp ON fp.space = ? AND fp.hash = f.hash AND f.data IS NULL ORDER BY page.chain DESC""", ('space', 'before', 'space', 'looked_at', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'limit', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'space')),
+    'count bookmarks': Compiled("""SELECT count(*) AS count_1 
+FROM bookmark 
+WHERE bookmark.space = ?""", ('space',)),
+    'count spaces': Compiled("""SELECT count(*) AS count_1 
+FROM space 
+WHERE space.name > ?""", ('after',)),
+    'count the numbers of changes': Compiled("""SELECT count(*) AS count_1, count(DISTINCT numbered.change) AS count_2, max(numbered.change) AS max_1 
+FROM (SELECT bookmark_log.change AS change, bookmark_log.seq AS seq 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? AND bookmark_log.change IS NOT NULL UNION ALL SELECT definition.change AS change, definition.seq AS seq 
+FROM definition 
+WHERE definition.space = ? AND definition.change IS NOT NULL UNION ALL SELECT erasure.change AS change, erasure.seq AS seq 
+FROM erasure 
+WHERE erasure.space = ? AND erasure.change IS NOT NULL UNION ALL SELECT record_log.change AS change, record_log.seq AS seq 
+FROM record_log 
+WHERE record_log.space = ? AND record_log.change IS NOT NULL) AS numbered""", ('space', 'space', 'space', 'space')),
+    'count turns': Compiled("""SELECT count(*) AS count_1 
+FROM turn 
+WHERE turn.space = ?""", ('space',)),
+    'count turns that continue nothing': Compiled("""WITH RECURSIVE chains(chain) AS 
+(SELECT min(turn.chain) AS chain 
+FROM turn 
+WHERE turn.space = ? UNION ALL SELECT (SELECT min(other.chain) AS min_1 
+FROM turn AS other 
+WHERE other.space = ? AND other.chain > chains.chain) AS anon_1 
+FROM chains 
+WHERE chains.chain IS NOT NULL)
+ SELECT count(*) AS count_1 
+FROM chains 
+WHERE chains.chain IS NOT NULL AND NOT (EXISTS (SELECT * 
+FROM link 
+WHERE link.space = ? AND link.chain = chains.chain))""", ('space', 'space', 'space')),
+    'count turns that nothing continues': Compiled("""WITH RECURSIVE chains(chain) AS 
+(SELECT min(turn.chain) AS chain 
+FROM turn 
+WHERE turn.space = ? UNION ALL SELECT (SELECT min(other.chain) AS min_1 
+FROM turn AS other 
+WHERE other.space = ? AND other.chain > chains.chain) AS anon_1 
+FROM chains 
+WHERE chains.chain IS NOT NULL)
+ SELECT count(*) AS count_1 
+FROM turn, chains 
+WHERE turn.space = ? AND turn.chain = chains.chain AND turn.pos = (SELECT other.pos 
+FROM turn AS other 
+WHERE other.space = ? AND other.chain = chains.chain ORDER BY other.pos DESC
+ LIMIT ? OFFSET ?) AND NOT (EXISTS (SELECT * 
+FROM link 
+WHERE link.space = ? AND link.parent_chain = turn.chain AND link.parent_pos = turn.pos))""", ('space', 'space', 'space', 'space', 'param_1', 'param_2', 'space'), {'param_1': 1, 'param_2': 0}),
+    'definitions of a range of changes': Compiled("""SELECT definition.change, definition.seq, definition.milliseconds, definition.running, definition.kind, definition.name, definition.number, definition.hash IS NULL AS anon_1 
+FROM definition 
+WHERE definition.space = ? AND definition.change > ? AND definition.change <= ?""", ('space', 'low', 'high')),
+    'drop a stream': Compiled("""DELETE FROM stream WHERE stream.space = ? AND stream.id = ? AND stream.outcome IS NULL""", ('space', 'id')),
+    'end of the log of a bookmark': Compiled("""SELECT bookmark_log.move, bookmark_log.running 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? AND bookmark_log.name = ? ORDER BY bookmark_log.move DESC
+ LIMIT ? OFFSET ?""", ('space', 'name', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0}),
+    'end of the newest branch that grew from a turn': Compiled("""WITH RECURSIVE grown(chain, low) AS (SELECT CAST(? AS BIGINT), CAST(? AS BIGINT) UNION SELECT l.chain, 0 FROM grown JOIN link AS l ON l.space = ? AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low) SELECT t.id FROM turn AS t WHERE t.space = ? AND t.chain = (SELECT max(chain) FROM grown) ORDER BY t.pos DESC LIMIT 1""", ('chain', 'pos', 'space', 'space')),
+    'erased turns without a receipt': Compiled("""SELECT turn.id 
+FROM turn 
+WHERE turn.space = ? AND turn.erased IS NOT NULL AND NOT (EXISTS (SELECT * 
+FROM erasure 
+WHERE erasure.space = ? AND erasure.number = turn.erased)) ORDER BY turn.id""", ('space', 'space')),
+    'erasures of a range of changes': Compiled("""SELECT erasure.change, erasure.seq, erasure.milliseconds, erasure.hash, erasure.number, erasure.id, erasure.receipt 
+FROM erasure 
+WHERE erasure.space = ? AND erasure.change > ? AND erasure.change <= ?""", ('space', 'low', 'high')),
+    'find bookmark': Compiled("""SELECT bookmark.chain, bookmark.pos, bookmark.move, bookmark.running 
+FROM bookmark 
+WHERE bookmark.space = ? AND bookmark.name = ?""", ('space', 'name')),
+    'find bookmarks': Compiled("""SELECT bookmark.name, bookmark.chain, bookmark.pos, bookmark.move, bookmark.running 
+FROM bookmark 
+WHERE bookmark.space = ? AND bookmark.name IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
+    'find bookmarks at a place': Compiled("""SELECT name FROM bookmark WHERE space = ? AND chain = ? AND pos = ? AND own = 0 UNION ALL SELECT name FROM bookmark WHERE space = ? AND name = ? AND chain = ? AND pos = ? AND own = 1 ORDER BY name LIMIT ?""", ('space', 'chain', 'pos', 'space', 'head', 'chain', 'pos', 'limit')),
+    'find definition': Compiled("""SELECT definition.name, definition.number, definition.hash, coalesce(definition.data, payload.data) AS coalesce_1, definition.milliseconds, definition.running 
+FROM definition LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = definition.hash AND definition.data IS NULL 
+WHERE definition.space = ? AND definition.kind = ? AND definition.name = ? AND definition.number = (SELECT max(later.number) AS max_1 
+FROM definition AS later 
+WHERE later.space = ? AND later.kind = ? AND later.name = definition.name)""", ('space', 'space', 'kind', 'name', 'space', 'kind')),
+    'find object': Compiled("""SELECT object.kind, object."key", object.revision, object.data, object.milliseconds 
+FROM object 
+WHERE object.space = ? AND object.kind = ? AND object."key" = ?""", ('space', 'kind', 'key')),
+    'find space': Compiled("""SELECT space.id 
+FROM space 
+WHERE space.name = ?""", ('name',)),
+    'first turn of a conversation': Compiled("""WITH RECURSIVE path(chain, pos) AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
+FROM link, path 
+WHERE link.space = ? AND link.chain = path.chain AND link.ordinal = 0 AND link.parent_chain < path.chain), 
+places AS 
+(SELECT path.chain AS chain, (SELECT other.pos 
+FROM turn AS other 
+WHERE other.space = ? AND other.chain = path.chain AND other.pos <= path.pos AND other.role != 'system' AND other.role != 'developer' ORDER BY other.pos
+ LIMIT ? OFFSET ?) AS pos 
+FROM path), 
+first AS 
+(SELECT places.chain AS chain, places.pos AS pos 
+FROM places 
+WHERE places.pos IS NOT NULL ORDER BY places.chain
+ LIMIT ? OFFSET ?)
+ SELECT turn.chain, turn.pos, turn.id 
+FROM first LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = first.chain AND turn.pos = first.pos""", ('chain', 'pos', 'space', 'space', 'param_1', 'param_2', 'param_3', 'param_4', 'space'), {'param_1': 1, 'param_2': 0, 'param_3': 1, 'param_4': 0}),
+    'forget streams that ended long ago': Compiled("""DELETE FROM stream WHERE stream.space = ? AND stream.outcome IS NOT NULL AND stream.expires < ?""", ('space', 'past')),
+    'history of a bookmark': Compiled("""SELECT bookmark_log.move, turn.id, bookmark_log.milliseconds 
+FROM bookmark_log LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = bookmark_log.chain AND turn.pos = bookmark_log.pos 
+WHERE bookmark_log.space = ? AND bookmark_log.name = ? ORDER BY bookmark_log.move DESC""", ('space', 'space', 'name')),
+    'history of a definition': Compiled("""SELECT definition.name, definition.number, definition.hash, coalesce(definition.data, payload.data) AS coalesce_1, definition.milliseconds, definition.running 
+FROM definition LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = definition.hash AND definition.data IS NULL 
+WHERE definition.space = ? AND definition.kind = ? AND definition.name = ? ORDER BY definition.number DESC""", ('space', 'space', 'kind', 'name')),
+    'how far a space is': Compiled("""SELECT counter.seq, counter.change, counter.epoch, counter.state 
+FROM counter 
+WHERE counter.space = ?""", ('space',)),
+    'how many turns continue each of some places': Compiled("""WITH wanted AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos)
+ SELECT wanted.chain, wanted.pos, (SELECT count(*) AS count_1 
+FROM link 
+WHERE link.space = ? AND link.parent_chain = wanted.chain AND link.parent_pos = wanted.pos) + CASE WHEN (other.pos IS NULL) THEN 0 ELSE 1 END AS anon_1 
+FROM wanted LEFT OUTER JOIN turn AS other ON other.space = ? AND other.chain = wanted.chain AND other.pos = wanted.pos + 1""", ('chain0', 'pos0', 'chain1', 'pos1', 'chain2', 'pos2', 'chain3', 'pos3', 'chain4', 'pos4', 'chain5', 'pos5', 'chain6', 'pos6', 'chain7', 'pos7', 'chain8', 'pos8', 'chain9', 'pos9', 'chain10', 'pos10', 'chain11', 'pos11', 'chain12', 'pos12', 'chain13', 'pos13', 'chain14', 'pos14', 'chain15', 'pos15', 'chain16', 'pos16', 'chain17', 'pos17', 'chain18', 'pos18', 'chain19', 'pos19', 'chain20', 'pos20', 'chain21', 'pos21', 'chain22', 'pos22', 'chain23', 'pos23', 'chain24', 'pos24', 'chain25', 'pos25', 'chain26', 'pos26', 'chain27', 'pos27', 'chain28', 'pos28', 'chain29', 'pos29', 'chain30', 'pos30', 'chain31', 'pos31', 'chain32', 'pos32', 'chain33', 'pos33', 'chain34', 'pos34', 'chain35', 'pos35', 'chain36', 'pos36', 'chain37', 'pos37', 'chain38', 'pos38', 'chain39', 'pos39', 'chain40', 'pos40', 'chain41', 'pos41', 'chain42', 'pos42', 'chain43', 'pos43', 'chain44', 'pos44', 'chain45', 'pos45', 'chain46', 'pos46', 'chain47', 'pos47', 'chain48', 'pos48', 'chain49', 'pos49', 'chain50', 'pos50', 'chain51', 'pos51', 'chain52', 'pos52', 'chain53', 'pos53', 'chain54', 'pos54', 'chain55', 'pos55', 'chain56', 'pos56', 'chain57', 'pos57', 'chain58', 'pos58', 'chain59', 'pos59', 'chain60', 'pos60', 'chain61', 'pos61', 'chain62', 'pos62', 'chain63', 'pos63', 'space', 'space')),
+    'how often the logs say that turns moved each name': Compiled("""SELECT turn.head, count(*) AS count_1 
+FROM bookmark_log JOIN turn ON turn.space = ? AND turn.chain = bookmark_log.chain AND turn.pos = bookmark_log.pos 
+WHERE bookmark_log.space = ? AND bookmark_log.change IS NULL AND turn.head IS NOT NULL GROUP BY turn.head""", ('space', 'space')),
+    'how often turns moved each name': Compiled("""SELECT turn.head, count(*) AS count_1 
+FROM turn 
+WHERE turn.space = ? AND turn.head IS NOT NULL GROUP BY turn.head""", ('space',)),
+    'ids next to an id': Compiled("""SELECT (SELECT max(turn.id) AS max_1 
+FROM turn 
+WHERE turn.space = ? AND turn.id < ?) AS anon_1, (SELECT min(turn.id) AS min_1 
+FROM turn 
+WHERE turn.space = ? AND turn.id > ?) AS anon_2""", ('space', 'id', 'space', 'id')),
+    'ids of what turns continue': Compiled("""WITH wanted AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos)
+ SELECT wanted.chain, wanted.pos, 0, (SELECT turn.id 
+FROM turn 
+WHERE turn.space = ? AND turn.chain = wanted.chain AND turn.pos = wanted.pos - 1) AS anon_1 
+FROM wanted 
+WHERE wanted.pos > 0 UNION ALL SELECT link.chain, 0, link.ordinal, (SELECT turn.id 
+FROM turn 
+WHERE turn.space = ? AND turn.chain = link.parent_chain AND turn.pos = link.parent_pos) AS anon_2 
+FROM link 
+WHERE link.space = ? AND link.chain IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('chain0', 'pos0', 'chain1', 'pos1', 'chain2', 'pos2', 'chain3', 'pos3', 'chain4', 'pos4', 'chain5', 'pos5', 'chain6', 'pos6', 'chain7', 'pos7', 'chain8', 'pos8', 'chain9', 'pos9', 'chain10', 'pos10', 'chain11', 'pos11', 'chain12', 'pos12', 'chain13', 'pos13', 'chain14', 'pos14', 'chain15', 'pos15', 'chain16', 'pos16', 'chain17', 'pos17', 'chain18', 'pos18', 'chain19', 'pos19', 'chain20', 'pos20', 'chain21', 'pos21', 'chain22', 'pos22', 'chain23', 'pos23', 'chain24', 'pos24', 'chain25', 'pos25', 'chain26', 'pos26', 'chain27', 'pos27', 'chain28', 'pos28', 'chain29', 'pos29', 'chain30', 'pos30', 'chain31', 'pos31', 'chain32', 'pos32', 'chain33', 'pos33', 'chain34', 'pos34', 'chain35', 'pos35', 'chain36', 'pos36', 'chain37', 'pos37', 'chain38', 'pos38', 'chain39', 'pos39', 'chain40', 'pos40', 'chain41', 'pos41', 'chain42', 'pos42', 'chain43', 'pos43', 'chain44', 'pos44', 'chain45', 'pos45', 'chain46', 'pos46', 'chain47', 'pos47', 'chain48', 'pos48', 'chain49', 'pos49', 'chain50', 'pos50', 'chain51', 'pos51', 'chain52', 'pos52', 'chain53', 'pos53', 'chain54', 'pos54', 'chain55', 'pos55', 'chain56', 'pos56', 'chain57', 'pos57', 'chain58', 'pos58', 'chain59', 'pos59', 'chain60', 'pos60', 'chain61', 'pos61', 'chain62', 'pos62', 'chain63', 'pos63', 'space', 'space', 'space', 'chain0', 'chain1', 'chain2', 'chain3', 'chain4', 'chain5', 'chain6', 'chain7', 'chain8', 'chain9', 'chain10', 'chain11', 'chain12', 'chain13', 'chain14', 'chain15', 'chain16', 'chain17', 'chain18', 'chain19', 'chain20', 'chain21', 'chain22', 'chain23', 'chain24', 'chain25', 'chain26', 'chain27', 'chain28', 'chain29', 'chain30', 'chain31', 'chain32', 'chain33', 'chain34', 'chain35', 'chain36', 'chain37', 'chain38', 'chain39', 'chain40', 'chain41', 'chain42', 'chain43', 'chain44', 'chain45', 'chain46', 'chain47', 'chain48', 'chain49', 'chain50', 'chain51', 'chain52', 'chain53', 'chain54', 'chain55', 'chain56', 'chain57', 'chain58', 'chain59', 'chain60', 'chain61', 'chain62', 'chain63')),
+    'ids that are known': Compiled("""SELECT turn.id 
+FROM turn 
+WHERE turn.space = ? AND turn.id IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
+    'journal a chunk': Compiled("""INSERT INTO stream_chunk (space, stream, number, data) VALUES (?, ?, ?, ?)""", ('space', 'stream', 'number', 'data')),
+    'journal of a stream': Compiled("""SELECT stream_chunk.data 
+FROM stream_chunk 
+WHERE stream_chunk.space = ? AND stream_chunk.stream = ? ORDER BY stream_chunk.number""", ('space', 'id')),
+    'last move of a bookmark': Compiled("""SELECT bookmark.move 
+FROM bookmark 
+WHERE bookmark.space = ? AND bookmark.name = ?""", ('space', 'name')),
+    'last name of a space': Compiled("""SELECT space_log.number, space_log.running 
+FROM space_log 
+WHERE space_log.space = ? ORDER BY space_log.number DESC
+ LIMIT ? OFFSET ?""", ('space', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0}),
+    'last position of a chain, and whether a place of it is continued': Compiled("""SELECT chain_end.pos, CASE WHEN (chain_end.pos = ?) THEN EXISTS (SELECT * 
+FROM link 
+WHERE link.space = ? AND link.parent_chain = ? AND link.parent_pos = ?) ELSE 1 END AS anon_1 
+FROM (SELECT max(turn.pos) AS pos 
+FROM turn 
+WHERE turn.space = ? AND turn.chain = ?) AS chain_end""", ('pos', 'space', 'chain', 'pos', 'space', 'chain')),
+    'last turns of chains, the youngest chain first': Compiled("""WITH RECURSIVE below(chain, number) AS 
+(SELECT max(turn.chain) AS chain, 1 AS number 
+FROM turn 
+WHERE turn.space = ? AND turn.chain < ? UNION ALL SELECT (SELECT max(other.chain) AS max_2 
+FROM turn AS other 
+WHERE other.space = ? AND other.chain < below.chain) AS anon_2, below.number + 1 AS anon_3 
+FROM below 
+WHERE below.chain IS NOT NULL AND below.number < ?), 
+ends AS 
+(SELECT below.chain AS chain, (SELECT max(other.pos) AS max_1 
+FROM turn AS other 
+WHERE other.space = ? AND other.chain = below.chain) AS pos 
+FROM below)
+ SELECT (SELECT link.chain 
+FROM link 
+WHERE link.space = ? AND link.parent_chain = ends.chain AND link.parent_pos = ends.pos
+ LIMIT ? OFFSET ?) AS anon_1, turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM ends LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = ends.chain AND turn.pos = ends.pos""", ('space', 'before', 'space', 'limit', 'space', 'space', 'param_1', 'param_2', 'space'), {'param_1': 1, 'param_2': 0}),
+    'links of a chain': Compiled("""SELECT link.parent_chain, link.parent_pos 
+FROM link 
+WHERE link.space = ? AND link.chain = ? ORDER BY link.ordinal""", ('space', 'chain')),
+    'links of a range of chains': Compiled("""SELECT link.chain, link.ordinal, link.parent_chain, link.parent_pos, turn.id, turn.digest, turn.seq 
+FROM link LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = link.parent_chain AND turn.pos = link.parent_pos 
+WHERE link.space = ? AND link.chain BETWEEN ? AND ? ORDER BY link.chain, link.ordinal""", ('space', 'space', 'low', 'high')),
+    'links of a tree': Compiled("""WITH RECURSIVE up(chain) AS 
+(SELECT CAST(? AS BIGINT) AS chain UNION SELECT link.parent_chain AS parent_chain 
+FROM link, up 
+WHERE link.space = ? AND link.chain = up.chain), 
+down(chain) AS 
+(SELECT up.chain AS chain 
+FROM up UNION SELECT link.chain AS chain 
+FROM link, down 
+WHERE link.space = ? AND link.parent_chain = down.chain)
+ SELECT link.chain, link.parent_chain, link.parent_pos 
+FROM link 
+WHERE link.space = ? AND link.chain IN (SELECT down.chain 
+FROM down) ORDER BY link.chain, link.ordinal""", ('chain', 'space', 'space', 'space')),
+    'links of chains without a first turn': Compiled("""SELECT link.chain, link.ordinal 
+FROM link 
+WHERE link.space = ? AND NOT (EXISTS (SELECT * 
+FROM turn 
+WHERE turn.space = ? AND turn.chain = link.chain AND turn.pos = ?)) ORDER BY link.chain, link.ordinal""", ('space', 'space', 'pos_1'), {'pos_1': 0}),
+    'links that lead to a place': Compiled("""WITH RECURSIVE reach(chain, pos) AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
+FROM link, reach 
+WHERE link.space = ? AND link.chain = reach.chain)
+ SELECT link.chain, link.parent_chain, link.parent_pos 
+FROM link 
+WHERE link.space = ? AND link.chain IN (SELECT reach.chain 
+FROM reach) ORDER BY link.chain, link.ordinal""", ('chain', 'pos', 'space', 'space')),
+    'links that lead to some places': Compiled("""WITH RECURSIVE places AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos), 
+reach(chain, pos) AS 
+(SELECT places.chain AS chain, places.pos AS pos 
+FROM places UNION SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
+FROM link, reach 
+WHERE link.space = ? AND link.chain = reach.chain)
+ SELECT link.chain, link.parent_chain, link.parent_pos 
+FROM link 
+WHERE link.space = ? AND link.chain IN (SELECT reach.chain 
+FROM reach) ORDER BY link.chain, link.ordinal""", ('chain0', 'pos0', 'chain1', 'pos1', 'chain2', 'pos2', 'chain3', 'pos3', 'chain4', 'pos4', 'chain5', 'pos5', 'chain6', 'pos6', 'chain7', 'pos7', 'chain8', 'pos8', 'chain9', 'pos9', 'chain10', 'pos10', 'chain11', 'pos11', 'chain12', 'pos12', 'chain13', 'pos13', 'chain14', 'pos14', 'chain15', 'pos15', 'chain16', 'pos16', 'chain17', 'pos17', 'chain18', 'pos18', 'chain19', 'pos19', 'chain20', 'pos20', 'chain21', 'pos21', 'chain22', 'pos22', 'chain23', 'pos23', 'chain24', 'pos24', 'chain25', 'pos25', 'chain26', 'pos26', 'chain27', 'pos27', 'chain28', 'pos28', 'chain29', 'pos29', 'chain30', 'pos30', 'chain31', 'pos31', 'chain32', 'pos32', 'chain33', 'pos33', 'chain34', 'pos34', 'chain35', 'pos35', 'chain36', 'pos36', 'chain37', 'pos37', 'chain38', 'pos38', 'chain39', 'pos39', 'chain40', 'pos40', 'chain41', 'pos41', 'chain42', 'pos42', 'chain43', 'pos43', 'chain44', 'pos44', 'chain45', 'pos45', 'chain46', 'pos46', 'chain47', 'pos47', 'chain48', 'pos48', 'chain49', 'pos49', 'chain50', 'pos50', 'chain51', 'pos51', 'chain52', 'pos52', 'chain53', 'pos53', 'chain54', 'pos54', 'chain55', 'pos55', 'chain56', 'pos56', 'chain57', 'pos57', 'chain58', 'pos58', 'chain59', 'pos59', 'chain60', 'pos60', 'chain61', 'pos61', 'chain62', 'pos62', 'chain63', 'pos63', 'space', 'space')),
+    'list bookmarks by name': Compiled("""SELECT bookmark.name, turn.id, bookmark.chain, bookmark.pos 
+FROM bookmark, turn 
+WHERE bookmark.space = ? AND bookmark.name >= ? AND bookmark.name < ? AND turn.space = ? AND turn.chain = bookmark.chain AND turn.pos = bookmark.pos AND bookmark.name > ? ORDER BY bookmark.name
+ LIMIT ? OFFSET ?""", ('space', 'low', 'high', 'space', 'after', 'limit', 'param_1'), {'param_1': 0}),
+    'list bookmarks, the last moved first': Compiled("""SELECT bookmark.name, turn.id, bookmark.chain, bookmark.pos 
+FROM bookmark, turn 
+WHERE bookmark.space = ? AND bookmark.name >= ? AND bookmark.name < ? AND turn.space = ? AND turn.chain = bookmark.chain AND turn.pos = bookmark.pos AND bookmark.recent >= 0 AND (bookmark.recent, bookmark.name) < (?, ?) ORDER BY bookmark.recent DESC, bookmark.name DESC
+ LIMIT ? OFFSET ?""", ('space', 'low', 'high', 'space', 'recent', 'after', 'limit', 'param_1'), {'param_1': 0}),
+    'list definitions': Compiled("""SELECT definition.name, definition.number, definition.hash, coalesce(definition.data, payload.data) AS coalesce_1, definition.milliseconds, definition.running 
+FROM definition LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = definition.hash AND definition.data IS NULL 
+WHERE definition.space = ? AND definition.kind = ? AND definition.hash IS NOT NULL AND definition.number = (SELECT max(later.number) AS max_1 
+FROM definition AS later 
+WHERE later.space = ? AND later.kind = ? AND later.name = definition.name) ORDER BY definition.name""", ('space', 'space', 'kind', 'space', 'kind')),
+    'list objects': Compiled("""SELECT object.kind, object."key", object.revision, object.data, object.milliseconds 
+FROM object 
+WHERE object.space = ? AND object.kind = ? AND object."key" > ? AND object."key" >= ? AND object."key" < ? ORDER BY object."key"
+ LIMIT ? OFFSET ?""", ('space', 'kind', 'after', 'low', 'high', 'limit', 'param_1'), {'param_1': 0}),
+    'list spaces': Compiled("""SELECT space.name 
+FROM space 
+WHERE space.name > ? ORDER BY space.name
+ LIMIT ? OFFSET ?""", ('after', 'limit', 'param_1'), {'param_1': 0}),
+    'lock a stream': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
+FROM stream 
+WHERE stream.space = ? AND stream.id = ?""", ('space', 'id')),
+    'lock the space': Compiled("""SELECT counter.seq, counter.change 
+FROM counter 
+WHERE counter.space = ? AND counter.state IS NULL""", ('space',)),
+    'log a move': Compiled("""INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running, was) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'name', 'move', 'chain', 'pos', 'milliseconds', 'seq', 'change', 'running', 'was')),
+    'log of a bookmark at a move': Compiled("""SELECT bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? AND bookmark_log.name = ? AND bookmark_log.move = ?""", ('space', 'name', 'move')),
+    'log of a bookmark at a time': Compiled("""SELECT bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? AND bookmark_log.name = ? AND bookmark_log.milliseconds <= ? ORDER BY bookmark_log.move DESC
+ LIMIT ? OFFSET ?""", ('space', 'name', 'milliseconds', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0}),
+    'log that something was said of a conversation': Compiled("""INSERT INTO record_log (space, change, seq, subject, milliseconds) VALUES (?, ?, ?, ?, ?)""", ('space', 'change', 'seq', 'subject', 'milliseconds')),
+    'log the name of a space': Compiled("""INSERT INTO space_log (space, number, name, milliseconds, running) VALUES (?, ?, ?, ?, ?)""", ('space', 'number', 'name', 'milliseconds', 'running')),
+    'mark of a change': Compiled("""SELECT bookmark_log.running 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? AND bookmark_log.change = ? UNION ALL SELECT definition.running 
+FROM definition 
+WHERE definition.space = ? AND definition.change = ? UNION ALL SELECT erasure.hash 
+FROM erasure 
+WHERE erasure.space = ? AND erasure.change = ?""", ('space', 'change', 'space', 'change', 'space', 'change')),
+    'move bookmark': Compiled("""UPDATE bookmark SET chain=?, pos=?, move=?, recent=?, own=?, running=? WHERE bookmark.space = ? AND bookmark.name = ? AND bookmark.move = ?""", ('to_chain', 'to_pos', 'to_move', 'to_recent', 'to_own', 'to_running', 'space', 'name', 'before')),
+    'moves of a range of changes': Compiled("""SELECT bookmark_log.change, bookmark_log.seq, bookmark_log.milliseconds, bookmark_log.running, bookmark_log.name, bookmark_log.was, old.id, turn.id AS id_1, bookmark_log.chain, bookmark_log.pos 
+FROM bookmark_log LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = bookmark_log.chain AND turn.pos = bookmark_log.pos LEFT OUTER JOIN bookmark_log AS "before" ON "before".space = ? AND "before".name = bookmark_log.name AND "before".move = bookmark_log.move - ? LEFT OUTER JOIN turn AS old ON old.space = ? AND old.chain = "before".chain AND old.pos = "before".pos 
+WHERE bookmark_log.space = ? AND bookmark_log.change > ? AND bookmark_log.change <= ?""", ('space', 'space', 'move_1', 'space', 'space', 'low', 'high'), {'move_1': 1}),
+    'moves of all bookmarks, a page': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.change, bookmark_log.running, bookmark_log.was, turn.id, turn.digest, turn.head, bookmark_log.seq, turn.seq AS seq_1, bookmark.chain AS chain_1, bookmark.pos AS pos_1, bookmark.move AS move_1, bookmark.own, bookmark.running AS running_1, (SELECT counter.seq 
+FROM counter 
+WHERE counter.space = ?) AS anon_1 
+FROM bookmark_log LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = bookmark_log.chain AND turn.pos = bookmark_log.pos LEFT OUTER JOIN bookmark ON bookmark.space = ? AND bookmark.name = bookmark_log.name 
+WHERE bookmark_log.space = ? AND (bookmark_log.name, bookmark_log.move) > (?, ?) ORDER BY bookmark_log.name, bookmark_log.move
+ LIMIT ? OFFSET ?""", ('space', 'space', 'space', 'space', 'name', 'move', 'limit', 'param_1'), {'param_1': 0}),
+    'name of a space': Compiled("""SELECT space.name 
+FROM space 
+WHERE space.id = ?""", ('space',)),
+    'names at the turns of a tree': Compiled("""WITH RECURSIVE up(chain) AS 
+(SELECT CAST(? AS BIGINT) AS chain UNION SELECT link.parent_chain AS parent_chain 
+FROM link, up 
+WHERE link.space = ? AND link.chain = up.chain), 
+down(chain) AS 
+(SELECT up.chain AS chain 
+FROM up UNION SELECT link.chain AS chain 
+FROM link, down 
+WHERE link.space = ? AND link.parent_chain = down.chain)
+ SELECT bookmark.name, bookmark.chain, bookmark.pos 
+FROM bookmark INDEXED BY bookmark_place 
+WHERE bookmark.space = ? AND bookmark.own = 0 AND bookmark.chain IN (SELECT down.chain 
+FROM down) UNION ALL SELECT bookmark.name, bookmark.chain, bookmark.pos 
+FROM (SELECT DISTINCT turn.head AS head 
+FROM turn 
+WHERE turn.space = ? AND turn.chain IN (SELECT down.chain 
+FROM down) AND turn.head IS NOT NULL) AS heads LEFT OUTER JOIN bookmark ON bookmark.space = ? AND bookmark.name = heads.head AND bookmark.own = 1""", ('chain', 'space', 'space', 'space', 'space', 'space')),
+    'names at the turns of ranges of chains': Compiled("""WITH wanted AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS low, CAST(? AS BIGINT) AS high)
+ SELECT bookmark.name, bookmark.chain, bookmark.pos 
+FROM wanted LEFT OUTER JOIN bookmark INDEXED BY bookmark_place ON bookmark.space = ? AND bookmark.own = 0 AND bookmark.chain = wanted.chain AND bookmark.pos >= wanted.low AND bookmark.pos <= wanted.high UNION ALL SELECT bookmark.name, bookmark.chain, bookmark.pos 
+FROM (SELECT DISTINCT turn.head AS head 
+FROM wanted LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = wanted.chain AND turn.pos >= wanted.low AND turn.pos <= wanted.high) AS heads LEFT OUTER JOIN bookmark ON bookmark.space = ? AND bookmark.name = heads.head AND bookmark.own = 1""", ('chain0', 'low0', 'high0', 'chain1', 'low1', 'high1', 'chain2', 'low2', 'high2', 'chain3', 'low3', 'high3', 'chain4', 'low4', 'high4', 'chain5', 'low5', 'high5', 'chain6', 'low6', 'high6', 'chain7', 'low7', 'high7', 'chain8', 'low8', 'high8', 'chain9', 'low9', 'high9', 'chain10', 'low10', 'high10', 'chain11', 'low11', 'high11', 'chain12', 'low12', 'high12', 'chain13', 'low13', 'high13', 'chain14', 'low14', 'high14', 'chain15', 'low15', 'high15', 'chain16', 'low16', 'high16', 'chain17', 'low17', 'high17', 'chain18', 'low18', 'high18', 'chain19', 'low19', 'high19', 'chain20', 'low20', 'high20', 'chain21', 'low21', 'high21', 'chain22', 'low22', 'high22', 'chain23', 'low23', 'high23', 'chain24', 'low24', 'high24', 'chain25', 'low25', 'high25', 'chain26', 'low26', 'high26', 'chain27', 'low27', 'high27', 'chain28', 'low28', 'high28', 'chain29', 'low29', 'high29', 'chain30', 'low30', 'high30', 'chain31', 'low31', 'high31', 'chain32', 'low32', 'high32', 'chain33', 'low33', 'high33', 'chain34', 'low34', 'high34', 'chain35', 'low35', 'high35', 'chain36', 'low36', 'high36', 'chain37', 'low37', 'high37', 'chain38', 'low38', 'high38', 'chain39', 'low39', 'high39', 'chain40', 'low40', 'high40', 'chain41', 'low41', 'high41', 'chain42', 'low42', 'high42', 'chain43', 'low43', 'high43', 'chain44', 'low44', 'high44', 'chain45', 'low45', 'high45', 'chain46', 'low46', 'high46', 'chain47', 'low47', 'high47', 'chain48', 'low48', 'high48', 'chain49', 'low49', 'high49', 'chain50', 'low50', 'high50', 'chain51', 'low51', 'high51', 'chain52', 'low52', 'high52', 'chain53', 'low53', 'high53', 'chain54', 'low54', 'high54', 'chain55', 'low55', 'high55', 'chain56', 'low56', 'high56', 'chain57', 'low57', 'high57', 'chain58', 'low58', 'high58', 'chain59', 'low59', 'high59', 'chain60', 'low60', 'high60', 'chain61', 'low61', 'high61', 'chain62', 'low62', 'high62', 'chain63', 'low63', 'high63', 'space', 'space', 'space')),
+    'names in what grew from a turn': Compiled("""WITH RECURSIVE grown(chain, low) AS (SELECT CAST(? AS BIGINT), CAST(? AS BIGINT) UNION SELECT l.chain, 0 FROM grown JOIN link AS l ON l.space = ? AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low) SELECT b.name FROM bookmark AS b WHERE b.space = ? AND b.chain IN (SELECT chain FROM grown) AND b.pos >= (SELECT min(low) FROM grown WHERE grown.chain = b.chain) ORDER BY b.name LIMIT ?""", ('chain', 'pos', 'space', 'space', 'limit')),
+    'names of a space': Compiled("""SELECT space_log.number, space_log.name, space_log.milliseconds, space_log.running 
+FROM space_log 
+WHERE space_log.space = ? ORDER BY space_log.number""", ('space',)),
+    'newest turn': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND turn.seq = (SELECT counter.latest 
+FROM counter 
+WHERE counter.space = ?)""", ('space', 'space')),
+    'objects of all kinds, a page': Compiled("""SELECT object.kind, object."key", object.revision, object.data, object.milliseconds 
+FROM object 
+WHERE object.space = ? AND (object.kind, object."key") > (?, ?) ORDER BY object.kind, object."key"
+ LIMIT ? OFFSET ?""", ('space', 'kind', 'key', 'limit', 'param_1'), {'param_1': 0}),
+    'open a stream': Compiled("""INSERT INTO stream (space, id, about, expires) VALUES (?, ?, ?, ?)""", ('space', 'id', 'about', 'expires')),
+    'open streams': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
+FROM stream 
+WHERE stream.space = ? AND stream.outcome IS NULL ORDER BY stream.id""", ('space',)),
+    'payloads after an address': Compiled("""SELECT payload.hash, payload.size, payload.data, payload.erased 
+FROM payload 
+WHERE payload.space = ? AND payload.hash > ? ORDER BY payload.hash
+ LIMIT ? OFFSET ?""", ('space', 'hash', 'limit', 'param_1'), {'param_1': 0}),
+    'places of turns by digests': Compiled("""WITH wanted AS 
+(SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest)
+ SELECT other.digest, other.seq, other.chain, other.pos 
+FROM wanted JOIN turn AS other ON other.space = ? AND substr(other.digest, 1, 8) = substr(wanted.digest, 1, 8) AND other.digest = wanted.digest""", ('wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63', 'space')),
+    'places of turns by their ids': Compiled("""SELECT turn.id, turn.chain, turn.pos 
+FROM turn 
+WHERE turn.space = ? AND turn.id IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
+    'places that grew from a place, the nearest first': Compiled("""WITH RECURSIVE grown(chain, pos) AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION SELECT coalesce(turn.chain, link.chain) AS coalesce_1, coalesce(turn.pos, 0) AS coalesce_2 
+FROM grown JOIN (SELECT 0 AS way UNION ALL SELECT 1 AS way) AS ways ON 1 = 1 LEFT OUTER JOIN turn ON ways.way = 0 AND turn.space = ? AND turn.chain = grown.chain AND turn.pos = grown.pos + 1 LEFT OUTER JOIN link ON ways.way = 1 AND link.space = ? AND link.parent_chain = grown.chain AND link.parent_pos = grown.pos 
+WHERE turn.chain IS NOT NULL OR link.chain IS NOT NULL)
+ SELECT grown.chain, grown.pos 
+FROM grown
+ LIMIT ? OFFSET ?""", ('chain', 'pos', 'space', 'space', 'limit', 'param_1'), {'param_1': 0}),
+    'put object': Compiled("""INSERT INTO object (space, kind, "key", revision, data, milliseconds) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (space, kind, "key") DO UPDATE SET revision = excluded.revision, data = excluded.data, milliseconds = excluded.milliseconds""", ('space', 'kind', 'key', 'revision', 'data', 'milliseconds')),
+    'read the counter of a space': Compiled("""SELECT counter.seq, counter.change, counter.latest, counter.roots, counter.heads, counter.given_bytes 
+FROM counter 
+WHERE counter.space = ?""", ('space',)),
+    'read the payload of a turn': Compiled("""SELECT coalesce(turn.data, payload.data) AS coalesce_1 
+FROM turn LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = turn.hash AND turn.data IS NULL 
+WHERE turn.space = ? AND turn.chain = ? AND turn.pos = ?""", ('space', 'space', 'chain', 'pos')),
+    'remove bookmark': Compiled("""DELETE FROM bookmark WHERE bookmark.space = ? AND bookmark.name = ?""", ('space', 'name')),
+    'remove object': Compiled("""DELETE FROM object WHERE object.space = ? AND object.kind = ? AND object."key" = ?""", ('space', 'kind', 'key')),
+    'remove the journal of a stream': Compiled("""DELETE FROM stream_chunk WHERE stream_chunk.space = ? AND stream_chunk.stream = ?""", ('space', 'id')),
+    'rename a conversation': Compiled("""UPDATE conversation SET subject=? WHERE conversation.space = ? AND conversation.subject = ?""", ('to_subject', 'space', 'subject')),
+    'rename bookmark': Compiled("""UPDATE bookmark SET name=?, move=?, own=?, running=? WHERE bookmark.space = ? AND bookmark.name = ?""", ('to_name', 'to_move', 'to_own', 'to_running', 'space', 'name')),
+    'rename space': Compiled("""UPDATE space SET name=? WHERE space.id = ?""", ('new', 'space')),
+    'rename the log of a bookmark': Compiled("""UPDATE bookmark_log SET name=? WHERE bookmark_log.space = ? AND bookmark_log.name = ?""", ('to_name', 'space', 'name')),
+    'renew the lease of a stream': Compiled("""UPDATE stream SET expires=? WHERE stream.space = ? AND stream.id = ? AND stream.outcome IS NULL""", ('until', 'space', 'id')),
+    'retire the counter of a space that holds nothing': Compiled("""UPDATE counter SET state=? WHERE counter.space = ? AND counter.seq = ? AND counter.change = ?""", ('became', 'space', 'seq_1', 'change_1'), {'change_1': 0, 'seq_1': 0}),
+    'revision of an object, and that of what was removed of its kind': Compiled("""SELECT object."key", object.revision 
+FROM object 
+WHERE object.space = ? AND object.kind = ? AND object."key" IN (?, ?)""", ('space', 'kind', 'key', 'removed')),
+    'say something of a conversation': Compiled("""INSERT INTO conversation (space, subject, revision, archived, pinned, "key", data, milliseconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (space, subject) DO UPDATE SET revision = excluded.revision, archived = excluded.archived, pinned = excluded.pinned, "key" = excluded."key", data = excluded.data, milliseconds = excluded.milliseconds""", ('space', 'subject', 'revision', 'archived', 'pinned', 'key', 'data', 'milliseconds')),
+    'seal of the turn with a commit number': Compiled("""SELECT turn.seal 
+FROM turn 
+WHERE turn.space = ? AND turn.seq = ?""", ('space', 'seq')),
+    'state of a space, and how many hashes it bars': Compiled("""SELECT counter.state, counter.bars, (SELECT count(*) AS count_1 
+FROM payload 
+WHERE payload.space = ? AND payload.erased IS NOT NULL) AS anon_1 
+FROM counter 
+WHERE counter.space = ?""", ('space', 'space')),
+    'take a number of a change': Compiled("""UPDATE counter SET change=(counter.change + ?) WHERE counter.space = ? RETURNING seq, change""", ('change_1', 'space'), {'change_1': 1}),
+    'take commit numbers': Compiled("""UPDATE counter SET seq=(counter.seq + ?), latest=(counter.seq + ?), roots=(counter.roots + ?), heads=(counter.heads + ?), given_bytes=(counter.given_bytes + ?) WHERE counter.space = ? RETURNING seq, change""", ('count', 'count', 'more_roots', 'more_heads', 'more_bytes', 'space')),
+    'take the next commit number, if nothing was written since and the name is where it was left': Compiled("""UPDATE counter SET seq=?, latest=?, given_bytes=(counter.given_bytes + ?) WHERE counter.space = ? AND counter.seq = ? AND counter.change = ? AND counter.state IS NULL AND (EXISTS (SELECT * 
+FROM bookmark 
+WHERE bookmark.space = ? AND bookmark.name = ? AND bookmark.chain = ? AND bookmark.pos = ? AND bookmark.move = ? AND bookmark.running = ?))""", ('following', 'following', 'more_bytes', 'space', 'known', 'changes', 'space', 'name', 'chain', 'pos', 'move', 'running')),
+    'the last of the chains that a list looked at': Compiled("""WITH RECURSIVE chains(chain, n) AS (SELECT max(o.chain), 1 FROM turn AS o WHERE o.space = ? AND o.chain < ? UNION ALL SELECT (SELECT max(o.chain) FROM turn AS o WHERE o.space = ? AND o.chain < chains.chain), n + 1 FROM chains WHERE chains.chain IS NOT NULL AND n < ?) SELECT count(chain), min(chain) FROM chains""", ('space', 'before', 'space', 'looked_at')),
+    'the next space with rows in bookmark': Compiled("""SELECT min(bookmark.space) AS min_1 
+FROM bookmark 
+WHERE bookmark.space > ?""", ('after',)),
+    'the next space with rows in bookmark_log': Compiled("""SELECT min(bookmark_log.space) AS min_1 
+FROM bookmark_log 
+WHERE bookmark_log.space > ?""", ('after',)),
+    'the next space with rows in conversation': Compiled("""SELECT min(conversation.space) AS min_1 
+FROM conversation 
+WHERE conversation.space > ?""", ('after',)),
+    'the next space with rows in counter': Compiled("""SELECT min(counter.space) AS min_1 
+FROM counter 
+WHERE counter.space > ?""", ('after',)),
+    'the next space with rows in definition': Compiled("""SELECT min(definition.space) AS min_1 
+FROM definition 
+WHERE definition.space > ?""", ('after',)),
+    'the next space with rows in erasure': Compiled("""SELECT min(erasure.space) AS min_1 
+FROM erasure 
+WHERE erasure.space > ?""", ('after',)),
+    'the next space with rows in link': Compiled("""SELECT min(link.space) AS min_1 
+FROM link 
+WHERE link.space > ?""", ('after',)),
+    'the next space with rows in object': Compiled("""SELECT min(object.space) AS min_1 
+FROM object 
+WHERE object.space > ?""", ('after',)),
+    'the next space with rows in payload': Compiled("""SELECT min(payload.space) AS min_1 
+FROM payload 
+WHERE payload.space > ?""", ('after',)),
+    'the next space with rows in space_log': Compiled("""SELECT min(space_log.space) AS min_1 
+FROM space_log 
+WHERE space_log.space > ?""", ('after',)),
+    'the next space with rows in stream': Compiled("""SELECT min(stream.space) AS min_1 
+FROM stream 
+WHERE stream.space > ?""", ('after',)),
+    'the next space with rows in stream_chunk': Compiled("""SELECT min(stream_chunk.space) AS min_1 
+FROM stream_chunk 
+WHERE stream_chunk.space > ?""", ('after',)),
+    'the next space with rows in turn': Compiled("""SELECT min(turn.space) AS min_1 
+FROM turn 
+WHERE turn.space > ?""", ('after',)),
+    'turn at a place': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND turn.chain = ? AND turn.pos = ?""", ('space', 'chain', 'pos')),
+    'turn by commit number': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND turn.seq = ?""", ('space', 'seq')),
+    'turn by id': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND turn.id = ?""", ('space', 'id')),
+    'turn by its key': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND turn."key" = ?""", ('space', 'key')),
+    'turn by key': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND turn."key" = ?""", ('space', 'key')),
+    'turns after a commit number': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND turn.seq > ? ORDER BY turn.seq
+ LIMIT ? OFFSET ?""", ('space', 'seq', 'limit', 'param_1'), {'param_1': 0}),
+    'turns after a commit number that keep something beside what they say': Compiled("""SELECT turn.seq, turn.id, turn.head, turn.system 
+FROM turn 
+WHERE turn.space = ? AND turn.seq > ? AND turn.system IS NOT NULL ORDER BY turn.seq
+ LIMIT ? OFFSET ?""", ('space', 'seq', 'limit', 'param_1'), {'param_1': 0}),
+    'turns at places, with payloads': Compiled("""WITH wanted AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos)
+ SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, coalesce(turn.data, payload.data) AS coalesce_1 
+FROM wanted LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = wanted.chain AND turn.pos = wanted.pos LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = turn.hash AND turn.data IS NULL""", ('chain0', 'pos0', 'chain1', 'pos1', 'chain2', 'pos2', 'chain3', 'pos3', 'chain4', 'pos4', 'chain5', 'pos5', 'chain6', 'pos6', 'chain7', 'pos7', 'chain8', 'pos8', 'chain9', 'pos9', 'chain10', 'pos10', 'chain11', 'pos11', 'chain12', 'pos12', 'chain13', 'pos13', 'chain14', 'pos14', 'chain15', 'pos15', 'chain16', 'pos16', 'chain17', 'pos17', 'chain18', 'pos18', 'chain19', 'pos19', 'chain20', 'pos20', 'chain21', 'pos21', 'chain22', 'pos22', 'chain23', 'pos23', 'chain24', 'pos24', 'chain25', 'pos25', 'chain26', 'pos26', 'chain27', 'pos27', 'chain28', 'pos28', 'chain29', 'pos29', 'chain30', 'pos30', 'chain31', 'pos31', 'chain32', 'pos32', 'chain33', 'pos33', 'chain34', 'pos34', 'chain35', 'pos35', 'chain36', 'pos36', 'chain37', 'pos37', 'chain38', 'pos38', 'chain39', 'pos39', 'chain40', 'pos40', 'chain41', 'pos41', 'chain42', 'pos42', 'chain43', 'pos43', 'chain44', 'pos44', 'chain45', 'pos45', 'chain46', 'pos46', 'chain47', 'pos47', 'chain48', 'pos48', 'chain49', 'pos49', 'chain50', 'pos50', 'chain51', 'pos51', 'chain52', 'pos52', 'chain53', 'pos53', 'chain54', 'pos54', 'chain55', 'pos55', 'chain56', 'pos56', 'chain57', 'pos57', 'chain58', 'pos58', 'chain59', 'pos59', 'chain60', 'pos60', 'chain61', 'pos61', 'chain62', 'pos62', 'chain63', 'pos63', 'space', 'space')),
+    'turns by digests': Compiled("""WITH wanted AS 
+(SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest UNION ALL SELECT ? AS digest)
+ SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM wanted LEFT OUTER JOIN turn AS other ON other.space = ? AND substr(other.digest, 1, 8) = substr(wanted.digest, 1, 8) AND other.digest = wanted.digest LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = other.chain AND turn.pos = other.pos""", ('wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63', 'space', 'space')),
+    'turns by id prefix': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND turn.id >= ? AND turn.id < ? ORDER BY turn.id
+ LIMIT ? OFFSET ?""", ('space', 'low', 'high', 'limit', 'param_1'), {'param_1': 0}),
+    'turns by place, a page, with the bytes in their rows': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes, turn.data 
+FROM turn 
+WHERE turn.space = ? AND (turn.chain, turn.pos) > (?, ?) ORDER BY turn.chain, turn.pos
+ LIMIT ? OFFSET ?""", ('space', 'chain', 'pos', 'limit', 'param_1'), {'param_1': 0}),
+    'turns by their keys': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND turn."key" IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
+    'turns of a chain up to a place, with payloads': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, coalesce(turn.data, payload.data) AS coalesce_1 
+FROM turn LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = turn.hash AND turn.data IS NULL 
+WHERE turn.space = ? AND turn.chain = ? AND turn.pos <= ? ORDER BY turn.pos""", ('space', 'space', 'chain', 'pos')),
+    'turns of a range': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND turn.chain = ? AND turn.pos BETWEEN ? AND ? ORDER BY turn.pos""", ('space', 'chain', 'low', 'high')),
+    'turns of a range of commit numbers': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND turn.seq > ? AND turn.seq <= ? ORDER BY turn.seq""", ('space', 'low', 'high')),
+    'turns of a range, with payloads': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes, coalesce(turn.data, payload.data) AS coalesce_1 
+FROM turn LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = turn.hash AND turn.data IS NULL 
+WHERE turn.space = ? AND turn.chain = ? AND turn.pos BETWEEN ? AND ? ORDER BY turn.pos""", ('space', 'space', 'chain', 'low', 'high')),
+    'turns of a tree, with payloads': Compiled("""WITH RECURSIVE up(chain) AS 
+(SELECT CAST(? AS BIGINT) AS chain UNION SELECT link.parent_chain AS parent_chain 
+FROM link, up 
+WHERE link.space = ? AND link.chain = up.chain), 
+down(chain) AS 
+(SELECT up.chain AS chain 
+FROM up UNION SELECT link.chain AS chain 
+FROM link, down 
+WHERE link.space = ? AND link.parent_chain = down.chain)
+ SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, coalesce(turn.data, payload.data) AS coalesce_1 
+FROM turn LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = turn.hash AND turn.data IS NULL 
+WHERE turn.space = ? AND turn.chain IN (SELECT down.chain 
+FROM down)""", ('chain', 'space', 'space', 'space', 'space')),
+    'turns that continue a place': Compiled("""WITH continuing AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) + ? AS pos UNION ALL SELECT begun.chain AS chain, begun.pos AS pos 
+FROM (SELECT link.chain AS chain, 0 AS pos 
+FROM link 
+WHERE link.space = ? AND link.parent_chain = ? AND link.parent_pos = ? AND link.chain > ? ORDER BY link.chain
+ LIMIT ? OFFSET ?) AS begun)
+ SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM continuing LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = continuing.chain AND turn.pos = continuing.pos""", ('chain', 'pos', 'param_1', 'space', 'chain', 'pos', 'seq', 'limit', 'param_2', 'space'), {'param_1': 1, 'param_2': 0}),
+    'turns that lead to a place, with payloads': Compiled("""WITH RECURSIVE reach(chain, pos) AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
+FROM link, reach 
+WHERE link.space = ? AND link.chain = reach.chain), 
+top AS 
+(SELECT reach.chain AS chain, max(reach.pos) AS pos 
+FROM reach GROUP BY reach.chain)
+ SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, coalesce(turn.data, payload.data) AS coalesce_1 
+FROM top LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = top.chain AND turn.pos <= top.pos LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = turn.hash AND turn.data IS NULL""", ('chain', 'pos', 'space', 'space', 'space')),
+    'turns that lead to some places, with payloads': Compiled("""WITH RECURSIVE places AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos), 
+reach(chain, pos) AS 
+(SELECT places.chain AS chain, places.pos AS pos 
+FROM places UNION SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
+FROM link, reach 
+WHERE link.space = ? AND link.chain = reach.chain), 
+top AS 
+(SELECT reach.chain AS chain, max(reach.pos) AS pos 
+FROM reach GROUP BY reach.chain)
+ SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, coalesce(turn.data, payload.data) AS coalesce_1 
+FROM top LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = top.chain AND turn.pos <= top.pos LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = turn.hash AND turn.data IS NULL""", ('chain0', 'pos0', 'chain1', 'pos1', 'chain2', 'pos2', 'chain3', 'pos3', 'chain4', 'pos4', 'chain5', 'pos5', 'chain6', 'pos6', 'chain7', 'pos7', 'chain8', 'pos8', 'chain9', 'pos9', 'chain10', 'pos10', 'chain11', 'pos11', 'chain12', 'pos12', 'chain13', 'pos13', 'chain14', 'pos14', 'chain15', 'pos15', 'chain16', 'pos16', 'chain17', 'pos17', 'chain18', 'pos18', 'chain19', 'pos19', 'chain20', 'pos20', 'chain21', 'pos21', 'chain22', 'pos22', 'chain23', 'pos23', 'chain24', 'pos24', 'chain25', 'pos25', 'chain26', 'pos26', 'chain27', 'pos27', 'chain28', 'pos28', 'chain29', 'pos29', 'chain30', 'pos30', 'chain31', 'pos31', 'chain32', 'pos32', 'chain33', 'pos33', 'chain34', 'pos34', 'chain35', 'pos35', 'chain36', 'pos36', 'chain37', 'pos37', 'chain38', 'pos38', 'chain39', 'pos39', 'chain40', 'pos40', 'chain41', 'pos41', 'chain42', 'pos42', 'chain43', 'pos43', 'chain44', 'pos44', 'chain45', 'pos45', 'chain46', 'pos46', 'chain47', 'pos47', 'chain48', 'pos48', 'chain49', 'pos49', 'chain50', 'pos50', 'chain51', 'pos51', 'chain52', 'pos52', 'chain53', 'pos53', 'chain54', 'pos54', 'chain55', 'pos55', 'chain56', 'pos56', 'chain57', 'pos57', 'chain58', 'pos58', 'chain59', 'pos59', 'chain60', 'pos60', 'chain61', 'pos61', 'chain62', 'pos62', 'chain63', 'pos63', 'space', 'space', 'space')),
+    'turns that nothing continues, the last stored first': Compiled("""WITH RECURSIVE chains(chain) AS 
+(SELECT min(turn.chain) AS chain 
+FROM turn 
+WHERE turn.space = ? UNION ALL SELECT (SELECT min(other.chain) AS min_1 
+FROM turn AS other 
+WHERE other.space = ? AND other.chain > chains.chain) AS anon_1 
+FROM chains 
+WHERE chains.chain IS NOT NULL)
+ SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn, chains 
+WHERE turn.space = ? AND turn.chain = chains.chain AND turn.pos = (SELECT other.pos 
+FROM turn AS other 
+WHERE other.space = ? AND other.chain = chains.chain ORDER BY other.pos DESC
+ LIMIT ? OFFSET ?) AND turn.seq < ? AND NOT (EXISTS (SELECT * 
+FROM link 
+WHERE link.space = ? AND link.parent_chain = turn.chain AND link.parent_pos = turn.pos)) ORDER BY turn.seq DESC
+ LIMIT ? OFFSET ?""", ('space', 'space', 'space', 'space', 'param_1', 'param_2', 'before', 'space', 'limit', 'param_3'), {'param_1': 1, 'param_2': 0, 'param_3': 0}),
+    'turns that set options on the way to a place': Compiled("""WITH RECURSIVE reach(chain, pos) AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
+FROM link, reach 
+WHERE link.space = ? AND link.chain = reach.chain), 
+top AS 
+(SELECT reach.chain AS chain, max(reach.pos) AS pos 
+FROM reach GROUP BY reach.chain)
+ SELECT turn.chain, turn.pos, turn.id, turn.inherited 
+FROM top LEFT OUTER JOIN turn INDEXED BY turn_inherited ON turn.space = ? AND turn.chain = top.chain AND turn.pos <= top.pos AND turn.inherited IS NOT NULL""", ('chain', 'pos', 'space', 'space')),
+    'turns that set options on the way to some places': Compiled("""WITH RECURSIVE places AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos), 
+reach(chain, pos) AS 
+(SELECT places.chain AS chain, places.pos AS pos 
+FROM places UNION SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
+FROM link, reach 
+WHERE link.space = ? AND link.chain = reach.chain), 
+top AS 
+(SELECT reach.chain AS chain, max(reach.pos) AS pos 
+FROM reach GROUP BY reach.chain)
+ SELECT turn.chain, turn.pos, turn.id, turn.inherited 
+FROM top LEFT OUTER JOIN turn INDEXED BY turn_inherited ON turn.space = ? AND turn.chain = top.chain AND turn.pos <= top.pos AND turn.inherited IS NOT NULL""", ('chain0', 'pos0', 'chain1', 'pos1', 'chain2', 'pos2', 'chain3', 'pos3', 'chain4', 'pos4', 'chain5', 'pos5', 'chain6', 'pos6', 'chain7', 'pos7', 'chain8', 'pos8', 'chain9', 'pos9', 'chain10', 'pos10', 'chain11', 'pos11', 'chain12', 'pos12', 'chain13', 'pos13', 'chain14', 'pos14', 'chain15', 'pos15', 'chain16', 'pos16', 'chain17', 'pos17', 'chain18', 'pos18', 'chain19', 'pos19', 'chain20', 'pos20', 'chain21', 'pos21', 'chain22', 'pos22', 'chain23', 'pos23', 'chain24', 'pos24', 'chain25', 'pos25', 'chain26', 'pos26', 'chain27', 'pos27', 'chain28', 'pos28', 'chain29', 'pos29', 'chain30', 'pos30', 'chain31', 'pos31', 'chain32', 'pos32', 'chain33', 'pos33', 'chain34', 'pos34', 'chain35', 'pos35', 'chain36', 'pos36', 'chain37', 'pos37', 'chain38', 'pos38', 'chain39', 'pos39', 'chain40', 'pos40', 'chain41', 'pos41', 'chain42', 'pos42', 'chain43', 'pos43', 'chain44', 'pos44', 'chain45', 'pos45', 'chain46', 'pos46', 'chain47', 'pos47', 'chain48', 'pos48', 'chain49', 'pos49', 'chain50', 'pos50', 'chain51', 'pos51', 'chain52', 'pos52', 'chain53', 'pos53', 'chain54', 'pos54', 'chain55', 'pos55', 'chain56', 'pos56', 'chain57', 'pos57', 'chain58', 'pos58', 'chain59', 'pos59', 'chain60', 'pos60', 'chain61', 'pos61', 'chain62', 'pos62', 'chain63', 'pos63', 'space', 'space')),
+    'turns that supersede a turn': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND turn.supersedes = ?""", ('space', 'id')),
+    'turns without a payload': Compiled("""SELECT turn.id 
+FROM turn 
+WHERE turn.space = ? AND turn.data IS NULL AND turn.erased IS NULL AND NOT (EXISTS (SELECT * 
+FROM payload 
+WHERE payload.space = ? AND payload.hash = turn.hash)) ORDER BY turn.id""", ('space', 'space')),
+    'values of another type in bookmark': Compiled("""SELECT hex(bookmark.name) AS anon_1, CASE WHEN typeof(bookmark.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(bookmark.name) NOT IN ('blob') THEN 'name ' ELSE '' END || CASE WHEN typeof(bookmark.chain) NOT IN ('integer') THEN 'chain ' ELSE '' END || CASE WHEN typeof(bookmark.pos) NOT IN ('integer') THEN 'pos ' ELSE '' END || CASE WHEN typeof(bookmark.move) NOT IN ('integer') THEN 'move ' ELSE '' END || CASE WHEN typeof(bookmark.recent) NOT IN ('integer') THEN 'recent ' ELSE '' END || CASE WHEN typeof(bookmark.own) NOT IN ('integer') THEN 'own ' ELSE '' END || CASE WHEN typeof(bookmark.running) NOT IN ('blob') THEN 'running ' ELSE '' END AS anon_2 
+FROM bookmark 
+WHERE CASE WHEN typeof(bookmark.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(bookmark.name) NOT IN ('blob') THEN 'name ' ELSE '' END || CASE WHEN typeof(bookmark.chain) NOT IN ('integer') THEN 'chain ' ELSE '' END || CASE WHEN typeof(bookmark.pos) NOT IN ('integer') THEN 'pos ' ELSE '' END || CASE WHEN typeof(bookmark.move) NOT IN ('integer') THEN 'move ' ELSE '' END || CASE WHEN typeof(bookmark.recent) NOT IN ('integer') THEN 'recent ' ELSE '' END || CASE WHEN typeof(bookmark.own) NOT IN ('integer') THEN 'own ' ELSE '' END || CASE WHEN typeof(bookmark.running) NOT IN ('blob') THEN 'running ' ELSE '' END != '' AND bookmark.space = ?""", ('space',)),
+    'values of another type in bookmark_log': Compiled("""SELECT hex(bookmark_log.name) || '/' || hex(bookmark_log.move) AS anon_1, CASE WHEN typeof(bookmark_log.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(bookmark_log.name) NOT IN ('blob') THEN 'name ' ELSE '' END || CASE WHEN typeof(bookmark_log.move) NOT IN ('integer') THEN 'move ' ELSE '' END || CASE WHEN typeof(bookmark_log.chain) NOT IN ('integer', 'null') THEN 'chain ' ELSE '' END || CASE WHEN typeof(bookmark_log.pos) NOT IN ('integer', 'null') THEN 'pos ' ELSE '' END || CASE WHEN typeof(bookmark_log.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END || CASE WHEN typeof(bookmark_log.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(bookmark_log.change) NOT IN ('integer', 'null') THEN 'change ' ELSE '' END || CASE WHEN typeof(bookmark_log.running) NOT IN ('blob') THEN 'running ' ELSE '' END || CASE WHEN typeof(bookmark_log.was) NOT IN ('blob', 'null') THEN 'was ' ELSE '' END AS anon_2 
+FROM bookmark_log 
+WHERE CASE WHEN typeof(bookmark_log.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(bookmark_log.name) NOT IN ('blob') THEN 'name ' ELSE '' END || CASE WHEN typeof(bookmark_log.move) NOT IN ('integer') THEN 'move ' ELSE '' END || CASE WHEN typeof(bookmark_log.chain) NOT IN ('integer', 'null') THEN 'chain ' ELSE '' END || CASE WHEN typeof(bookmark_log.pos) NOT IN ('integer', 'null') THEN 'pos ' ELSE '' END || CASE WHEN typeof(bookmark_log.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END || CASE WHEN typeof(bookmark_log.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(bookmark_log.change) NOT IN ('integer', 'null') THEN 'change ' ELSE '' END || CASE WHEN typeof(bookmark_log.running) NOT IN ('blob') THEN 'running ' ELSE '' END || CASE WHEN typeof(bookmark_log.was) NOT IN ('blob', 'null') THEN 'was ' ELSE '' END != '' AND bookmark_log.space = ?""", ('space',)),
+    'values of another type in conversation': Compiled("""SELECT hex(conversation.subject) AS anon_1, CASE WHEN typeof(conversation.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(conversation.subject) NOT IN ('blob') THEN 'subject ' ELSE '' END || CASE WHEN typeof(conversation.revision) NOT IN ('integer') THEN 'revision ' ELSE '' END || CASE WHEN typeof(conversation.archived) NOT IN ('integer') THEN 'archived ' ELSE '' END || CASE WHEN typeof(conversation.pinned) NOT IN ('integer') THEN 'pinned ' ELSE '' END || CASE WHEN typeof(conversation."key") NOT IN ('blob', 'null') THEN 'key ' ELSE '' END || CASE WHEN typeof(conversation.data) NOT IN ('blob') THEN 'data ' ELSE '' END || CASE WHEN typeof(conversation.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END AS anon_2 
+FROM conversation 
+WHERE CASE WHEN typeof(conversation.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(conversation.subject) NOT IN ('blob') THEN 'subject ' ELSE '' END || CASE WHEN typeof(conversation.revision) NOT IN ('integer') THEN 'revision ' ELSE '' END || CASE WHEN typeof(conversation.archived) NOT IN ('integer') THEN 'archived ' ELSE '' END || CASE WHEN typeof(conversation.pinned) NOT IN ('integer') THEN 'pinned ' ELSE '' END || CASE WHEN typeof(conversation."key") NOT IN ('blob', 'null') THEN 'key ' ELSE '' END || CASE WHEN typeof(conversation.data) NOT IN ('blob') THEN 'data ' ELSE '' END || CASE WHEN typeof(conversation.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END != '' AND conversation.space = ?""", ('space',)),
+    'values of another type in counter': Compiled("""SELECT hex(counter.space) AS anon_1, CASE WHEN typeof(counter.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(counter.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(counter.change) NOT IN ('integer') THEN 'change ' ELSE '' END || CASE WHEN typeof(counter.latest) NOT IN ('integer') THEN 'latest ' ELSE '' END || CASE WHEN typeof(counter.epoch) NOT IN ('blob') THEN 'epoch ' ELSE '' END || CASE WHEN typeof(counter.state) NOT IN ('text', 'null') THEN 'state ' WHEN counter.state GLOB '*[^ -~]*' THEN 'state=' || hex(counter.state) || ' ' ELSE '' END || CASE WHEN typeof(counter.roots) NOT IN ('integer') THEN 'roots ' ELSE '' END || CASE WHEN typeof(counter.heads) NOT IN ('integer') THEN 'heads ' ELSE '' END || CASE WHEN typeof(counter.given_bytes) NOT IN ('integer') THEN 'given_bytes ' ELSE '' END || CASE WHEN typeof(counter.bars) NOT IN ('integer') THEN 'bars ' ELSE '' END || CASE WHEN typeof(counter.limit_turns) NOT IN ('integer', 'null') THEN 'limit_turns ' ELSE '' END || CASE WHEN typeof(counter.limit_bytes) NOT IN ('integer', 'null') THEN 'limit_bytes ' ELSE '' END AS anon_2 
+FROM counter 
+WHERE CASE WHEN typeof(counter.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(counter.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(counter.change) NOT IN ('integer') THEN 'change ' ELSE '' END || CASE WHEN typeof(counter.latest) NOT IN ('integer') THEN 'latest ' ELSE '' END || CASE WHEN typeof(counter.epoch) NOT IN ('blob') THEN 'epoch ' ELSE '' END || CASE WHEN typeof(counter.state) NOT IN ('text', 'null') THEN 'state ' WHEN counter.state GLOB '*[^ -~]*' THEN 'state=' || hex(counter.state) || ' ' ELSE '' END || CASE WHEN typeof(counter.roots) NOT IN ('integer') THEN 'roots ' ELSE '' END || CASE WHEN typeof(counter.heads) NOT IN ('integer') THEN 'heads ' ELSE '' END || CASE WHEN typeof(counter.given_bytes) NOT IN ('integer') THEN 'given_bytes ' ELSE '' END || CASE WHEN typeof(counter.bars) NOT IN ('integer') THEN 'bars ' ELSE '' END || CASE WHEN typeof(counter.limit_turns) NOT IN ('integer', 'null') THEN 'limit_turns ' ELSE '' END || CASE WHEN typeof(counter.limit_bytes) NOT IN ('integer', 'null') THEN 'limit_bytes ' ELSE '' END != '' AND counter.space = ?""", ('space',)),
+    'values of another type in definition': Compiled("""SELECT hex(definition.kind) || '/' || hex(definition.name) || '/' || hex(definition.number) AS anon_1, CASE WHEN typeof(definition.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(definition.kind) NOT IN ('text') THEN 'kind ' WHEN definition.kind GLOB '*[^ -~]*' THEN 'kind=' || hex(definition.kind) || ' ' ELSE '' END || CASE WHEN typeof(definition.name) NOT IN ('blob') THEN 'name ' ELSE '' END || CASE WHEN typeof(definition.number) NOT IN ('integer') THEN 'number ' ELSE '' END || CASE WHEN typeof(definition.hash) NOT IN ('blob', 'null') THEN 'hash ' ELSE '' END || CASE WHEN typeof(definition.data) NOT IN ('blob', 'null') THEN 'data ' ELSE '' END || CASE WHEN typeof(definition.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END || CASE WHEN typeof(definition.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(definition.change) NOT IN ('integer') THEN 'change ' ELSE '' END || CASE WHEN typeof(definition.running) NOT IN ('blob') THEN 'running ' ELSE '' END AS anon_2 
+FROM definition 
+WHERE CASE WHEN typeof(definition.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(definition.kind) NOT IN ('text') THEN 'kind ' WHEN definition.kind GLOB '*[^ -~]*' THEN 'kind=' || hex(definition.kind) || ' ' ELSE '' END || CASE WHEN typeof(definition.name) NOT IN ('blob') THEN 'name ' ELSE '' END || CASE WHEN typeof(definition.number) NOT IN ('integer') THEN 'number ' ELSE '' END || CASE WHEN typeof(definition.hash) NOT IN ('blob', 'null') THEN 'hash ' ELSE '' END || CASE WHEN typeof(definition.data) NOT IN ('blob', 'null') THEN 'data ' ELSE '' END || CASE WHEN typeof(definition.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END || CASE WHEN typeof(definition.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(definition.change) NOT IN ('integer') THEN 'change ' ELSE '' END || CASE WHEN typeof(definition.running) NOT IN ('blob') THEN 'running ' ELSE '' END != '' AND definition.space = ?""", ('space',)),
+    'values of another type in erasure': Compiled("""SELECT hex(erasure.number) AS anon_1, CASE WHEN typeof(erasure.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(erasure.number) NOT IN ('integer') THEN 'number ' ELSE '' END || CASE WHEN typeof(erasure.change) NOT IN ('integer') THEN 'change ' ELSE '' END || CASE WHEN typeof(erasure.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(erasure.id) NOT IN ('text') THEN 'id ' WHEN erasure.id GLOB '*[^ -~]*' THEN 'id=' || hex(erasure.id) || ' ' ELSE '' END || CASE WHEN typeof(erasure.receipt) NOT IN ('blob') THEN 'receipt ' ELSE '' END || CASE WHEN typeof(erasure."before") NOT IN ('blob') THEN 'before ' ELSE '' END || CASE WHEN typeof(erasure.hash) NOT IN ('blob') THEN 'hash ' ELSE '' END || CASE WHEN typeof(erasure.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END AS anon_2 
+FROM erasure 
+WHERE CASE WHEN typeof(erasure.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(erasure.number) NOT IN ('integer') THEN 'number ' ELSE '' END || CASE WHEN typeof(erasure.change) NOT IN ('integer') THEN 'change ' ELSE '' END || CASE WHEN typeof(erasure.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(erasure.id) NOT IN ('text') THEN 'id ' WHEN erasure.id GLOB '*[^ -~]*' THEN 'id=' || hex(erasure.id) || ' ' ELSE '' END || CASE WHEN typeof(erasure.receipt) NOT IN ('blob') THEN 'receipt ' ELSE '' END || CASE WHEN typeof(erasure."before") NOT IN ('blob') THEN 'before ' ELSE '' END || CASE WHEN typeof(erasure.hash) NOT IN ('blob') THEN 'hash ' ELSE '' END || CASE WHEN typeof(erasure.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END != '' AND erasure.space = ?""", ('space',)),
+    'values of another type in link': Compiled("""SELECT hex(link.chain) || '/' || hex(link.ordinal) AS anon_1, CASE WHEN typeof(link.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(link.chain) NOT IN ('integer') THEN 'chain ' ELSE '' END || CASE WHEN typeof(link.ordinal) NOT IN ('integer') THEN 'ordinal ' ELSE '' END || CASE WHEN typeof(link.parent_chain) NOT IN ('integer') THEN 'parent_chain ' ELSE '' END || CASE WHEN typeof(link.parent_pos) NOT IN ('integer') THEN 'parent_pos ' ELSE '' END AS anon_2 
+FROM link 
+WHERE CASE WHEN typeof(link.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(link.chain) NOT IN ('integer') THEN 'chain ' ELSE '' END || CASE WHEN typeof(link.ordinal) NOT IN ('integer') THEN 'ordinal ' ELSE '' END || CASE WHEN typeof(link.parent_chain) NOT IN ('integer') THEN 'parent_chain ' ELSE '' END || CASE WHEN typeof(link.parent_pos) NOT IN ('integer') THEN 'parent_pos ' ELSE '' END != '' AND link.space = ?""", ('space',)),
+    'values of another type in object': Compiled("""SELECT hex(object.kind) || '/' || hex(object."key") AS anon_1, CASE WHEN typeof(object.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(object.kind) NOT IN ('text') THEN 'kind ' WHEN object.kind GLOB '*[^ -~]*' THEN 'kind=' || hex(object.kind) || ' ' ELSE '' END || CASE WHEN typeof(object."key") NOT IN ('blob') THEN 'key ' ELSE '' END || CASE WHEN typeof(object.revision) NOT IN ('integer') THEN 'revision ' ELSE '' END || CASE WHEN typeof(object.data) NOT IN ('blob') THEN 'data ' ELSE '' END || CASE WHEN typeof(object.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END AS anon_2 
+FROM object 
+WHERE CASE WHEN typeof(object.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(object.kind) NOT IN ('text') THEN 'kind ' WHEN object.kind GLOB '*[^ -~]*' THEN 'kind=' || hex(object.kind) || ' ' ELSE '' END || CASE WHEN typeof(object."key") NOT IN ('blob') THEN 'key ' ELSE '' END || CASE WHEN typeof(object.revision) NOT IN ('integer') THEN 'revision ' ELSE '' END || CASE WHEN typeof(object.data) NOT IN ('blob') THEN 'data ' ELSE '' END || CASE WHEN typeof(object.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END != '' AND object.space = ?""", ('space',)),
+    'values of another type in payload': Compiled("""SELECT hex(payload.hash) AS anon_1, CASE WHEN typeof(payload.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(payload.hash) NOT IN ('blob') THEN 'hash ' ELSE '' END || CASE WHEN typeof(payload.size) NOT IN ('integer') THEN 'size ' ELSE '' END || CASE WHEN typeof(payload.data) NOT IN ('blob', 'null') THEN 'data ' ELSE '' END || CASE WHEN typeof(payload.erased) NOT IN ('integer', 'null') THEN 'erased ' ELSE '' END AS anon_2 
+FROM payload 
+WHERE CASE WHEN typeof(payload.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(payload.hash) NOT IN ('blob') THEN 'hash ' ELSE '' END || CASE WHEN typeof(payload.size) NOT IN ('integer') THEN 'size ' ELSE '' END || CASE WHEN typeof(payload.data) NOT IN ('blob', 'null') THEN 'data ' ELSE '' END || CASE WHEN typeof(payload.erased) NOT IN ('integer', 'null') THEN 'erased ' ELSE '' END != '' AND payload.space = ?""", ('space',)),
+    'values of another type in space': Compiled("""SELECT hex(space.id) AS anon_1, CASE WHEN typeof(space.id) NOT IN ('integer') THEN 'id ' ELSE '' END || CASE WHEN typeof(space.name) NOT IN ('blob') THEN 'name ' ELSE '' END AS anon_2 
+FROM space 
+WHERE CASE WHEN typeof(space.id) NOT IN ('integer') THEN 'id ' ELSE '' END || CASE WHEN typeof(space.name) NOT IN ('blob') THEN 'name ' ELSE '' END != ''""", ()),
+    'values of another type in space_log': Compiled("""SELECT hex(space_log.number) AS anon_1, CASE WHEN typeof(space_log.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(space_log.number) NOT IN ('integer') THEN 'number ' ELSE '' END || CASE WHEN typeof(space_log.name) NOT IN ('blob', 'null') THEN 'name ' ELSE '' END || CASE WHEN typeof(space_log.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END || CASE WHEN typeof(space_log.running) NOT IN ('blob') THEN 'running ' ELSE '' END AS anon_2 
+FROM space_log 
+WHERE CASE WHEN typeof(space_log.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(space_log.number) NOT IN ('integer') THEN 'number ' ELSE '' END || CASE WHEN typeof(space_log.name) NOT IN ('blob', 'null') THEN 'name ' ELSE '' END || CASE WHEN typeof(space_log.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END || CASE WHEN typeof(space_log.running) NOT IN ('blob') THEN 'running ' ELSE '' END != '' AND space_log.space = ?""", ('space',)),
+    'values of another type in stream': Compiled("""SELECT hex(stream.id) AS anon_1, CASE WHEN typeof(stream.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(stream.id) NOT IN ('text') THEN 'id ' WHEN stream.id GLOB '*[^ -~]*' THEN 'id=' || hex(stream.id) || ' ' ELSE '' END || CASE WHEN typeof(stream.about) NOT IN ('blob') THEN 'about ' ELSE '' END || CASE WHEN typeof(stream.expires) NOT IN ('integer') THEN 'expires ' ELSE '' END || CASE WHEN typeof(stream.outcome) NOT IN ('text', 'null') THEN 'outcome ' WHEN stream.outcome GLOB '*[^ -~]*' THEN 'outcome=' || hex(stream.outcome) || ' ' ELSE '' END || CASE WHEN typeof(stream.turn) NOT IN ('text', 'null') THEN 'turn ' WHEN stream.turn GLOB '*[^ -~]*' THEN 'turn=' || hex(stream.turn) || ' ' ELSE '' END AS anon_2 
+FROM stream 
+WHERE CASE WHEN typeof(stream.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(stream.id) NOT IN ('text') THEN 'id ' WHEN stream.id GLOB '*[^ -~]*' THEN 'id=' || hex(stream.id) || ' ' ELSE '' END || CASE WHEN typeof(stream.about) NOT IN ('blob') THEN 'about ' ELSE '' END || CASE WHEN typeof(stream.expires) NOT IN ('integer') THEN 'expires ' ELSE '' END || CASE WHEN typeof(stream.outcome) NOT IN ('text', 'null') THEN 'outcome ' WHEN stream.outcome GLOB '*[^ -~]*' THEN 'outcome=' || hex(stream.outcome) || ' ' ELSE '' END || CASE WHEN typeof(stream.turn) NOT IN ('text', 'null') THEN 'turn ' WHEN stream.turn GLOB '*[^ -~]*' THEN 'turn=' || hex(stream.turn) || ' ' ELSE '' END != '' AND stream.space = ?""", ('space',)),
+    'values of another type in stream_chunk': Compiled("""SELECT hex(stream_chunk.stream) || '/' || hex(stream_chunk.number) AS anon_1, CASE WHEN typeof(stream_chunk.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(stream_chunk.stream) NOT IN ('text') THEN 'stream ' WHEN stream_chunk.stream GLOB '*[^ -~]*' THEN 'stream=' || hex(stream_chunk.stream) || ' ' ELSE '' END || CASE WHEN typeof(stream_chunk.number) NOT IN ('integer') THEN 'number ' ELSE '' END || CASE WHEN typeof(stream_chunk.data) NOT IN ('blob') THEN 'data ' ELSE '' END AS anon_2 
+FROM stream_chunk 
+WHERE CASE WHEN typeof(stream_chunk.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(stream_chunk.stream) NOT IN ('text') THEN 'stream ' WHEN stream_chunk.stream GLOB '*[^ -~]*' THEN 'stream=' || hex(stream_chunk.stream) || ' ' ELSE '' END || CASE WHEN typeof(stream_chunk.number) NOT IN ('integer') THEN 'number ' ELSE '' END || CASE WHEN typeof(stream_chunk.data) NOT IN ('blob') THEN 'data ' ELSE '' END != '' AND stream_chunk.space = ?""", ('space',)),
+    'values of another type in turn': Compiled("""SELECT hex(turn.id) AS anon_1, CASE WHEN typeof(turn.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(turn.chain) NOT IN ('integer') THEN 'chain ' ELSE '' END || CASE WHEN typeof(turn.pos) NOT IN ('integer') THEN 'pos ' ELSE '' END || CASE WHEN typeof(turn.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(turn.id) NOT IN ('text') THEN 'id ' WHEN turn.id GLOB '*[^ -~]*' THEN 'id=' || hex(turn.id) || ' ' ELSE '' END || CASE WHEN typeof(turn.role) NOT IN ('text') THEN 'role ' WHEN turn.role GLOB '*[^ -~]*' THEN 'role=' || hex(turn.role) || ' ' ELSE '' END || CASE WHEN typeof(turn.type) NOT IN ('text', 'null') THEN 'type ' WHEN turn.type GLOB '*[^ -~]*' THEN 'type=' || hex(turn.type) || ' ' ELSE '' END || CASE WHEN typeof(turn.content_type) NOT IN ('text', 'null') THEN 'content_type ' WHEN turn.content_type GLOB '*[^ -~]*' THEN 'content_type=' || hex(turn.content_type) || ' ' ELSE '' END || CASE WHEN typeof(turn.cache) NOT IN ('integer', 'null') THEN 'cache ' ELSE '' END || CASE WHEN typeof(turn.attributes) NOT IN ('blob', 'null') THEN 'attributes ' ELSE '' END || CASE WHEN typeof(turn.inherited) NOT IN ('blob', 'null') THEN 'inherited ' ELSE '' END || CASE WHEN typeof(turn.system) NOT IN ('blob', 'null') THEN 'system ' ELSE '' END || CASE WHEN typeof(turn.digest) NOT IN ('blob') THEN 'digest ' ELSE '' END || CASE WHEN typeof(turn.hash) NOT IN ('blob') THEN 'hash ' ELSE '' END || CASE WHEN typeof(turn.data) NOT IN ('blob', 'null') THEN 'data ' ELSE '' END || CASE WHEN typeof(turn.seal) NOT IN ('blob') THEN 'seal ' ELSE '' END || CASE WHEN typeof(turn.head) NOT IN ('blob', 'null') THEN 'head ' ELSE '' END || CASE WHEN typeof(turn.app) NOT IN ('blob', 'null') THEN 'app ' ELSE '' END || CASE WHEN typeof(turn.erased) NOT IN ('integer', 'null') THEN 'erased ' ELSE '' END || CASE WHEN typeof(turn."key") NOT IN ('blob', 'null') THEN 'key ' ELSE '' END || CASE WHEN typeof(turn.supersedes) NOT IN ('text', 'null') THEN 'supersedes ' WHEN turn.supersedes GLOB '*[^ -~]*' THEN 'supersedes=' || hex(turn.supersedes) || ' ' ELSE '' END AS anon_2 
+FROM turn 
+WHERE CASE WHEN typeof(turn.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(turn.chain) NOT IN ('integer') THEN 'chain ' ELSE '' END || CASE WHEN typeof(turn.pos) NOT IN ('integer') THEN 'pos ' ELSE '' END || CASE WHEN typeof(turn.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(turn.id) NOT IN ('text') THEN 'id ' WHEN turn.id GLOB '*[^ -~]*' THEN 'id=' || hex(turn.id) || ' ' ELSE '' END || CASE WHEN typeof(turn.role) NOT IN ('text') THEN 'role ' WHEN turn.role GLOB '*[^ -~]*' THEN 'role=' || hex(turn.role) || ' ' ELSE '' END || CASE WHEN typeof(turn.type) NOT IN ('text', 'null') THEN 'type ' WHEN turn.type GLOB '*[^ -~]*' THEN 'type=' || hex(turn.type) || ' ' ELSE '' END || CASE WHEN typeof(turn.content_type) NOT IN ('text', 'null') THEN 'content_type ' WHEN turn.content_type GLOB '*[^ -~]*' THEN 'content_type=' || hex(turn.content_type) || ' ' ELSE '' END || CASE WHEN typeof(turn.cache) NOT IN ('integer', 'null') THEN 'cache ' ELSE '' END || CASE WHEN typeof(turn.attributes) NOT IN ('blob', 'null') THEN 'attributes ' ELSE '' END || CASE WHEN typeof(turn.inherited) NOT IN ('blob', 'null') THEN 'inherited ' ELSE '' END || CASE WHEN typeof(turn.system) NOT IN ('blob', 'null') THEN 'system ' ELSE '' END || CASE WHEN typeof(turn.digest) NOT IN ('blob') THEN 'digest ' ELSE '' END || CASE WHEN typeof(turn.hash) NOT IN ('blob') THEN 'hash ' ELSE '' END || CASE WHEN typeof(turn.data) NOT IN ('blob', 'null') THEN 'data ' ELSE '' END || CASE WHEN typeof(turn.seal) NOT IN ('blob') THEN 'seal ' ELSE '' END || CASE WHEN typeof(turn.head) NOT IN ('blob', 'null') THEN 'head ' ELSE '' END || CASE WHEN typeof(turn.app) NOT IN ('blob', 'null') THEN 'app ' ELSE '' END || CASE WHEN typeof(turn.erased) NOT IN ('integer', 'null') THEN 'erased ' ELSE '' END || CASE WHEN typeof(turn."key") NOT IN ('blob', 'null') THEN 'key ' ELSE '' END || CASE WHEN typeof(turn.supersedes) NOT IN ('text', 'null') THEN 'supersedes ' WHEN turn.supersedes GLOB '*[^ -~]*' THEN 'supersedes=' || hex(turn.supersedes) || ' ' ELSE '' END != '' AND turn.space = ?""", ('space',)),
+    'what a child needs of a turn at a place': Compiled("""SELECT turn.id, turn.digest, turn.head 
+FROM turn 
+WHERE turn.space = ? AND turn.chain = ? AND turn.pos = ?""", ('space', 'chain', 'pos')),
+    'what a name was renamed to since a change': Compiled("""SELECT bookmark_log.name 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? AND bookmark_log.change > ? AND bookmark_log.was = ? ORDER BY bookmark_log.change
+ LIMIT ? OFFSET ?""", ('space', 'change', 'name', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0}),
+    'what is said of a conversation': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data 
+FROM conversation 
+WHERE conversation.space = ? AND conversation.subject = ?""", ('space', 'subject')),
+    'what is said of a nameless conversation goes to its name': Compiled("""WITH RECURSIVE path(chain, pos) AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
+FROM link, path 
+WHERE link.space = ? AND link.chain = path.chain AND link.ordinal = 0 AND link.parent_chain < path.chain), 
+places AS 
+(SELECT path.chain AS chain, (SELECT other.pos 
+FROM turn AS other 
+WHERE other.space = ? AND other.chain = path.chain AND other.pos <= path.pos AND other.role != 'system' AND other.role != 'developer' ORDER BY other.pos
+ LIMIT ? OFFSET ?) AS pos 
+FROM path), 
+first AS 
+(SELECT places.chain AS chain, places.pos AS pos 
+FROM places 
+WHERE places.pos IS NOT NULL ORDER BY places.chain
+ LIMIT ? OFFSET ?)
+ UPDATE conversation SET subject=? WHERE conversation.space = ? AND conversation.subject = (SELECT CAST(turn.id AS BLOB) AS id 
+FROM first LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = first.chain AND turn.pos = first.pos) AND NOT (EXISTS (SELECT * 
+FROM conversation AS taken 
+WHERE taken.space = ? AND taken.subject = ?)) RETURNING revision""", ('chain', 'pos', 'space', 'space', 'param_1', 'param_2', 'param_3', 'param_4', 'name', 'space', 'space', 'space', 'name'), {'param_1': 1, 'param_2': 0, 'param_3': 1, 'param_4': 0}),
+    'what is said of conversations': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data 
+FROM conversation 
+WHERE conversation.space = ? AND conversation.subject IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
+    'what is said of conversations, a page': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data, conversation.archived, conversation.pinned, conversation."key", conversation.milliseconds, EXISTS (SELECT * 
+FROM bookmark 
+WHERE bookmark.space = ? AND bookmark.name = conversation.subject) AS anon_1, EXISTS (SELECT * 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? AND bookmark_log.name = conversation.subject) AS anon_2 
+FROM conversation 
+WHERE conversation.space = ? AND conversation.subject > ? ORDER BY conversation.subject
+ LIMIT ? OFFSET ?""", ('space', 'space', 'space', 'subject', 'limit', 'param_1'), {'param_1': 0}),
+    'what was said of conversations in a range of changes': Compiled("""SELECT record_log.change, record_log.seq, record_log.milliseconds, record_log.subject, conversation.revision, conversation.data 
+FROM record_log LEFT OUTER JOIN conversation ON conversation.space = ? AND conversation.subject = record_log.subject 
+WHERE record_log.space = ? AND record_log.change > ? AND record_log.change <= ?""", ('space', 'space', 'low', 'high')),
+    'when a bookmark moved last': Compiled("""SELECT bookmark.recent 
+FROM bookmark 
+WHERE bookmark.space = ? AND bookmark.name = ?""", ('space', 'name')),
+    'when something was said of a conversation': Compiled("""SELECT record_log.milliseconds 
+FROM record_log 
+WHERE record_log.space = ? AND record_log.change = ?""", ('space', 'change')),
+    'where a name was at a position': Compiled("""SELECT bookmark_log.chain, bookmark_log.pos 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? AND bookmark_log.name = ? AND (bookmark_log.seq < ? OR bookmark_log.seq = ? AND (bookmark_log.change IS NULL OR bookmark_log.change <= ?)) ORDER BY bookmark_log.move DESC
+ LIMIT ? OFFSET ?""", ('space', 'name', 'seq', 'seq', 'change', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0}),
+    'whether a chain continues anything': Compiled("""SELECT link.ordinal 
+FROM link 
+WHERE link.space = ? AND link.chain = ?
+ LIMIT ? OFFSET ?""", ('space', 'chain', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0}),
+    'whether a space holds what no counter counts': Compiled("""SELECT EXISTS (SELECT * 
+FROM stream 
+WHERE stream.space = ?) AS anon_1, EXISTS (SELECT * 
+FROM conversation 
+WHERE conversation.space = ?) AS anon_2, EXISTS (SELECT * 
+FROM object 
+WHERE object.space = ?) AS anon_3""", ('space', 'space', 'space')),
+}

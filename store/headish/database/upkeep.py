@@ -1,0 +1,61 @@
+"""What is done to a SQLite file as a whole: its copy before an upgrade, its own check, its size."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+from headish.database.files import unused
+from headish.errors import DatabaseFull
+
+PROBLEMS_SHOWN = 100
+"""How many problems of its own a database reports at the most."""
+UPGRADE_ROOM = 4
+"""How many times its size a database needs of its disk to be upgraded."""
+
+
+def back_up(target: str, label: str) -> str:
+    """A consistent copy beside the file, made by SQLite itself and moved into place when it is whole; its path.
+
+    Raises: DatabaseFull; the driver's errors.
+    """
+    _check_room(target)
+    final = unused(Path(f"{target}.{label}"))
+    part = Path(f"{final}.part")
+    part.unlink(missing_ok=True)
+    # With the mode of the database from the start: what only its owner may read must not lie open beside it.
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IMODE(os.stat(target).st_mode)))
+    try:
+        with closing(sqlite3.connect(target)) as source, closing(sqlite3.connect(part)) as copy:
+            source.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.Error:
+        part.unlink(missing_ok=True)
+        raise
+    part.replace(final)
+    return str(final)
+
+
+def _check_room(target: str) -> None:
+    """Whether the disk takes the copy, the log of one large transaction, and the tables that it writes anew."""
+    needed, free = UPGRADE_ROOM * size_of(target), shutil.disk_usage(Path(target).parent).free
+    if free < needed:
+        raise DatabaseFull(target, f"an upgrade needs {needed:,} bytes of its disk, and {free:,} are free")
+
+
+def find_problems(driver: sqlite3.Connection) -> list[str]:
+    """What SQLite's ``integrity_check`` and ``foreign_key_check`` find."""
+    found = [row[0] for row in driver.execute(f"PRAGMA integrity_check({PROBLEMS_SHOWN})").fetchall()]
+    lost = driver.execute("PRAGMA foreign_key_check").fetchmany(PROBLEMS_SHOWN)
+    problems = [] if found == ["ok"] else found
+    return problems + [f"a row of {row[0]} refers to a row of {row[2]} that is missing" for row in lost]
+
+
+def size_of(target: str) -> int:
+    """The bytes of the file and of its log."""
+    files = (Path(target + suffix) for suffix in ("", "-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())

@@ -1,0 +1,68 @@
+"""Parts of statements that each database says in its own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Column, LargeBinary, String
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql import expression
+from sqlalchemy.sql.compiler import SQLCompiler
+
+
+class misfits(expression.ColumnElement[str]):
+    """What a row holds that its columns cannot: ``name`` of each value of another type, and ``name=hex`` of each text
+    that is not ASCII, separated by spaces; empty where all fits. Beside SQLite every database keeps the types itself.
+    """
+
+    type = String()
+    inherit_cache = False
+
+    def __init__(self, columns: Iterable[Column[Any]]) -> None:
+        self.columns = tuple(columns)
+
+
+@compiles(misfits, "sqlite")
+def _compare_types(element: misfits, compiler: SQLCompiler, **options: Any) -> str:
+    return " || ".join(_misfit(each, compiler.process(each, **options)) for each in element.columns)
+
+
+def _misfit(column: Column[Any], sql: str) -> str:
+    kept = _kept_as(column)
+    kinds = f"'{kept}', 'null'" if column.nullable else f"'{kept}'"
+    # A text may hold bytes that are no text; whoever reads it would fail. GLOB tells what is surely text.
+    foreign = f"WHEN {sql} GLOB '*[^ -~]*' THEN '{column.name}=' || hex({sql}) || ' ' " if kept == "text" else ""
+    return f"CASE WHEN typeof({sql}) NOT IN ({kinds}) THEN '{column.name} ' {foreign}ELSE '' END"
+
+
+def _kept_as(column: Column[Any]) -> str:
+    """How SQLite names what a column is to hold."""
+    if isinstance(column.type, LargeBinary):
+        return "blob"
+    return "text" if isinstance(column.type, String) else "integer"
+
+
+@compiles(misfits)
+def _fit(*_: object, **__: object) -> str:
+    return "''"
+
+
+class in_hex(expression.ColumnElement[str]):
+    """Values of a row, whatever their types, as hex of their text, separated by slashes. Only beside ``misfits``."""
+
+    type = String()
+    inherit_cache = False
+
+    def __init__(self, columns: Iterable[Column[Any]]) -> None:
+        self.columns = tuple(columns)
+
+
+@compiles(in_hex, "sqlite")
+def _join_hex(element: in_hex, compiler: SQLCompiler, **options: Any) -> str:
+    return " || '/' || ".join(f"hex({compiler.process(each, **options)})" for each in element.columns)
+
+
+@compiles(in_hex)
+def _no_hex(*_: object, **__: object) -> str:
+    return "''"

@@ -1,0 +1,24 @@
+"""The statements of ``rows/keys``."""
+
+from __future__ import annotations
+
+from sqlalchemy import BindParameter, bindparam, select
+
+from headish.database.schema import turn
+from headish.rows.keys import BY_KEY, BY_KEYS, IDS, SUPERSEDING
+from headish.rows.payloads import PORTION
+from headish.statements.compiling import define
+from headish.statements.turns import select_turns
+
+_space: BindParameter[int] = bindparam("space")
+
+define(BY_KEYS, select_turns().where(turn.c.key.in_([bindparam(each) for each in PORTION])))
+
+define(BY_KEY, select_turns().where(turn.c.key == bindparam("key")))
+# Without an order: to save the sort, SQLite would read the whole space by its commit numbers.
+define(SUPERSEDING, select_turns().where(turn.c.supersedes == bindparam("id")))
+
+define(
+    IDS,
+    select(turn.c.id).where(turn.c.space == _space, turn.c.id.in_([bindparam(each) for each in PORTION])),
+)
