@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BindParameter, and_, bindparam, or_, select, union_all
+from sqlalchemy import BindParameter, Select, Table, and_, bindparam, or_, select, union_all
 
 from headish.database.schema import bookmark_log, conversation, counter, definition, erasure, record_log, turn
 from headish.rows.changes import (
@@ -114,14 +114,15 @@ define(
     SEAL,
     select(turn.c.seal).where(turn.c.space == _space, turn.c.seq == bindparam("seq")),
 )
-define(
-    MARK,
-    union_all(
-        select(bookmark_log.c.running).where(bookmark_log.c.space == _space, bookmark_log.c.change == _at),
-        select(definition.c.running).where(definition.c.space == _space, definition.c.change == _at),
-        select(erasure.c.hash).where(erasure.c.space == _space, erasure.c.change == _at),
-    ),
-)
+
+
+def _marked(table: Table, column: str) -> Select[tuple[bytes]]:
+    """By the index: where a space has few rows, SQLite reads all of them instead."""
+    found = select(table.c[column]).where(table.c.space == _space, table.c.change == _at)
+    return found.with_hint(table, f"INDEXED BY {table.name}_change", "sqlite")
+
+
+define(MARK, union_all(_marked(bookmark_log, "running"), _marked(definition, "running"), _marked(erasure, "hash")))
 define(
     RECORD_MARK,
     select(record_log.c.milliseconds).where(record_log.c.space == _space, record_log.c.change == _at),

@@ -309,11 +309,11 @@ WHERE bookmark_log.space = ? AND bookmark_log.name = ? AND bookmark_log.millisec
     'log that something was said of a conversation': Compiled("""INSERT INTO record_log (space, change, seq, subject, milliseconds) VALUES (?, ?, ?, ?, ?)""", ('space', 'change', 'seq', 'subject', 'milliseconds')),
     'log the name of a space': Compiled("""INSERT INTO space_log (space, number, name, milliseconds, running) VALUES (?, ?, ?, ?, ?)""", ('space', 'number', 'name', 'milliseconds', 'running')),
     'mark of a change': Compiled("""SELECT bookmark_log.running 
-FROM bookmark_log 
+FROM bookmark_log INDEXED BY bookmark_log_change 
 WHERE bookmark_log.space = ? AND bookmark_log.change = ? UNION ALL SELECT definition.running 
-FROM definition 
+FROM definition INDEXED BY definition_change 
 WHERE definition.space = ? AND definition.change = ? UNION ALL SELECT erasure.hash 
-FROM erasure 
+FROM erasure INDEXED BY erasure_change 
 WHERE erasure.space = ? AND erasure.change = ?""", ('space', 'change', 'space', 'change', 'space', 'change')),
     'move bookmark': Compiled("""UPDATE bookmark SET chain=?, pos=?, move=?, recent=?, own=?, running=? WHERE bookmark.space = ? AND bookmark.name = ? AND bookmark.move = ?""", ('to_chain', 'to_pos', 'to_move', 'to_recent', 'to_own', 'to_running', 'space', 'name', 'before')),
     'moves of a range of changes': Compiled("""SELECT bookmark_log.change, bookmark_log.seq, bookmark_log.milliseconds, bookmark_log.running, bookmark_log.name, bookmark_log.was, old.id, turn.id AS id_1, bookmark_log.chain, bookmark_log.pos 
