@@ -23,6 +23,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 import headish
 from headish import errors, limits
 from headish.database import schema
+from headish.database.revisions import REVISION
 from headish.providers.registry import PROVIDERS
 from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
 from headish.store.bookmarks import Bookmarks
@@ -32,7 +33,17 @@ from headish.store.objects import Objects
 from headish.store.pointers import Pointers
 from headish.store.streams import Streams
 from headish.store.tools import Tools
+from headish.values.audits import Audited, Authored
 from headish.values.blocks import KINDS
+from headish.values.changes import (
+    DefinitionChange,
+    ErasureChange,
+    Live,
+    MoveChange,
+    Pulse,
+    RecordChange,
+    TurnChange,
+)
 from headish.values.conversations import Conversation, Entry, Page, Record
 from headish.values.objects import Object
 from headish_cli.main import main as command
@@ -190,6 +201,15 @@ def write_library() -> str:
         Entry,
         Page,
         Object,
+        TurnChange,
+        MoveChange,
+        RecordChange,
+        DefinitionChange,
+        ErasureChange,
+        Live,
+        Pulse,
+        Audited,
+        Authored,
         *KINDS.values(),
     ):
         parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")
@@ -243,7 +263,7 @@ def _text(documented: Any) -> str:
 def write_schema() -> str:
     """The tables: what each is for, and the statements that make it on both databases."""
     said = _attribute_docstrings(schema)
-    parts = ["# The tables\n", NOTE, f"Revision `{schema.REVISION}`. {_text(schema)}\n"]
+    parts = ["# The tables\n", NOTE, f"Revision `{REVISION}`. {_text(schema)}\n"]
     for table in schema.metadata.sorted_tables:
         doc = said.get(table.name, "")
         parts += [f"\n## {table.name}\n\n{doc}\n"]

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -208,5 +207,7 @@ def _decode(text: str, key: str, option: str) -> Any:
 def input_path(path: str) -> Any:
     """An open binary stream for ``-``, else the path."""
     if path != "-":
+        from pathlib import Path
+
         return Path(path)
     return BytesIO() if sys.stdin is None else sys.stdin.buffer

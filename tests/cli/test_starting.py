@@ -13,7 +13,7 @@ from support.command import HEADISH, Command
 
 pytestmark = pytest.mark.slow
 COMMAND = {"headish", "headish_cli", "click"}
-STORE = {"headish", "blake3", "msgspec", "scru128", "sqlalchemy", "typing_extensions"}
+STORE = {"headish", "blake3", "msgspec", "scru128", "typing_extensions"}
 """What may be loaded beside the standard library: each costs everybody who starts, whether or not it is used."""
 COSTLY = {"asyncio", "concurrent", "email", "http", "json", "logging", "socket", "sqlite3", "ssl", "subprocess"}
 """Of the standard library, what nothing needs before a store is opened."""
@@ -53,9 +53,19 @@ class TestWhatIsLoaded:
     def test_by_storing_and_resolving_a_turn(self, headish: Command) -> None:
         """Alembic is for a store that needs an upgrade; transcripts and pages are for what leaves."""
         using = f"import headish\nstore = headish.Store.open({headish.target!r})\nstore.add_turn('hi')\nstore.resolve()"
+        headish.run("add", "-b", "main", "the tables are there")
         modules = loaded("-c", using)
         assert {"headish"} < packages(modules) <= STORE
         assert not modules & {"headish.transcripts", "headish.renderings"}
+
+    def test_by_reading_a_log(self, headish: Command) -> None:
+        """A command that reads waits for nothing that writes, asks or draws."""
+        headish.run("add", "-b", "main", "hi")
+        modules = loaded(HEADISH, "--db", headish.target, "log", "main")
+        assert {"headish", "headish_cli"} < packages(modules) <= COMMAND | STORE - {"scru128"}
+        assert not modules & (COSTLY - {"sqlite3"} | {"hashlib", "pathlib", "random", "shutil", "tempfile", "urllib"})
+        parts = {"append", "drafts", "record", "verify", "imports", "answers", "tools", "providers", "statements"}
+        assert not {module for module in modules if parts.intersection(module.split("."))}
 
 
 ELSEWHERE = """

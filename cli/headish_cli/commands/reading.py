@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from typing import TYPE_CHECKING
 
 import click
@@ -127,6 +126,8 @@ def _describe(turn: Turn) -> str:
 
 
 def _whole_text(block: object) -> str:
+    from base64 import b64decode
+
     from headish.values.blocks import Document, Text, to_mapping
 
     if isinstance(block, Text):

@@ -7,7 +7,6 @@ A file or a pipe gets the true text of a turn. A terminal never gets a character
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -97,7 +96,11 @@ def counted(count: int, word: str) -> str:
 
 def width() -> int | None:
     """Columns of the terminal (or ``COLUMNS``), None where the output goes elsewhere: then no line is cut."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    if not sys.stdout.isatty():
+        return None
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def room_beside(*parts: str) -> int | None:

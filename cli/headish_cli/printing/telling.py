@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +67,8 @@ def tell_reply(turn: Turn, whom: Sequence[str] = ()) -> None:
     if reply.get("stop_reason") == "max_tokens":
         say("The answer ends at a limit of tokens: params.max_tokens, or the model's own.")
     if reply.get("incomplete"):
+        import shlex
+
         say(f"The answer is incomplete: '{shlex.join(['headish', 'retry', turn.id, *whom])}' asks again.")
     for note in reply.get("notes") or ():
         say(f"note: {note}")

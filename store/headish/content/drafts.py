@@ -23,9 +23,9 @@ from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarg
 from headish.limits import CONTINUES_LIMIT, MAPPING_LIMIT_BYTES
 from headish.values.attributes import refused_attribute
 from headish.values.grammar import Headish, parse_headish
-from headish.values.ids import TurnId, as_turn_id
+from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, ROLES, Attributes, Message
-from headish.values.names import Absent, check_name
+from headish.values.names import Absent, check_name, read_expect
 from headish.values.places import Place
 from headish.values.turns import DOCUMENT
 
@@ -252,16 +252,6 @@ def _check_known(turn: Mapping[str, Any], options: type[DocumentOptions], has: s
         raise InvalidArgument(
             f"unknown argument {min(map(str, unknown))!r}; {has}, {', '.join(options.__annotations__)}"
         )
-
-
-def read_expect(expect: object) -> TurnId | Absent | None:
-    """Where a bookmark must be before it moves: at a turn, or nowhere. Raises: InvalidArgument."""
-    if expect is None or isinstance(expect, Absent):
-        return expect
-    expected = as_turn_id(expect) if isinstance(expect, str) else None
-    if expected is None:
-        raise InvalidArgument(f"expect takes the 25 digits of a turn id or ABSENT, not {shown(expect)}")
-    return expected
 
 
 def _encode_system(system: Mapping[str, Any], facts: Facts) -> bytes | None:

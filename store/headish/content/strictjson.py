@@ -9,7 +9,6 @@ This module never repairs: a value is either kept as it is or refused with the p
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from math import isfinite
@@ -62,6 +61,8 @@ def decode(text: str | bytes, what: str, *, number: Callable[[str], Any] | None 
     Cost: linear; at most about three times that of ``json.loads``, and memory for the value alone, whatever its shape.
     Raises: InvalidContent, TooDeep.
     """
+    import json  # late: most that is stored is read by msgspec
+
     try:
         document = text if isinstance(text, str) else text.decode()
         value = json.loads(document, parse_constant=_refuse_constant, parse_int=number, parse_float=number)
@@ -250,6 +251,8 @@ def _too_deep(what: str, where: str) -> TooDeep:
 
 
 def _refuse_duplicates(document: str, what: str) -> None:
+    import json
+
     try:
         json.loads(document, object_pairs_hook=_unique)
     except ValueError as error:

@@ -15,7 +15,8 @@ def alchemy_connection(name: str, driver: Any) -> Iterator[sqlalchemy.Connection
     """A connection that leaves transactions to the driver: begin one inside the block, and commit it.
 
     ``name`` is SQLAlchemy's, such as ``sqlite``, which looks at the connection first and rolls back what that has
-    begun. What was not committed is rolled back at the end; the driver's connection stays open. Raises: the driver's own errors, not SQLAlchemy's around them.
+    begun. What was not committed is rolled back at the end; the driver's connection stays open.
+    Raises: the driver's own errors, not SQLAlchemy's around them.
     """
     import sqlalchemy.exc  # late: it takes longer to import than a command takes to run
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headish.database.backend import DURABILITIES, Backend
-from headish.database.urls import URL, parse_url
+from headish.database.files import at_path, locate
 from headish.errors import InvalidArgument, shown
 from headish.values.doors import is_path
+
+if TYPE_CHECKING:
+    from headish.database.urls import URL
 
 SQLITE, POSTGRESQL = ("sqlite", "sqlite+pysqlite"), ("postgresql", "postgresql+psycopg")
 DATABASES = (*POSTGRESQL, *SQLITE)
@@ -29,13 +32,27 @@ def connect(
     """
     if durability not in DURABILITIES:
         raise InvalidArgument(f"unknown durability {shown(durability)}: use {' or '.join(DURABILITIES)}")
-    url = _url(target)
+    text = _text(target)
+    if "://" in text or text.startswith(("sqlite:", "postgresql:", "postgresql+")):
+        return _connect_url(text, durability, create=create, read_only=read_only, prepared=prepared)
+    from headish.database.sqlite import SQLiteBackend  # late: it brings all statements along
+
+    return SQLiteBackend(at_path(_at_home(text)), durability=durability, create=create, read_only=read_only)
+
+
+def _connect_url(text: str, durability: str, *, create: bool, read_only: bool, prepared: bool) -> Backend:
+    from headish.database.urls import parse_url
+
+    try:
+        url = parse_url(text)
+    except ValueError:
+        raise InvalidArgument("the database URL cannot be read") from None
     if url.driver not in DATABASES:
         raise InvalidArgument(f"unknown database {url.driver!r}: use {', '.join(DATABASES)}")
     if url.driver in SQLITE:
         from headish.database.sqlite import SQLiteBackend
 
-        return SQLiteBackend(url, durability=durability, create=create, read_only=read_only)
+        return SQLiteBackend(locate(url), durability=durability, create=create, read_only=read_only)
     from headish.database.postgresql import PostgreSQLBackend
 
     prepared = prepared and _read_flag(url, "prepared")
@@ -50,18 +67,14 @@ def _read_flag(url: URL, name: str) -> bool:
     return given == "true"
 
 
-def _url(target: str | os.PathLike[str]) -> URL:
+def _text(target: str | os.PathLike[str]) -> str:
     if not is_path(target):
         raise InvalidArgument(f"a database is a path or a URL as text, without NUL, not {shown(target)}")
-    if (isinstance(target, str) and target.startswith(("sqlite:", "postgresql:", "postgresql+"))) or "://" in str(
-        target
-    ):
-        try:
-            return parse_url(str(target))
-        except ValueError:
-            raise InvalidArgument("the database URL cannot be read") from None
-    try:
-        path = str(target) if str(target) == ":memory:" else str(Path(target).expanduser())
-    except RuntimeError:
-        raise InvalidArgument(f"there is no home folder for {shown(target)}") from None
-    return URL("sqlite", database=path)
+    return str(target)
+
+
+def _at_home(path: str) -> str:
+    found = os.path.expanduser(path)
+    if found.startswith("~"):
+        raise InvalidArgument(f"there is no home folder for {shown(path)}")
+    return found or os.curdir

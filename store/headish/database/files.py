@@ -9,13 +9,13 @@ each read: a read beside which it has changed is refused.
 from __future__ import annotations
 
 import os
-from itertools import count
-from pathlib import Path
-from typing import NamedTuple
-from urllib.parse import unquote, urlencode, urlsplit
+import stat
+from typing import TYPE_CHECKING, NamedTuple
 
-from headish.database.urls import URL
 from headish.errors import DatabaseUnavailable, InvalidArgument, NotADatabase, UnknownDatabase
+
+if TYPE_CHECKING:
+    from headish.database.urls import URL
 
 MODES = ("ro", "rw", "rwc", "memory")
 _MAGIC = b"SQLite format 3\x00"
@@ -36,11 +36,21 @@ class Location(NamedTuple):
     may_create: bool = True
 
 
+def at_path(path: str) -> Location:
+    """The database at a path, or in memory."""
+    if path == ":memory:":
+        return Location(path, path, in_memory=True)
+    # A program may change its folder while the database is open.
+    return Location(path, os.path.abspath(path))
+
+
 def locate(url: URL) -> Location:
     """What a SQLite URL names. ``?mode=ro`` and ``?immutable=1`` open it read-only, ``?mode=rw`` makes no file.
 
     Raises: InvalidArgument for another mode.
     """
+    from urllib.parse import unquote, urlsplit
+
     mode = url.get("mode", "rwc")
     if mode not in MODES:
         raise InvalidArgument(f"unknown mode {mode!r} in the database URL: use {', '.join(MODES)}")
@@ -54,35 +64,43 @@ def locate(url: URL) -> Location:
             return Location(path, _uri(path, url), is_uri=True, is_foreign=True)
         path = unquote(urlsplit(path).path)
     read_only = mode == "ro" or url.get("immutable") in ("1", "true")
-    # A program may change its folder while the database is open.
-    return Location(path, os.path.abspath(path), read_only=read_only, may_create=mode == "rwc" and not read_only)
+    return at_path(path)._replace(read_only=read_only, may_create=mode == "rwc" and not read_only)
 
 
 def _uri(path: str, url: URL) -> str:
+    from urllib.parse import urlencode
+
     query = urlencode(url.without(["uri"]).query, doseq=True)
     return path + ("&" if "?" in path else "?") * bool(query) + query
 
 
 def check_file(target: str, create: bool) -> None:
     """Refuse what is no SQLite file. Raises: NotADatabase, UnknownDatabase, DatabaseUnavailable."""
-    path = Path(target)
     try:
-        is_folder, exists = path.is_dir(), path.exists()
+        found = _mode(target)
     except OSError as error:
         raise DatabaseUnavailable(target[:200], f"there can be no such file ({error.strerror})") from None
-    if is_folder:
+    if found is not None and stat.S_ISDIR(found):
         raise NotADatabase(target, "it is a folder")
-    if not exists:
+    if found is None:
         if not create:
             raise UnknownDatabase(target, "there is no database")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
         except OSError as error:
             raise DatabaseUnavailable(target, f"its folder cannot be made ({error.strerror})") from None
         return
     beginning = _beginning(target)
     if beginning and beginning[: len(_MAGIC)] != _MAGIC:
         raise NotADatabase(target, "the file is not a SQLite database")
+
+
+def _mode(target: str) -> int | None:
+    """The kind and permissions of what stands at a path; None where nothing does."""
+    try:
+        return os.stat(target).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
 
 def is_writable(target: str) -> bool:
@@ -116,7 +134,7 @@ def as_read_only(target: str) -> ReadOnlyFile:
                 " files; copy it, with its -wal file, to one that does"
             )  # fmt: skip
         state, query["immutable"] = file_state(target), "1"
-    return ReadOnlyFile(f"{Path(target).absolute().as_uri()}?{urlencode(query)}", state)
+    return ReadOnlyFile(f"{as_uri(target)}?{'&'.join(map('='.join, query.items()))}", state)
 
 
 def file_state(target: str) -> tuple[int, ...]:
@@ -134,10 +152,11 @@ def identity(target: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def unused(path: Path) -> Path:
-    """The path, with a number after it if an earlier backup is there: a backup is never overwritten."""
-    numbered = (Path(f"{path}.{number}") for number in count(2))
-    return path if not path.exists() else next(each for each in numbered if not each.exists())
+def as_uri(target: str) -> str:
+    """How SQLite is told of a file with options behind it."""
+    from pathlib import Path  # late: most databases are opened by their path
+
+    return Path(target).absolute().as_uri()
 
 
 def _beginning(target: str) -> bytes:

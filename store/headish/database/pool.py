@@ -5,13 +5,14 @@ A connection that an interrupt lost on its way is nobody's: Python closes it, an
 
 from __future__ import annotations
 
-import random
 import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, Protocol, TypeVar
 from weakref import WeakSet
+
+from headish.database.pause import pause
 
 
 class Closable(Protocol):
@@ -53,7 +54,7 @@ class Pool(Generic[C]):
             deadline = deadline or time.monotonic() + self._wait_seconds
             if time.monotonic() > deadline:
                 raise AllInUse
-            time.sleep(random.uniform(0.001, 0.01))  # noqa: S311 - no secret
+            pause(0.001, 0.01)
 
     def give_back(self, connection: C) -> None:
         """Keep it for the next transaction, or close it where enough are kept."""

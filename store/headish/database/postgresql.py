@@ -10,7 +10,6 @@ lost, too. A commit whose answer was lost is settled by looking for what it stor
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Settle
 from headish.database.owner import Owner
+from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
 from headish.database.query import Compiled, Connection, Query, Statement
 from headish.database.sql.postgresql import TEXTS
@@ -245,7 +245,7 @@ class PostgreSQLBackend:
                 waits = deadline is not None and time.monotonic() < deadline and _is_away(error)
                 if not waits and (_state(error) not in _RETRIED or tries >= ATTEMPTS):
                     raise self._translate(error) from error
-            time.sleep(random.uniform(0, min(0.002 * tries, 0.1)))  # noqa: S311 - no secret
+            pause(0, min(0.002 * tries, 0.1))
 
     def _transact(self, work: Callable[[Connection], T], *, reads: bool) -> T:
         driver = self._pool.take()

@@ -7,7 +7,6 @@ here, in short random sleeps, instead of in SQLite's own handler, whose growing 
 
 from __future__ import annotations
 
-import random
 import sqlite3
 import threading
 import time
@@ -17,14 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Settle
-from headish.database.files import as_read_only, check_file, file_state, identity, is_writable, locate
+from headish.database.files import Location, as_read_only, check_file, file_state, identity, is_writable
 from headish.database.owner import Owner
+from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
 from headish.database.query import Connection
 from headish.database.sharing import SharedCommits
 from headish.database.sql.sqlite import TEXTS
-from headish.database.upkeep import back_up, find_problems, size_of
-from headish.database.urls import URL
 from headish.database.wal import Log, lock_of
 from headish.errors import (
     DatabaseCorrupt,
@@ -81,9 +79,14 @@ class SQLiteBackend:
     upgrades_itself = True
 
     def __init__(
-        self, url: URL, *, durability: str, create: bool, read_only: bool = False, wait_seconds: float = WAIT_SECONDS
+        self,
+        found: Location,
+        *,
+        durability: str,
+        create: bool,
+        read_only: bool = False,
+        wait_seconds: float = WAIT_SECONDS,
     ) -> None:
-        found = locate(url)
         self.target, self._in_memory = found.path, found.in_memory
         self._opened, self._is_uri = found.opened, found.is_uri
         self._is_file = not (found.in_memory or found.is_foreign)
@@ -217,7 +220,7 @@ class SQLiteBackend:
                 if _primary_code(error) not in _BUSY or waited > self._wait_seconds:
                     raise self._translate(error) from error
             # Where many wait, each waits long, and asks less often: else asking takes the processor from the writer.
-            time.sleep(random.uniform(0.0002, min(0.002 + waited / 10, LONGEST_SLEEP_SECONDS)))  # noqa: S311 - no secret
+            pause(0.0002, min(0.002 + waited / 10, LONGEST_SLEEP_SECONDS))
 
     def _translate(self, error: Exception) -> DatabaseError:
         # The driver's own words, without a code; and a sum of numbers that nobody stored.
@@ -291,6 +294,8 @@ class SQLiteBackend:
         """A consistent copy beside the file, made by SQLite itself and moved into place when it is whole."""
         if not self._is_file:
             return None
+        from headish.database.upkeep import back_up
+
         try:
             return back_up(self.target, label)
         except sqlite3.Error as error:
@@ -301,6 +306,8 @@ class SQLiteBackend:
 
     def check_integrity(self) -> list[str]:
         """SQLite's ``integrity_check`` and ``foreign_key_check``: every index against its table, every reference."""
+        from headish.database.upkeep import find_problems
+
         driver = self._take_connection()
         try:
             return find_problems(driver)
@@ -313,6 +320,8 @@ class SQLiteBackend:
         """SQLite plans without statistics."""
 
     def size_bytes(self) -> int:
+        from headish.database.upkeep import size_of
+
         return size_of(self.target) if self._is_file else 0
 
     def _check_state(self) -> None:

@@ -6,7 +6,7 @@ imported only if a database really needs another revision.
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING
 
 from headish.database.backend import Backend
@@ -64,7 +64,7 @@ def upgrade_schema(database: Backend, revision: str = REVISION) -> str | None:
             _run_migrations(connection, current, revision)
         except BaseException:
             if backup is not None:
-                Path(backup).unlink()  # the database is as it was, so there is nothing to go back to
+                os.unlink(backup)  # the database is as it was, so there is nothing to go back to
             raise
         return backup
 

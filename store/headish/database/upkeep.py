@@ -7,9 +7,9 @@ import shutil
 import sqlite3
 import stat
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 
-from headish.database.files import unused
 from headish.errors import DatabaseFull
 
 PROBLEMS_SHOWN = 100
@@ -24,7 +24,7 @@ def back_up(target: str, label: str) -> str:
     Raises: DatabaseFull; the driver's errors.
     """
     _check_room(target)
-    final = unused(Path(f"{target}.{label}"))
+    final = _unused(Path(f"{target}.{label}"))
     part = Path(f"{final}.part")
     part.unlink(missing_ok=True)
     # With the mode of the database from the start: what only its owner may read must not lie open beside it.
@@ -38,6 +38,12 @@ def back_up(target: str, label: str) -> str:
         raise
     part.replace(final)
     return str(final)
+
+
+def _unused(path: Path) -> Path:
+    """The path, with a number after it if an earlier backup is there: a backup is never overwritten."""
+    numbered = (Path(f"{path}.{number}") for number in count(2))
+    return path if not path.exists() else next(each for each in numbered if not each.exists())
 
 
 def _check_room(target: str) -> None:

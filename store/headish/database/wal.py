@@ -12,8 +12,9 @@ import sqlite3
 import threading
 import time
 from contextlib import closing
-from pathlib import Path
 from weakref import WeakValueDictionary
+
+from headish.database.files import as_uri
 
 LONG_BYTES = 5 * 1024 * 1024
 """A log that is emptied when no other thread waits to write; SQLite itself begins it anew at 4 MB, where it can."""
@@ -40,7 +41,7 @@ class Log:
     def __init__(self, target: str) -> None:
         path = os.path.realpath(target)
         self._path = path + "-wal"
-        self._url = Path(path).as_uri() + "?mode=rw"  # should the file be gone by now, none is made
+        self._target = path
         self._kept_bytes = 0
         self._kept_at = -PAUSE_SECONDS
 
@@ -66,7 +67,10 @@ class Log:
     def _empty(self) -> bool:
         try:
             with closing(
-                sqlite3.connect(self._url, timeout=PATIENCE_SECONDS, isolation_level=None, uri=True)
+                # Should the file be gone by now, none is made.
+                sqlite3.connect(
+                    f"{as_uri(self._target)}?mode=rw", timeout=PATIENCE_SECONDS, isolation_level=None, uri=True
+                )
             ) as connection:
                 [is_busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         except sqlite3.Error:

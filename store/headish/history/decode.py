@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -191,6 +190,8 @@ def whole_parents(turn_id: TurnId, parents: Iterable[TurnId | None]) -> tuple[Tu
 
 
 def _document(stored: StoredTurn | Walked, payload: bytes) -> Document:
+    from base64 import b64encode  # late: few turns are documents
+
     source = Base64Source(stored.content_type or BLOCKS_TYPE, b64encode(payload).decode())
     name = read_mapping(stored, "system").get("document_name")
     return Document(source, name if isinstance(name, str) else None)

@@ -6,9 +6,8 @@ Every name that a batch mentions is looked up first, all of them at once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from headish.content.drafts import Draft, Reference
 from headish.database.query import Connection
 from headish.errors import BookmarkMoved, BookmarkTaken, InvalidArgument, UnknownTurn, shown
 from headish.history.find import find_turn
@@ -19,6 +18,9 @@ from headish.values.grammar import Headish
 from headish.values.ids import TurnId
 from headish.values.names import Absent, stored_name
 from headish.values.places import Place
+
+if TYPE_CHECKING:
+    from headish.content.drafts import Draft, Reference
 
 EARLIER_ITEM = "an earlier item of this batch"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Statement
@@ -83,7 +83,7 @@ def read_counter(connection: Connection, space: int) -> Counter:
 
 def add_counter(connection: Connection, space: int) -> None:
     """Make the counter of a new space; two processes may do so at once."""
-    connection.run(ADD_COUNTER, space=space, random=secrets.token_bytes(16))
+    connection.run(ADD_COUNTER, space=space, random=os.urandom(16))
 
 
 def retire_counter(connection: Connection, space: int) -> bool:

@@ -18,6 +18,7 @@ OPEN = Query("open a stream")
 ADD_CHUNK = Query("journal a chunk")
 RENEW = Query("renew the lease of a stream")
 LOCK = Query("lock a stream")
+HAS_OPEN = Query("whether any stream is open")
 OPEN_STREAMS = Query("open streams")
 CHUNKS = Query("journal of a stream")
 CLOSE = Query("close a stream")
@@ -59,6 +60,11 @@ def lock_stream(connection: Connection, space: int, id: TurnId) -> StoredStream 
     """A stream, locked: no other transaction ends it before this one does."""
     row = connection.row(LOCK, space=space, id=id)
     return None if row is None else StoredStream._make(row)
+
+
+def has_open_streams(connection: Connection, space: int) -> bool:
+    """Whether a stream has not ended."""
+    return connection.row(HAS_OPEN, space=space) is not None
 
 
 def open_streams(connection: Connection, space: int) -> list[StoredStream]:

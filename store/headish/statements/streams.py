@@ -5,7 +5,19 @@ from __future__ import annotations
 from sqlalchemy import BindParameter, bindparam, delete, insert, select, update
 
 from headish.database.schema import stream, stream_chunk
-from headish.rows.streams import ADD_CHUNK, CHUNKS, CLOSE, DROP, FORGET, LOCK, OPEN, OPEN_STREAMS, REMOVE_CHUNKS, RENEW
+from headish.rows.streams import (
+    ADD_CHUNK,
+    CHUNKS,
+    CLOSE,
+    DROP,
+    FORGET,
+    HAS_OPEN,
+    LOCK,
+    OPEN,
+    OPEN_STREAMS,
+    REMOVE_CHUNKS,
+    RENEW,
+)
 from headish.statements.compiling import define
 
 _space: BindParameter[int] = bindparam("space")
@@ -31,6 +43,8 @@ define(
 )
 
 define(LOCK, select(*_columns).where(*_here).with_for_update())
+
+define(HAS_OPEN, select(stream.c.id).where(stream.c.space == _space, stream.c.outcome.is_(None)).limit(1))
 
 define(
     OPEN_STREAMS, select(*_columns).where(stream.c.space == _space, stream.c.outcome.is_(None)).order_by(stream.c.id)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import NotReplicated
 from headish.feeds.cursors import Cursor, find_reached, parse_cursor, resume
+from headish.store.space import Space
 from headish.values.doors import SECONDS, door
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class _Behind(NamedTuple):
 
 
 @door(timeout=SECONDS)
-def at_least(space: Store, cursor: str, *, timeout: float = 10.0) -> Store:
+def at_least(space: Space, cursor: str, *, timeout: float = 10.0) -> Store:
     """The same space for reads that must see what a cursor has seen: each waits until the database is as far.
 
     For a reader behind a replica, or behind several, one of which answers: the writer hands over ``store.position()``,
@@ -48,7 +49,7 @@ def at_least(space: Store, cursor: str, *, timeout: float = 10.0) -> Store:
     """
     parsed = parse_cursor(cursor)
     space._open_backend()
-    view = copy(space)
+    view = cast("Store", copy(space))
     view._owns_database, view._awaited = False, Awaited(parsed, float(timeout))
     return view
 

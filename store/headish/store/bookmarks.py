@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
-from headish.content.drafts import read_expect
 from headish.database.query import Connection, Row
 from headish.errors import InvalidArgument, UnknownBookmark, shown
 from headish.history.decode import complete_turns, read_time
@@ -27,7 +26,7 @@ from headish.store.space import Space
 from headish.values.doors import LIST, door
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.names import Absent, check_name, refusal, stored_name
+from headish.values.names import Absent, check_name, read_expect, refusal, stored_name
 from headish.values.turns import Bookmark, Move, Turn
 
 PAGE = 500

@@ -11,15 +11,13 @@ import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from headish.content.facts import read_short
 from headish.database.backend import Backend, Durability
 from headish.database.dialects import connect
 from headish.database.query import Connection
 from headish.database.upgrade import ensure_schema
 from headish.errors import DatabaseError, SpaceNotEmpty, SpaceTaken, UnknownSpace
-from headish.history.copies import Copied
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.spaces import add_space, count_spaces, find_space, list_spaces, remove_space, rename_space
 from headish.store.paging import check_limit
@@ -28,9 +26,11 @@ from headish.store.store import Store
 from headish.values.doors import door
 from headish.values.ids import IdMint
 from headish.values.names import check_name, refusal, stored_name
-from headish.values.reports import Problem, Report
-from headish.verify.space import Progress, verify_space
-from headish.verify.spaces import check_spaces
+
+if TYPE_CHECKING:
+    from headish.history.copies import Copied
+    from headish.values.reports import Report
+    from headish.verify.space import Progress
 
 # A server keeps a statement's plan with the connection. One made while the tables were empty may take any index, since
 # all begin with the space, and then reads the whole space for every turn. The server's own statistics come a minute
@@ -112,7 +112,10 @@ class Database:
         Cost: one statement, two where the space is new.
         Raises: InvalidName, UnknownSpace, InvalidArgument, Closed.
         """
-        author = None if author is None else read_short("author", author)
+        if author is not None:
+            from headish.content.facts import read_short
+
+            author = read_short("author", author)
         name = check_name(space, "space")
         number = self.backend.read(lambda connection: find_space(connection, name))
         if number is None and create and not self.read_only:
@@ -139,6 +142,10 @@ class Database:
         That is what the database's own check finds, which compares every index with its table (on PostgreSQL it needs
         the extension amcheck), names of spaces that cannot be names, and rows that belong to no space.
         """
+        from headish.values.reports import Problem, Report
+        from headish.verify.space import verify_space
+        from headish.verify.spaces import check_spaces
+
         found = [Problem("database", what) for what in self.backend.check_integrity()]
         spaces, problems = check_spaces(self.backend)
         reports = {"": Report(turns=0, payloads=0, bookmarks=0, problems=(*found, *problems))}

@@ -7,11 +7,9 @@ from functools import partial
 from itertools import islice
 from typing import Any, Literal
 
-from headish.content.facts import read_key
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument, shown
 from headish.history.decode import complete_turn, complete_turns, read_blocks, read_payload
-from headish.history.keys import find_by_key
 from headish.history.resolve import resolve_window, thread_records
 from headish.history.trees import read_part, read_whole_tree
 from headish.history.walk import walk, walk_backwards, walk_messages
@@ -42,6 +40,9 @@ def find(space: Space, key: str) -> Turn | None:
 
     Cost: two statements, and one more for each version. Raises: InvalidArgument for what cannot be a key.
     """
+    from headish.content.facts import read_key
+    from headish.history.keys import find_by_key
+
     wanted = read_key(key)
 
     def work(connection: Connection) -> Turn | None:

@@ -12,25 +12,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from headish.database.backend import Backend, Settle
 from headish.database.query import Connection
 from headish.errors import Closed, DatabaseCorrupt, HeadishError, OutcomeUnknown, UnknownTurn
-from headish.history.append import Appended
-from headish.history.decode import make_turn
 from headish.history.find import find_place, find_turn
-from headish.history.remembered import NOTHING
-from headish.history.resolve import fold_options
-from headish.history.walk import walk_inherited
 from headish.rows.counters import lock_space
 from headish.rows.turns import StoredTurn, turn_by_id
-from headish.store.awaiting import Awaited, read_awaited
 from headish.values.grammar import parse_headish, parse_headishes
 from headish.values.ids import KeptIds, Mint
 from headish.values.places import Place
 from headish.values.turns import Turn
-from headish.verify.types import check_types
 
 STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
 """What a value of another type leads to, wherever it is used."""
 
 if TYPE_CHECKING:
+    from headish.history.append import Appended
+    from headish.history.remembered import Remembered
+    from headish.store.awaiting import Awaited
     from headish.store.database import Database
 
 T = TypeVar("T")
@@ -50,7 +46,7 @@ class Space:
         self._author = author
         self._awaited: Awaited | None = None
         self._is_closed = False
-        self._remembered = NOTHING
+        self._remembered: Remembered | None = None
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         """What a piece of work reads, in one transaction.
@@ -60,6 +56,8 @@ class Space:
         backend = self._open_backend()
         try:
             if self._awaited is not None:
+                from headish.store.awaiting import read_awaited  # late: few reads wait
+
                 return read_awaited(backend, self._number, self._awaited, work)
             return backend.read(work)
         except UnknownTurn as error:
@@ -101,6 +99,8 @@ class Space:
         """Name the first value of another type, where work stumbled. Raises: DatabaseCorrupt."""
         if isinstance(error, HeadishError):
             return
+        from headish.verify.types import check_types
+
         # Checking every value beforehand would cost each read; work that failed has time to find the reason.
         damaged = backend.read(lambda connection: check_types(connection, self._number))
         if damaged:
@@ -148,11 +148,16 @@ class Space:
         )
 
     def _as_turn(self, appended: Appended) -> Turn:
+        from headish.history.decode import make_turn
+
         return make_turn(appended.turn, appended.continues, self._options_at)
 
     def _options_at(self, headish: Headishes) -> dict[str, Any]:
         """The options that a thread hands down, over the sparse index of the turns that set any (rule R12, options on
         demand)."""
+        from headish.history.resolve import fold_options
+        from headish.history.walk import walk_inherited
+
         return self._read_from(
             headish, lambda connection, places: fold_options(walk_inherited(connection, self._number, places))
         )

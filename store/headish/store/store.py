@@ -4,34 +4,48 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from headish.database.backend import Durability
+from headish.errors import HeadishError
 from headish.limits import PAYLOAD_LIMIT_BYTES
-from headish.store import ask as asking
-from headish.store import (
-    auditing,
-    awaiting,
-    calls,
-    copying,
-    exports,
-    feeding,
-    imports,
-    read,
-    replies,
-    reports,
-    requests,
-    write,
-)
-from headish.store.bookmarks import Bookmarks
-from headish.store.conversations import Conversations
-from headish.store.objects import Objects
-from headish.store.pointers import Pointers
+from headish.rows.streams import has_open_streams
 from headish.store.space import Space
-from headish.store.streams import Streams
-from headish.store.tools import Tools
 from headish.values.doors import door
-from headish.values.turns import Turn
+from headish.values.later import Later
+
+if TYPE_CHECKING:
+    from headish.store import ask as asking
+    from headish.store import (
+        auditing,
+        awaiting,
+        calls,
+        copying,
+        exports,
+        feeding,
+        imports,
+        read,
+        replies,
+        reports,
+        requests,
+        write,
+    )
+    from headish.store.bookmarks import Bookmarks
+    from headish.store.conversations import Conversations
+    from headish.store.objects import Objects
+    from headish.store.pointers import Pointers
+    from headish.store.streams import Streams
+    from headish.store.tools import Tools
+    from headish.values.turns import Turn
+else:
+    # A command reads or writes: it does not wait for what it does not need.
+    asking, calls, copying, exports, imports = (
+        Later(f"headish.store.{name}") for name in ("ask", "calls", "copying", "exports", "imports")
+    )
+    auditing, awaiting, feeding = (Later(f"headish.store.{name}") for name in ("auditing", "awaiting", "feeding"))
+    read, replies, reports, requests, write = (
+        Later(f"headish.store.{name}") for name in ("read", "replies", "reports", "requests", "write")
+    )
 
 
 class Store(Space):
@@ -135,9 +149,16 @@ class Store(Space):
             database.close()
             raise
         store._owns_database = True
-        if not store.read_only:
+        if not store.read_only and store._has_open_streams():
             store.recovered = store.streams.recover_quietly()
         return store
+
+    def _has_open_streams(self) -> bool:
+        """Whether any answer has not ended; also if that cannot be told, so that a recovery says why."""
+        try:
+            return self._read(lambda connection: has_open_streams(connection, self._number))
+        except HeadishError:
+            return True
 
     @property
     def read_only(self) -> bool:
@@ -147,31 +168,43 @@ class Store(Space):
     @property
     def bookmarks(self) -> Bookmarks:
         """The names of the space, and the turns that they name."""
+        from headish.store.bookmarks import Bookmarks
+
         return Bookmarks(self)
 
     @property
     def pointers(self) -> Pointers:
         """The provider pointers of the space."""
+        from headish.store.pointers import Pointers
+
         return Pointers(self)
 
     @property
     def tools(self) -> Tools:
         """The tools of MCP servers that the space knows."""
+        from headish.store.tools import Tools
+
         return Tools(self)
 
     @property
     def conversations(self) -> Conversations:
         """What people call a conversation, and what they say of it."""
+        from headish.store.conversations import Conversations
+
         return Conversations(self)
 
     @property
     def objects(self) -> Objects:
         """What a program keeps beside its turns."""
+        from headish.store.objects import Objects
+
         return Objects(self)
 
     @property
     def streams(self) -> Streams:
         """The answers that are arriving."""
+        from headish.store.streams import Streams
+
         return Streams(self)
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ from headish.history.decode import complete_turn
 from headish.history.keys import append_once
 from headish.history.planning import Earlier
 from headish.history.record import record_list
-from headish.history.remembered import Remembered, append_remembered, is_plain, remember
+from headish.history.remembered import NOTHING, Remembered, append_remembered, is_plain, remember
 from headish.rows.objects import Put, put_object
 from headish.rows.turns import StoredTurn
 from headish.store.objects import read_puts
@@ -185,11 +185,11 @@ def record(
 def _add(space: Space, draft: Draft) -> Turn:
     if draft.facts.is_looked_up:
         return _add_once(space, draft)
-    known, name = space._remembered, is_plain(draft)
+    known, name = space._remembered or NOTHING, is_plain(draft)
     quick = None if name is None or name not in known.names else partial(_append_remembered, space, draft, name, known)
     written = space._store(partial(_append_one, space, draft), quick)
     # Only what is committed is remembered, and what other threads wrote meanwhile is noticed by its numbers.
-    space._remembered = remember(space._remembered, written)
+    space._remembered = remember(space._remembered or NOTHING, written)
     return space._as_turn(written.built[0])
 
 

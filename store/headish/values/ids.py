@@ -12,11 +12,12 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import NewType
-
-from scru128 import Scru128Generator, Scru128Id
+from typing import TYPE_CHECKING, NewType
 
 from headish.errors import CorruptTurn
+
+if TYPE_CHECKING:
+    from scru128 import Scru128Generator
 
 TurnId = NewType("TurnId", str)
 """25 lower-case base-36 digits; ordered as text like the numbers they stand for."""
@@ -25,6 +26,7 @@ ID_DIGITS = 25
 _ID = re.compile(r"[0-9a-z]{25}", re.ASCII)
 _LARGEST = "f5lxx1zz5pnorynqglhzmsp33"  # 2**128 - 1
 _ANY_ROLLBACK = 2**48 - 1
+_BELOW_TIME = 80  # bits of an id: counters and chance
 
 
 def is_id_shaped(text: str) -> bool:
@@ -46,8 +48,9 @@ def time_of(turn_id: TurnId) -> datetime:
     Raises: CorruptTurn where the id is none, or of no year that can be written.
     """
     try:
-        return datetime.fromtimestamp(Scru128Id.from_str(turn_id).timestamp / 1000, UTC)
-    except (TypeError, ValueError, OverflowError):
+        milliseconds = int(as_turn_id(turn_id) or "", 36) >> _BELOW_TIME
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (AttributeError, TypeError, ValueError, OverflowError):
         raise CorruptTurn(str(turn_id), "its id says no time") from None
 
 
@@ -64,7 +67,7 @@ class IdMint:
     def _renew(self) -> None:
         self._process = os.getpid()
         self._lock = threading.Lock()  # a thread that is not in the child may have held the parent's
-        self._generator = Scru128Generator()
+        self._generator: Scru128Generator | None = None
 
     def mint(self) -> TurnId:
         """The next id."""
@@ -72,10 +75,17 @@ class IdMint:
             self._renew()
         with self._lock:
             milliseconds = time.time_ns() // 1_000_000
-            minted = self._generator.generate_or_abort_core(milliseconds, _ANY_ROLLBACK)
+            minted = self._open_generator().generate_or_abort_core(milliseconds, _ANY_ROLLBACK)
         # With this allowance the generator never aborts, however far the clock went back.
         assert minted is not None
         return TurnId(str(minted).lower())
+
+    def _open_generator(self) -> Scru128Generator:
+        if self._generator is None:
+            from scru128 import Scru128Generator  # late: most commands only read, and it imports what makes secrets
+
+            self._generator = Scru128Generator()
+        return self._generator
 
 
 class KeptIds:

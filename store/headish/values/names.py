@@ -10,9 +10,9 @@ from __future__ import annotations
 import unicodedata
 from enum import Enum
 
-from headish.errors import InvalidName, shown
+from headish.errors import InvalidArgument, InvalidName, shown
 from headish.limits import BOOKMARK_LIMIT_BYTES
-from headish.values.ids import is_id_shaped
+from headish.values.ids import TurnId, as_turn_id, is_id_shaped
 
 RESERVED = "~^@{}:\\"
 
@@ -82,3 +82,13 @@ def _character_refusal(character: str) -> str | None:
     if category == "Cc":
         return f"it holds the control character U+{ord(character):04X}"
     return "it holds a lone surrogate" if category == "Cs" else None
+
+
+def read_expect(expect: object) -> TurnId | Absent | None:
+    """Where a bookmark must be before it moves: at a turn, or nowhere. Raises: InvalidArgument."""
+    if expect is None or isinstance(expect, Absent):
+        return expect
+    expected = as_turn_id(expect) if isinstance(expect, str) else None
+    if expected is None:
+        raise InvalidArgument(f"expect takes the 25 digits of a turn id or ABSENT, not {shown(expect)}")
+    return expected

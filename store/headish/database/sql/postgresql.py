@@ -707,4 +707,8 @@ FROM conversation
 WHERE conversation.space = %s::BIGINT) AS anon_2, EXISTS (SELECT * 
 FROM object 
 WHERE object.space = %s::BIGINT) AS anon_3""", ('space', 'space', 'space')),
+    'whether any stream is open': Compiled("""SELECT stream.id 
+FROM stream 
+WHERE stream.space = %s::BIGINT AND stream.outcome IS NULL 
+ LIMIT %s::INTEGER""", ('space', 'param_1'), {'param_1': 1}),
 }

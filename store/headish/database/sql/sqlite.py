@@ -707,4 +707,8 @@ FROM conversation
 WHERE conversation.space = ?) AS anon_2, EXISTS (SELECT * 
 FROM object 
 WHERE object.space = ?) AS anon_3""", ('space', 'space', 'space')),
+    'whether any stream is open': Compiled("""SELECT stream.id 
+FROM stream 
+WHERE stream.space = ? AND stream.outcome IS NULL
+ LIMIT ? OFFSET ?""", ('space', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0}),
 }

@@ -1,0 +1,58 @@
+"""What runs is what SQLAlchemy makes of the statements, and every statement that is asked for is there."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import pkgutil
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headish
+from headish.database.query import Query
+from headish.database.revisions import TABLES
+from headish.database.schema import metadata
+from headish.database.sql import postgresql, sqlite
+from headish.statements.compiling import DIALECTS, define, defined
+
+ROOT = Path(__file__).parents[2]
+
+
+def the_compiler() -> Any:
+    spec = spec_from_file_location("compile_statements", ROOT / "store" / "compile_statements.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def asked_for() -> set[str]:
+    """The names of all queries whose words are not given with them."""
+    for module in pkgutil.walk_packages(headish.__path__, "headish."):
+        importlib.import_module(module.name)
+    return {each.name for each in gc.get_objects() if isinstance(each, Query) and each._same is None}
+
+
+@pytest.mark.parametrize("database", DIALECTS)
+def test_the_compiled_statements_are_those_of_the_tables(database: str) -> None:
+    compiler = the_compiler()
+    path = compiler.FOLDER / f"{database}.py"
+    assert compiler.module_of(database) == path.read_text(encoding="utf-8"), "run: make sql"
+
+
+def test_every_statement_that_is_asked_for_is_defined_and_no_other() -> None:
+    assert asked_for() == set(defined()) == set(sqlite.TEXTS) == set(postgresql.TEXTS)
+
+
+def test_two_statements_of_one_name_are_refused() -> None:
+    [name, statement] = next(iter(defined().items()))
+    with pytest.raises(ValueError, match="two statements are named"):
+        define(Query(name), statement)
+
+
+def test_the_names_of_the_tables_are_those_of_the_schema() -> None:
+    assert [table.name for table in metadata.sorted_tables if table.name != "space"] == list(TABLES)
