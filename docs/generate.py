@@ -218,11 +218,17 @@ def write_library() -> str:
 
 def _members(owner: type, name: str | None = None) -> Iterator[str]:
     """The public methods of a class in the order in which it lists them, those that open first."""
-    listed = [key for key, value in vars(owner).items() if not key.startswith("_") and _is_method(value)]
+    # Looking a verb up imports its module, if it is one that is imported late.
+    found = {key: value if isinstance(value, classmethod) else getattr(owner, key) for key, value in _public(owner)}
+    listed = [key for key, value in found.items() if _is_method(value)]
     for key in sorted(listed, key=lambda key: key != "open"):
         yield _function(f"{name or owner.__name__}.{key}", getattr(owner, key))
     if "__getitem__" in vars(owner):
         yield f"\n### `{name}[name]`\n\n{_text(vars(owner)['__getitem__'])}\n"
+
+
+def _public(owner: type) -> list[tuple[str, Any]]:
+    return [(key, value) for key, value in vars(owner).items() if not key.startswith("_")]
 
 
 def _is_method(value: Any) -> bool:
