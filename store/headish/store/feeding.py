@@ -142,7 +142,7 @@ class _Reader:
         self.at, self._place = space._read(begin)
 
     def changes(self, page: Page) -> Iterator[Change]:
-        steps = page.steps if self._wanted.name is None else [each for each in page.steps if self._is_about(each.what)]
+        steps = [each for each in page.steps if self._is_wanted(each.what)]
         turns = self._complete([each.what for each in steps if isinstance(each.what, StoredTurn)])
         at = self.at
         for what, behind in steps:
@@ -153,15 +153,22 @@ class _Reader:
                 if isinstance(what, StoredTurn)
                 else _of_change(what, str(behind.cursor))
             )
-            if change is not None and change.kind in self._wanted.kinds:
+            if change.kind in self._wanted.kinds:
                 yield change
             at = behind
 
-    def _of_turn(self, stored: StoredTurn, turn: Turn, cursor: str) -> Change | None:
+    def _of_turn(self, stored: StoredTurn, turn: Turn, cursor: str) -> Change:
         if "turn" in self._wanted.kinds or stored.head is None:
             return TurnChange(cursor, turn.time, turn)
         old = turn.meta.continues[0] if turn.meta.continues else None
         return MoveChange(cursor, turn.time, stored_name(stored.head), old, turn.id)
+
+    def _is_wanted(self, what: StoredTurn | Numbered) -> bool:
+        """Whether anything may come of it. A turn that nobody asked for need not be read further."""
+        kinds, name = self._wanted
+        if isinstance(what, StoredTurn) and "turn" not in kinds and ("move" not in kinds or what.head is None):
+            return False
+        return name is None or self._is_about(what)
 
     def _is_about(self, what: StoredTurn | Numbered) -> bool:
         """Whether it is about the bookmark that is followed."""
