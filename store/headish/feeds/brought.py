@@ -11,7 +11,7 @@ from headish.values.places import Place, Segment
 
 
 def find_brought(connection: Connection, space: int, old: Place | None, new: Place) -> list[Segment]:
-    """The ranges of turns that a move brought, in walk order. None if the name went back.
+    """The ranges of turns that a move brought, in walk order; none where the name went back.
 
     Cost: one statement where both lie in one chain, otherwise two for each place; one step of the database's per fork.
     """
