@@ -59,6 +59,7 @@ class TestFollow:
         named = talked("follow", "--no-wait", "--json", "-b", "heights").json_lines
         assert [each["kind"] for each in named] == ["turn", "turn", "record", "live"]
         assert talked("follow", "--no-wait", "--new").out == ""
+        assert talked("follow", "--no-wait", "-b", "hights").err == "There is no bookmark hights now.\n"
         assert following.KINDS == KINDS
 
     def test_a_cursor_file_is_where_the_next_run_begins(self, talked: Command, tmp_path: Path) -> None:
@@ -139,5 +140,5 @@ class TestAudit:
     def test_a_range_of_times(self, talked: Command) -> None:
         assert talked("audit", "--since", "2020-01-01").out == talked("audit").out
         done = talked("audit", "--until", "2020-01-01")
-        assert (done.out, done.err) == ("", "Nothing of that was written.\n")
+        assert (done.out, done.err) == ("", "Nothing found.\n")
         assert "RFC 3339" in talked.misused("audit", "--since", "yesterday")

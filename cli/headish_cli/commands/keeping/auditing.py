@@ -60,7 +60,7 @@ def audit_command(
             else:
                 click.echo(_line(each))
     if not shown and not as_json:
-        say("Nothing of that was written.")
+        say("Nothing found.")
 
 
 def _record(audited: Audited) -> dict[str, Any]:

@@ -68,6 +68,8 @@ def follow_command(
     if after is not None and new:
         raise click.UsageError("--after and --new contradict each other")
     with settings.open() as store, _kept(cursor_file) as keep:
+        if bookmark is not None and bookmark not in store.bookmarks:
+            say(f"There is no bookmark {one_line(bookmark, None)} now.")
         after = keep.before or (store.position() if new else after)
         changes = store.follow(after, wait=not no_wait, pulse=pulse, kinds=kinds or None, bookmark=bookmark)
         for change in changes:
