@@ -34,6 +34,7 @@ from headish.store.pointers import Pointers
 from headish.store.streams import Streams
 from headish.store.tools import Tools
 from headish.values.audits import Audited, Authored
+from headish.values.backups import Backup, Restored
 from headish.values.blocks import KINDS
 from headish.values.changes import (
     DefinitionChange,
@@ -167,6 +168,7 @@ def write_library() -> str:
     parts += ["\n## Database\n\n", _text(headish.Database), "\n", *_members(headish.Database)]
     parts += ["\n## database.spaces\n\n", _text(Spaces), "\n", *_members(Spaces, "database.spaces")]
     parts += ["\n## Emitting\n", _function("emit", headish.emit)]
+    parts += ["\n## Restoring\n", _function("restore", headish.restore)]
     from headish import providers, tools, transcripts
     from headish.answers.capture import Capture
     from headish.providers.pointers import NamedPointer, Pointer
@@ -210,6 +212,8 @@ def write_library() -> str:
         Pulse,
         Audited,
         Authored,
+        Backup,
+        Restored,
         *KINDS.values(),
     ):
         parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")
@@ -218,21 +222,16 @@ def write_library() -> str:
 
 def _members(owner: type, name: str | None = None) -> Iterator[str]:
     """The public methods of a class in the order in which it lists them, those that open first."""
-    # Looking a verb up imports its module, if it is one that is imported late.
-    found = {key: value if isinstance(value, classmethod) else getattr(owner, key) for key, value in _public(owner)}
-    listed = [key for key, value in found.items() if _is_method(value)]
+    listed = [key for key in list(vars(owner)) if not key.startswith("_") and _is_method(owner, key)]
     for key in sorted(listed, key=lambda key: key != "open"):
         yield _function(f"{name or owner.__name__}.{key}", getattr(owner, key))
     if "__getitem__" in vars(owner):
         yield f"\n### `{name}[name]`\n\n{_text(vars(owner)['__getitem__'])}\n"
 
 
-def _public(owner: type) -> list[tuple[str, Any]]:
-    return [(key, value) for key, value in vars(owner).items() if not key.startswith("_")]
-
-
-def _is_method(value: Any) -> bool:
-    return inspect.isfunction(value) or isinstance(value, classmethod)
+def _is_method(owner: type, key: str) -> bool:
+    # Looked up first: a method may stand for one of a module that is not imported yet.
+    return inspect.isfunction(getattr(owner, key)) or isinstance(vars(owner)[key], classmethod)
 
 
 def _function(name: str, function: Any) -> str:

@@ -13,6 +13,7 @@
     │   ├── UnknownObject         no object of that kind and key
     │   ├── UnknownConversation   no conversation of that key, or a turn that is in none
     │   ├── TurnTaken             a turn that another space holds otherwise, so it cannot be copied there
+    │   ├── FileTaken             a file to be written that exists already
     │   ├── SpaceTaken            a space of that name exists
     │   ├── SpaceNotEmpty         a space to be removed that holds something
     │   ├── InvalidHeadish        text that does not follow the grammar of a headish
@@ -22,6 +23,7 @@
     │   │   ├── TooDeep           more nesting than the limit
     │   │   └── TooLarge          more bytes than the limit
     │   ├── InvalidArgument       arguments that do not go together
+    │   ├── InvalidBackup         a file to restore that is no backup, or was altered or cut off
     │   ├── InvalidImport         a file to import that does not hold what its format says
     │   ├── InvalidConfig         a file of tool servers that cannot be read
     │   ├── InvalidCall           a tool call that cannot be run (E-CALL-SCHEMA)
@@ -56,6 +58,7 @@
     └── DatabaseError             the database cannot do it: mend the place, not the call
         ├── UnknownDatabase       no database there, and headish was not to create one
         │   └── UnknownSpace      no such space in it
+        ├── SpaceRestoring        the space is being restored, or a restore of it was cut off
         ├── NotADatabase          something else is there
         ├── DatabaseTooNew        written by a newer headish; left untouched
         ├── DatabaseTooOld        run ``headish db upgrade`` first
@@ -193,6 +196,14 @@ class TurnTaken(InputError):
         super().__init__(f"turn {turn} cannot be copied: the other space has it already {how}")
 
 
+class FileTaken(InputError):
+    """Something stands where a file is to be written; nothing is overwritten."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        super().__init__(f"{file} exists already: choose another name, or move it away")
+
+
 class SpaceTaken(InputError):
     """A space of this name exists already."""
 
@@ -256,6 +267,14 @@ class TooLarge(InvalidContent):
 
 class InvalidArgument(InputError):
     """Arguments that do not go together, or one of the wrong kind."""
+
+
+class InvalidBackup(InputError):
+    """A file to restore that is no backup, was altered or cut off, or holds what cannot be put back."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        self.file, self.reason = file, reason
+        super().__init__(f"{file}: {reason}")
 
 
 class InvalidImport(InputError):
@@ -589,6 +608,16 @@ class UnknownSpace(UnknownDatabase):
     def __init__(self, target: str, space: str) -> None:
         self.space = space
         super().__init__(target, f"it has no space {space!r}")
+
+
+class SpaceRestoring(DatabaseError):
+    """The space is being restored, or a restore of it was cut off: nobody may read what is not whole."""
+
+    def __init__(self, target: str, space: str) -> None:
+        self.space = space
+        super().__init__(
+            target, f"the space {space!r} is being restored; if no restore runs, one was cut off: restore it again"
+        )
 
 
 class NotADatabase(DatabaseError):

@@ -22,6 +22,7 @@ from headish.errors import (
     HeadishError,
     InputError,
     InvalidArgument,
+    InvalidBackup,
     MissingKey,
     TooDeep,
     UnknownConversation,
@@ -149,6 +150,8 @@ OWN: dict[str, dict[str, Any]] = {
     "Store.open_retry": {**CALLED, "headish": "answered", "stream": False},
     "Store.run_tools": {"headish": "answered"},
     "Store.open": {"target": ":memory:"},
+    **{f"{name}.backup": {"dest": "kept.hbackup"} for name in ("Store", "Database")},
+    "headish.restore": {"file": "chat.txt", "target": "restored.db"},
     "Database.open": {"target": ":memory:"},
     "Store.at_least": {"cursor": f"{'0' * 32}.0.0.{'0' * 8}"},
     "Store.copy_to": {"to": "other"},
@@ -261,6 +264,7 @@ def find_verbs() -> Iterator[Verb]:
                 full = f"{module.__name__.rpartition('.')[2]}.{name}"
                 yield make_verb(full, function, lambda _, function=function: function)  # type: ignore[misc]
     yield make_verb("headish.emit", headish.emit, lambda _: headish.emit)
+    yield make_verb("headish.restore", headish.restore, lambda _: headish.restore)
 
 
 def use_up(made: Any) -> None:
@@ -278,6 +282,7 @@ USUALLY_REFUSED: dict[str, tuple[type[HeadishError], ...]] = {
     "Streams.drop": (UnknownStream,),
     "Conversations.find": (UnknownConversation,),
     "Store.copy_to": (UnknownSpace,),
+    "headish.restore": (InvalidBackup,),
     "Database.move": (UnknownSpace,),
     "Spaces.remove": (UnknownSpace,),
 }

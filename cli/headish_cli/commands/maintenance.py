@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings
 from headish_cli.printing.output import counted, one_line, print_json, say, write
+from headish_cli.printing.progress import counting_turns
 
 if TYPE_CHECKING:
     from headish.values.reports import Report
@@ -26,7 +24,7 @@ def verify_command(settings: Settings, whole: bool, as_json: bool) -> None:
         with settings.open_database() as database:
             reports = database.verify()
     else:
-        with settings.open() as store, _progress(store.stats().turns) as progress:
+        with settings.open() as store, counting_turns("verifying", store.stats().turns) as progress:
             reports = {settings.space: store.verify(progress)}
     for space, report in reports.items():
         if as_json:
@@ -118,17 +116,3 @@ def _without_password(target: str) -> str:
     from headish.database.urls import parse_url
 
     return str(parse_url(target))
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
-    """A bar on a terminal, where there is enough to wait for."""
-    if not sys.stderr.isatty() or total < 10_000:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("verifying", total=total)
-        yield lambda checked: bar.advance(task, checked)

@@ -11,6 +11,7 @@ REVISION = REVISIONS[-1]
 TABLES = (
     "bookmark_log",
     "conversation",
+    "record_log",
     "counter",
     "definition",
     "erasure",

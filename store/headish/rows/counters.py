@@ -17,6 +17,7 @@ TAKE_SEQ = Query("take commit numbers")
 TAKE_NEXT = Query("take the next commit number, if nothing was written since and the name is where it was left")
 TAKE_CHANGE = Query("take a number of a change")
 READ_COUNTER = Query("read the counter of a space")
+READ_STATE = Query("state of a space")
 ADD_COUNTER = Query("add counter")
 RETIRE_COUNTER = Query("retire the counter of a space that holds nothing")
 
@@ -79,6 +80,12 @@ def read_counter(connection: Connection, space: int) -> Counter:
     """The counter of a space; zeros where its row is missing."""
     row = connection.row(READ_COUNTER, space=space)
     return Counter(*([0] * 6 if row is None else row))
+
+
+def state_of(connection: Connection, space: int) -> str | None:
+    """Why the space takes no turns; None where it does."""
+    row = connection.row(READ_STATE, space=space)
+    return None if row is None else row[0]
 
 
 def add_counter(connection: Connection, space: int) -> None:

@@ -10,6 +10,7 @@ from headish.rows.counters import (
     ADD_COUNTER,
     LOCK_SPACE,
     READ_COUNTER,
+    READ_STATE,
     RETIRE_COUNTER,
     TAKE_CHANGE,
     TAKE_NEXT,
@@ -86,3 +87,5 @@ define(
     RETIRE_COUNTER,
     update(counter).where(_row, counter.c.seq == 0, counter.c.change == 0).values(state=bindparam("became")),
 )
+
+define(READ_STATE, select(counter.c.state).where(_row))

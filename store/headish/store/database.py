@@ -10,27 +10,31 @@ import os
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from headish.database.backend import Backend, Durability
 from headish.database.dialects import connect
 from headish.database.query import Connection
 from headish.database.upgrade import ensure_schema
-from headish.errors import DatabaseError, SpaceNotEmpty, SpaceTaken, UnknownSpace
+from headish.errors import DatabaseError, SpaceNotEmpty, SpaceRestoring, SpaceTaken, UnknownSpace
 from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.rows.counters import state_of
 from headish.rows.spaces import add_space, count_spaces, find_space, list_spaces, remove_space, rename_space
 from headish.store.paging import check_limit
 from headish.store.space import Headishes
 from headish.store.store import Store
-from headish.values.doors import door
+from headish.values.doors import PATH, door
 from headish.values.ids import IdMint
 from headish.values.names import check_name, refusal, stored_name
 
 if TYPE_CHECKING:
     from headish.history.copies import Copied
+    from headish.values.backups import Backup
     from headish.values.reports import Report
     from headish.verify.space import Progress
+
 
 # A server keeps a statement's plan with the connection. One made while the tables were empty may take any index, since
 # all begin with the space, and then reads the whole space for every turn. The server's own statistics come a minute
@@ -109,20 +113,22 @@ class Database:
         Closing it closes nothing else. Answers that a dead process left behind are recovered by ``Store.open``; here
         by ``store.streams.recover()``. ``author`` is written into every turn that is added or recorded here, under its
         seal: a claim that nothing proves. What a reply or an import stores was said by others, and has none.
-        Cost: one statement, two where the space is new.
-        Raises: InvalidName, UnknownSpace, InvalidArgument, Closed.
+        Cost: two statements, three where the space is new.
+        Raises: InvalidName, UnknownSpace, SpaceRestoring, InvalidArgument, Closed.
         """
         if author is not None:
             from headish.content.facts import read_short
 
             author = read_short("author", author)
         name = check_name(space, "space")
-        number = self.backend.read(lambda connection: find_space(connection, name))
+        number, state = self.backend.read(partial(_look_up, name=name))
         if number is None and create and not self.read_only:
             check_name(space, "space", is_new=True)
             number = self.backend.write(lambda connection: add_space(connection, name))
         if number is None:
             raise UnknownSpace(self.target, space)
+        if state is not None:
+            raise SpaceRestoring(self.target, space)
         return Store(self, space, number, author)
 
     @door()
@@ -134,6 +140,29 @@ class Database:
         Raises: UnknownSpace; as ``Store.copy_to``.
         """
         return self.store(space, create=False).copy_to(to, headish, keep=keep)
+
+    @door(dest=PATH)
+    def backup(
+        self,
+        dest: str | os.PathLike[str],
+        *,
+        verify: Literal["full", "quick"] = "full",
+        progress: Progress | None = None,
+    ) -> Backup:
+        """Back up all spaces as they stand at one moment; writers go on meanwhile.
+
+        A ``dest`` that ends with ``.db``, ``.sqlite`` or ``.sqlite3`` becomes a SQLite database without free pages,
+        which can be opened as it is; it takes a SQLite database to make one. Any other is a file of frames
+        (``headish-backup-1``) that ``restore`` puts back into either kind of database. The file gets its name once it
+        is whole and was checked, and nothing is ever overwritten. ``verify="full"`` reads the backup back and derives
+        every hash of it again; ``quick`` compares the sums of its frames, or asks SQLite. ``progress`` is called with
+        numbers of turns.
+        Cost: memory for a page; disk for the backup, and as much again to verify frames in full.
+        Raises: FileTaken, InvalidArgument, InvalidBackup where it does not verify, DatabaseError.
+        """
+        from headish.store.backing import back_up
+
+        return back_up(self, os.fspath(dest), None, verify, progress)
 
     @door()
     def verify(self, progress: Progress | None = None) -> dict[str, Report]:
@@ -178,6 +207,12 @@ class Database:
 
     def __repr__(self) -> str:
         return f"<Database {self.target}>"
+
+
+def _look_up(connection: Connection, *, name: bytes) -> tuple[int | None, str | None]:
+    """The number of a space, and why it may not be opened."""
+    number = find_space(connection, name)
+    return number, None if number is None else state_of(connection, number)
 
 
 class Spaces:

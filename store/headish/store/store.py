@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from headish.database.backend import Durability
 from headish.errors import HeadishError
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.streams import has_open_streams
 from headish.store.space import Space
-from headish.values.doors import door
+from headish.values.doors import PATH, door
 from headish.values.later import Later
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from headish.store.pointers import Pointers
     from headish.store.streams import Streams
     from headish.store.tools import Tools
+    from headish.values.backups import Backup
     from headish.values.turns import Turn
 else:
     # A command reads or writes: it does not wait for what it does not need.
@@ -159,6 +160,19 @@ class Store(Space):
             return self._read(lambda connection: has_open_streams(connection, self._number))
         except HeadishError:
             return True
+
+    @door(dest=PATH)
+    def backup(
+        self, dest: str | os.PathLike[str], *, verify: Literal["full", "quick"] = "full", progress: Any = None
+    ) -> Backup:
+        """Back up this space alone, into a file of frames: as ``Database.backup`` does it for all spaces.
+
+        Raises: as ``Database.backup``.
+        """
+        from headish.store.backing import back_up
+
+        self._open_backend()
+        return back_up(self._database, os.fspath(dest), [self.space.encode()], verify, progress)
 
     @property
     def read_only(self) -> bool:

@@ -1,1 +1,1 @@
-"""What keeps a store in step with other systems, and says who wrote what."""
+"""Commands that keep a database, keep it in step with other systems, and say who wrote what."""

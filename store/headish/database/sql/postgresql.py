@@ -26,6 +26,10 @@ FROM space LEFT OUTER JOIN counter ON counter.space = space.id ORDER BY space.id
     'all streams': Compiled("""SELECT stream.id, stream.about, stream.outcome, stream.turn, turn.seq 
 FROM stream LEFT OUTER JOIN turn ON turn.space = %s::BIGINT AND turn.id = stream.turn 
 WHERE stream.space = %s::BIGINT ORDER BY stream.id""", ('space', 'space')),
+    'all that the counter of a space says': Compiled("""SELECT counter.seq, counter.change, counter.latest, counter.roots, counter.heads, counter.given_bytes, counter.bars, counter.limit_turns, counter.limit_bytes 
+FROM counter 
+WHERE counter.space = %s::BIGINT""", ('space',)),
+    'begin to restore a space': Compiled("""UPDATE counter SET state=%s::VARCHAR WHERE counter.space = %s::BIGINT AND (counter.state IS NULL AND counter.seq = 0 AND counter.change = 0 OR counter.state > %s::VARCHAR AND counter.state < %s::VARCHAR)""", ('mark', 'space', 'low', 'high')),
     'bookmarks without a log': Compiled("""SELECT bookmark.name 
 FROM bookmark 
 WHERE bookmark.space = %s::BIGINT AND NOT (EXISTS (SELECT * 
@@ -100,6 +104,7 @@ WHERE other.space = %s::BIGINT AND other.chain = chains.chain ORDER BY other.pos
  LIMIT %s::INTEGER) AND NOT (EXISTS (SELECT * 
 FROM link 
 WHERE link.space = %s::BIGINT AND link.parent_chain = turn.chain AND link.parent_pos = turn.pos))""", ('space', 'space', 'space', 'space', 'param_1', 'space'), {'param_1': 1}),
+    'count what was restored': Compiled("""UPDATE counter SET seq=%s::BIGINT, change=%s::BIGINT, latest=%s::BIGINT, roots=%s::BIGINT, heads=%s::BIGINT, given_bytes=%s::BIGINT, bars=%s::BIGINT, limit_turns=%s::BIGINT, limit_bytes=%s::BIGINT WHERE counter.space = %s::BIGINT AND counter.state = %s::VARCHAR""", ('to_seq', 'to_change', 'to_latest', 'to_roots', 'to_heads', 'to_given_bytes', 'to_bars', 'to_limit_turns', 'to_limit_bytes', 'space', 'mark')),
     'definitions of a range of changes': Compiled("""SELECT definition.change, definition.seq, definition.milliseconds, definition.running, definition.kind, definition.name, definition.number, definition.hash IS NULL AS anon_1 
 FROM definition 
 WHERE definition.space = %s::BIGINT AND definition.change > %s::BIGINT AND definition.change <= %s::BIGINT""", ('space', 'low', 'high')),
@@ -135,6 +140,54 @@ WHERE object.space = %s::BIGINT AND object.kind = %s::VARCHAR AND object.key = %
     'find space': Compiled("""SELECT space.id 
 FROM space 
 WHERE space.name = %s""", ('name',)),
+    'first rows of bookmark': Compiled("""SELECT bookmark.name, bookmark.chain, bookmark.pos, bookmark.move, bookmark.recent, bookmark.own, bookmark.running 
+FROM bookmark 
+WHERE bookmark.space = %s::BIGINT ORDER BY bookmark.name 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of bookmark_log': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.seq, bookmark_log.change, bookmark_log.running, bookmark_log.was 
+FROM bookmark_log 
+WHERE bookmark_log.space = %s::BIGINT ORDER BY bookmark_log.name, bookmark_log.move 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of conversation': Compiled("""SELECT conversation.subject, conversation.revision, conversation.archived, conversation.pinned, conversation.key, conversation.data, conversation.milliseconds 
+FROM conversation 
+WHERE conversation.space = %s::BIGINT ORDER BY conversation.subject 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of definition': Compiled("""SELECT definition.kind, definition.name, definition.number, definition.hash, definition.data, definition.milliseconds, definition.seq, definition.change, definition.running 
+FROM definition 
+WHERE definition.space = %s::BIGINT ORDER BY definition.kind, definition.name, definition.number 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of erasure': Compiled("""SELECT erasure.number, erasure.change, erasure.seq, erasure.id, erasure.receipt, erasure.before, erasure.hash, erasure.milliseconds 
+FROM erasure 
+WHERE erasure.space = %s::BIGINT ORDER BY erasure.number 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of link': Compiled("""SELECT link.chain, link.ordinal, link.parent_chain, link.parent_pos 
+FROM link 
+WHERE link.space = %s::BIGINT ORDER BY link.chain, link.ordinal 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of object': Compiled("""SELECT object.kind, object.key, object.revision, object.data, object.milliseconds 
+FROM object 
+WHERE object.space = %s::BIGINT ORDER BY object.kind, object.key 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of payload': Compiled("""SELECT payload.hash, payload.size, payload.data, payload.erased 
+FROM payload 
+WHERE payload.space = %s::BIGINT ORDER BY payload.hash 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of record_log': Compiled("""SELECT record_log.change, record_log.seq, record_log.subject, record_log.milliseconds 
+FROM record_log 
+WHERE record_log.space = %s::BIGINT ORDER BY record_log.change 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of stream': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
+FROM stream 
+WHERE stream.space = %s::BIGINT ORDER BY stream.id 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of stream_chunk': Compiled("""SELECT stream_chunk.stream, stream_chunk.number, stream_chunk.data 
+FROM stream_chunk 
+WHERE stream_chunk.space = %s::BIGINT ORDER BY stream_chunk.stream, stream_chunk.number 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of turn': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.data, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes 
+FROM turn 
+WHERE turn.space = %s::BIGINT ORDER BY turn.chain, turn.pos 
+ LIMIT %s""", ('space', 'limit')),
     'first turn of a conversation': Compiled("""WITH RECURSIVE path(chain, pos) AS 
 (SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
 FROM link, path 
@@ -364,6 +417,7 @@ WHERE counter.space = %s::BIGINT)""", ('space', 'space')),
 FROM object 
 WHERE object.space = %s::BIGINT AND (object.kind, object.key) > (%s, %s) ORDER BY object.kind, object.key 
  LIMIT %s""", ('space', 'kind', 'key', 'limit')),
+    'open a restored space': Compiled("""UPDATE counter SET epoch=%s, state=NULL WHERE counter.space = %s::BIGINT AND counter.state = %s::VARCHAR""", ('random', 'space', 'mark')),
     'open a stream': Compiled("""INSERT INTO stream (space, id, about, expires) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT)""", ('space', 'id', 'about', 'expires')),
     'open streams': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
 FROM stream 
@@ -386,6 +440,18 @@ WHERE turn.chain IS NOT NULL OR link.chain IS NOT NULL)
  SELECT grown.chain, grown.pos 
 FROM grown 
  LIMIT %s""", ('chain', 'pos', 'space', 'space', 'limit')),
+    'put a row of bookmark back': Compiled("""INSERT INTO bookmark (space, name, chain, pos, move, recent, own, running) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::SMALLINT, %s)""", ('space', 'name', 'chain', 'pos', 'move', 'recent', 'own', 'running')),
+    'put a row of bookmark_log back': Compiled("""INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running, was) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s, %s)""", ('space', 'name', 'move', 'chain', 'pos', 'milliseconds', 'seq', 'change', 'running', 'was')),
+    'put a row of conversation back': Compiled("""INSERT INTO conversation (space, subject, revision, archived, pinned, key, data, milliseconds) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::SMALLINT, %s::SMALLINT, %s, %s, %s::BIGINT)""", ('space', 'subject', 'revision', 'archived', 'pinned', 'key', 'data', 'milliseconds')),
+    'put a row of definition back': Compiled("""INSERT INTO definition (space, kind, name, number, hash, data, milliseconds, seq, change, running) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT, %s, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s)""", ('space', 'kind', 'name', 'number', 'hash', 'data', 'milliseconds', 'seq', 'change', 'running')),
+    'put a row of erasure back': Compiled("""INSERT INTO erasure (space, number, change, seq, id, receipt, before, hash, milliseconds) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::VARCHAR, %s, %s, %s, %s::BIGINT)""", ('space', 'number', 'change', 'seq', 'id', 'receipt', 'before', 'hash', 'milliseconds')),
+    'put a row of link back': Compiled("""INSERT INTO link (space, chain, ordinal, parent_chain, parent_pos) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT)""", ('space', 'chain', 'ordinal', 'parent_chain', 'parent_pos')),
+    'put a row of object back': Compiled("""INSERT INTO object (space, kind, key, revision, data, milliseconds) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT, %s, %s::BIGINT)""", ('space', 'kind', 'key', 'revision', 'data', 'milliseconds')),
+    'put a row of payload back': Compiled("""INSERT INTO payload (space, hash, size, data, erased) VALUES (%s::BIGINT, %s, %s::BIGINT, %s, %s::BIGINT)""", ('space', 'hash', 'size', 'data', 'erased')),
+    'put a row of record_log back': Compiled("""INSERT INTO record_log (space, change, seq, subject, milliseconds) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s, %s::BIGINT)""", ('space', 'change', 'seq', 'subject', 'milliseconds')),
+    'put a row of stream back': Compiled("""INSERT INTO stream (space, id, about, expires, outcome, turn) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT, %s::VARCHAR, %s::VARCHAR)""", ('space', 'id', 'about', 'expires', 'outcome', 'turn')),
+    'put a row of stream_chunk back': Compiled("""INSERT INTO stream_chunk (space, stream, number, data) VALUES (%s::BIGINT, %s::VARCHAR, %s::BIGINT, %s)""", ('space', 'stream', 'number', 'data')),
+    'put a row of turn back': Compiled("""INSERT INTO turn (space, chain, pos, seq, id, role, type, content_type, cache, attributes, inherited, system, digest, hash, data, seal, head, app, erased, key, supersedes) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::VARCHAR, %s::VARCHAR, %s::VARCHAR, %s::VARCHAR, %s::SMALLINT, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s::BIGINT, %s, %s::VARCHAR)""", ('space', 'chain', 'pos', 'seq', 'id', 'role', 'type', 'content_type', 'cache', 'attributes', 'inherited', 'system', 'digest', 'hash', 'data', 'seal', 'head', 'app', 'erased', 'key', 'supersedes')),
     'put object': Compiled("""INSERT INTO object (space, kind, key, revision, data, milliseconds) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT, %s, %s::BIGINT) ON CONFLICT (space, kind, key) DO UPDATE SET revision = excluded.revision, data = excluded.data, milliseconds = excluded.milliseconds""", ('space', 'kind', 'key', 'revision', 'data', 'milliseconds')),
     'read the counter of a space': Compiled("""SELECT counter.seq, counter.change, counter.latest, counter.roots, counter.heads, counter.given_bytes 
 FROM counter 
@@ -393,6 +459,18 @@ WHERE counter.space = %s::BIGINT""", ('space',)),
     'read the payload of a turn': Compiled("""SELECT coalesce(turn.data, payload.data) AS coalesce_1 
 FROM turn LEFT OUTER JOIN payload ON payload.space = %s::BIGINT AND payload.hash = turn.hash AND turn.data IS NULL 
 WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos = %s::BIGINT""", ('space', 'space', 'chain', 'pos')),
+    'remove all rows of bookmark': Compiled("""DELETE FROM bookmark WHERE bookmark.space = %s::BIGINT""", ('space',)),
+    'remove all rows of bookmark_log': Compiled("""DELETE FROM bookmark_log WHERE bookmark_log.space = %s::BIGINT""", ('space',)),
+    'remove all rows of conversation': Compiled("""DELETE FROM conversation WHERE conversation.space = %s::BIGINT""", ('space',)),
+    'remove all rows of definition': Compiled("""DELETE FROM definition WHERE definition.space = %s::BIGINT""", ('space',)),
+    'remove all rows of erasure': Compiled("""DELETE FROM erasure WHERE erasure.space = %s::BIGINT""", ('space',)),
+    'remove all rows of link': Compiled("""DELETE FROM link WHERE link.space = %s::BIGINT""", ('space',)),
+    'remove all rows of object': Compiled("""DELETE FROM object WHERE object.space = %s::BIGINT""", ('space',)),
+    'remove all rows of payload': Compiled("""DELETE FROM payload WHERE payload.space = %s::BIGINT""", ('space',)),
+    'remove all rows of record_log': Compiled("""DELETE FROM record_log WHERE record_log.space = %s::BIGINT""", ('space',)),
+    'remove all rows of stream': Compiled("""DELETE FROM stream WHERE stream.space = %s::BIGINT""", ('space',)),
+    'remove all rows of stream_chunk': Compiled("""DELETE FROM stream_chunk WHERE stream_chunk.space = %s::BIGINT""", ('space',)),
+    'remove all rows of turn': Compiled("""DELETE FROM turn WHERE turn.space = %s::BIGINT""", ('space',)),
     'remove bookmark': Compiled("""DELETE FROM bookmark WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s""", ('space', 'name')),
     'remove object': Compiled("""DELETE FROM object WHERE object.space = %s::BIGINT AND object.kind = %s::VARCHAR AND object.key = %s""", ('space', 'kind', 'key')),
     'remove the journal of a stream': Compiled("""DELETE FROM stream_chunk WHERE stream_chunk.space = %s::BIGINT AND stream_chunk.stream = %s::VARCHAR""", ('space', 'id')),
@@ -405,10 +483,61 @@ WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos = %s::BIG
     'revision of an object, and that of what was removed of its kind': Compiled("""SELECT object.key, object.revision 
 FROM object 
 WHERE object.space = %s::BIGINT AND object.kind = %s::VARCHAR AND object.key IN (%s, %s)""", ('space', 'kind', 'key', 'removed')),
+    'rows of bookmark behind a key': Compiled("""SELECT bookmark.name, bookmark.chain, bookmark.pos, bookmark.move, bookmark.recent, bookmark.own, bookmark.running 
+FROM bookmark 
+WHERE bookmark.space = %s::BIGINT AND (bookmark.name) > (%s) ORDER BY bookmark.name 
+ LIMIT %s""", ('space', 'after_name', 'limit')),
+    'rows of bookmark_log behind a key': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.seq, bookmark_log.change, bookmark_log.running, bookmark_log.was 
+FROM bookmark_log 
+WHERE bookmark_log.space = %s::BIGINT AND (bookmark_log.name, bookmark_log.move) > (%s, %s::BIGINT) ORDER BY bookmark_log.name, bookmark_log.move 
+ LIMIT %s""", ('space', 'after_name', 'after_move', 'limit')),
+    'rows of conversation behind a key': Compiled("""SELECT conversation.subject, conversation.revision, conversation.archived, conversation.pinned, conversation.key, conversation.data, conversation.milliseconds 
+FROM conversation 
+WHERE conversation.space = %s::BIGINT AND (conversation.subject) > (%s) ORDER BY conversation.subject 
+ LIMIT %s""", ('space', 'after_subject', 'limit')),
+    'rows of definition behind a key': Compiled("""SELECT definition.kind, definition.name, definition.number, definition.hash, definition.data, definition.milliseconds, definition.seq, definition.change, definition.running 
+FROM definition 
+WHERE definition.space = %s::BIGINT AND (definition.kind, definition.name, definition.number) > (%s::VARCHAR, %s, %s::BIGINT) ORDER BY definition.kind, definition.name, definition.number 
+ LIMIT %s""", ('space', 'after_kind', 'after_name', 'after_number', 'limit')),
+    'rows of erasure behind a key': Compiled("""SELECT erasure.number, erasure.change, erasure.seq, erasure.id, erasure.receipt, erasure.before, erasure.hash, erasure.milliseconds 
+FROM erasure 
+WHERE erasure.space = %s::BIGINT AND (erasure.number) > (%s::BIGINT) ORDER BY erasure.number 
+ LIMIT %s""", ('space', 'after_number', 'limit')),
+    'rows of link behind a key': Compiled("""SELECT link.chain, link.ordinal, link.parent_chain, link.parent_pos 
+FROM link 
+WHERE link.space = %s::BIGINT AND (link.chain, link.ordinal) > (%s::BIGINT, %s::BIGINT) ORDER BY link.chain, link.ordinal 
+ LIMIT %s""", ('space', 'after_chain', 'after_ordinal', 'limit')),
+    'rows of object behind a key': Compiled("""SELECT object.kind, object.key, object.revision, object.data, object.milliseconds 
+FROM object 
+WHERE object.space = %s::BIGINT AND (object.kind, object.key) > (%s::VARCHAR, %s) ORDER BY object.kind, object.key 
+ LIMIT %s""", ('space', 'after_kind', 'after_key', 'limit')),
+    'rows of payload behind a key': Compiled("""SELECT payload.hash, payload.size, payload.data, payload.erased 
+FROM payload 
+WHERE payload.space = %s::BIGINT AND (payload.hash) > (%s) ORDER BY payload.hash 
+ LIMIT %s""", ('space', 'after_hash', 'limit')),
+    'rows of record_log behind a key': Compiled("""SELECT record_log.change, record_log.seq, record_log.subject, record_log.milliseconds 
+FROM record_log 
+WHERE record_log.space = %s::BIGINT AND (record_log.change) > (%s::BIGINT) ORDER BY record_log.change 
+ LIMIT %s""", ('space', 'after_change', 'limit')),
+    'rows of stream behind a key': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
+FROM stream 
+WHERE stream.space = %s::BIGINT AND (stream.id) > (%s::VARCHAR) ORDER BY stream.id 
+ LIMIT %s""", ('space', 'after_id', 'limit')),
+    'rows of stream_chunk behind a key': Compiled("""SELECT stream_chunk.stream, stream_chunk.number, stream_chunk.data 
+FROM stream_chunk 
+WHERE stream_chunk.space = %s::BIGINT AND (stream_chunk.stream, stream_chunk.number) > (%s::VARCHAR, %s::BIGINT) ORDER BY stream_chunk.stream, stream_chunk.number 
+ LIMIT %s""", ('space', 'after_stream', 'after_number', 'limit')),
+    'rows of turn behind a key': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.data, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes 
+FROM turn 
+WHERE turn.space = %s::BIGINT AND (turn.chain, turn.pos) > (%s::BIGINT, %s::BIGINT) ORDER BY turn.chain, turn.pos 
+ LIMIT %s""", ('space', 'after_chain', 'after_pos', 'limit')),
     'say something of a conversation': Compiled("""INSERT INTO conversation (space, subject, revision, archived, pinned, key, data, milliseconds) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::SMALLINT, %s::SMALLINT, %s, %s, %s::BIGINT) ON CONFLICT (space, subject) DO UPDATE SET revision = excluded.revision, archived = excluded.archived, pinned = excluded.pinned, key = excluded.key, data = excluded.data, milliseconds = excluded.milliseconds""", ('space', 'subject', 'revision', 'archived', 'pinned', 'key', 'data', 'milliseconds')),
     'seal of the turn with a commit number': Compiled("""SELECT turn.seal 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.seq = %s::BIGINT""", ('space', 'seq')),
+    'state of a space': Compiled("""SELECT counter.state 
+FROM counter 
+WHERE counter.space = %s::BIGINT""", ('space',)),
     'state of a space, and how many hashes it bars': Compiled("""SELECT counter.state, counter.bars, (SELECT count(*) AS count_1 
 FROM payload 
 WHERE payload.space = %s::BIGINT AND payload.erased IS NOT NULL) AS anon_1 
@@ -447,6 +576,9 @@ WHERE object.space > %s::BIGINT""", ('after',)),
     'the next space with rows in payload': Compiled("""SELECT min(payload.space) AS min_1 
 FROM payload 
 WHERE payload.space > %s::BIGINT""", ('after',)),
+    'the next space with rows in record_log': Compiled("""SELECT min(record_log.space) AS min_1 
+FROM record_log 
+WHERE record_log.space > %s::BIGINT""", ('after',)),
     'the next space with rows in space_log': Compiled("""SELECT min(space_log.space) AS min_1 
 FROM space_log 
 WHERE space_log.space > %s::BIGINT""", ('after',)),
@@ -628,6 +760,9 @@ WHERE '' != '' AND object.space = %s::BIGINT""", ('space',)),
     'values of another type in payload': Compiled("""SELECT '' AS anon_1, '' AS anon_2 
 FROM payload 
 WHERE '' != '' AND payload.space = %s::BIGINT""", ('space',)),
+    'values of another type in record_log': Compiled("""SELECT '' AS anon_1, '' AS anon_2 
+FROM record_log 
+WHERE '' != '' AND record_log.space = %s::BIGINT""", ('space',)),
     'values of another type in space': Compiled("""SELECT '' AS anon_1, '' AS anon_2 
 FROM space 
 WHERE '' != ''""", ()),
@@ -707,6 +842,9 @@ FROM conversation
 WHERE conversation.space = %s::BIGINT) AS anon_2, EXISTS (SELECT * 
 FROM object 
 WHERE object.space = %s::BIGINT) AS anon_3""", ('space', 'space', 'space')),
+    'whether a space is still being restored': Compiled("""SELECT counter.space 
+FROM counter 
+WHERE counter.space = %s::BIGINT AND counter.state = %s::VARCHAR FOR UPDATE""", ('space', 'mark')),
     'whether any stream is open': Compiled("""SELECT stream.id 
 FROM stream 
 WHERE stream.space = %s::BIGINT AND stream.outcome IS NULL 

@@ -26,6 +26,10 @@ FROM space LEFT OUTER JOIN counter ON counter.space = space.id ORDER BY space.id
     'all streams': Compiled("""SELECT stream.id, stream.about, stream.outcome, stream.turn, turn.seq 
 FROM stream LEFT OUTER JOIN turn ON turn.space = ? AND turn.id = stream.turn 
 WHERE stream.space = ? ORDER BY stream.id""", ('space', 'space')),
+    'all that the counter of a space says': Compiled("""SELECT counter.seq, counter.change, counter.latest, counter.roots, counter.heads, counter.given_bytes, counter.bars, counter.limit_turns, counter.limit_bytes 
+FROM counter 
+WHERE counter.space = ?""", ('space',)),
+    'begin to restore a space': Compiled("""UPDATE counter SET state=? WHERE counter.space = ? AND (counter.state IS NULL AND counter.seq = 0 AND counter.change = 0 OR counter.state > ? AND counter.state < ?)""", ('mark', 'space', 'low', 'high')),
     'bookmarks without a log': Compiled("""SELECT bookmark.name 
 FROM bookmark 
 WHERE bookmark.space = ? AND NOT (EXISTS (SELECT * 
@@ -100,6 +104,7 @@ WHERE other.space = ? AND other.chain = chains.chain ORDER BY other.pos DESC
  LIMIT ? OFFSET ?) AND NOT (EXISTS (SELECT * 
 FROM link 
 WHERE link.space = ? AND link.parent_chain = turn.chain AND link.parent_pos = turn.pos))""", ('space', 'space', 'space', 'space', 'param_1', 'param_2', 'space'), {'param_1': 1, 'param_2': 0}),
+    'count what was restored': Compiled("""UPDATE counter SET seq=?, change=?, latest=?, roots=?, heads=?, given_bytes=?, bars=?, limit_turns=?, limit_bytes=? WHERE counter.space = ? AND counter.state = ?""", ('to_seq', 'to_change', 'to_latest', 'to_roots', 'to_heads', 'to_given_bytes', 'to_bars', 'to_limit_turns', 'to_limit_bytes', 'space', 'mark')),
     'definitions of a range of changes': Compiled("""SELECT definition.change, definition.seq, definition.milliseconds, definition.running, definition.kind, definition.name, definition.number, definition.hash IS NULL AS anon_1 
 FROM definition 
 WHERE definition.space = ? AND definition.change > ? AND definition.change <= ?""", ('space', 'low', 'high')),
@@ -135,6 +140,54 @@ WHERE object.space = ? AND object.kind = ? AND object."key" = ?""", ('space', 'k
     'find space': Compiled("""SELECT space.id 
 FROM space 
 WHERE space.name = ?""", ('name',)),
+    'first rows of bookmark': Compiled("""SELECT bookmark.name, bookmark.chain, bookmark.pos, bookmark.move, bookmark.recent, bookmark.own, bookmark.running 
+FROM bookmark 
+WHERE bookmark.space = ? ORDER BY bookmark.name
+ LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
+    'first rows of bookmark_log': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.seq, bookmark_log.change, bookmark_log.running, bookmark_log.was 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? ORDER BY bookmark_log.name, bookmark_log.move
+ LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
+    'first rows of conversation': Compiled("""SELECT conversation.subject, conversation.revision, conversation.archived, conversation.pinned, conversation."key", conversation.data, conversation.milliseconds 
+FROM conversation 
+WHERE conversation.space = ? ORDER BY conversation.subject
+ LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
+    'first rows of definition': Compiled("""SELECT definition.kind, definition.name, definition.number, definition.hash, definition.data, definition.milliseconds, definition.seq, definition.change, definition.running 
+FROM definition 
+WHERE definition.space = ? ORDER BY definition.kind, definition.name, definition.number
+ LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
+    'first rows of erasure': Compiled("""SELECT erasure.number, erasure.change, erasure.seq, erasure.id, erasure.receipt, erasure."before", erasure.hash, erasure.milliseconds 
+FROM erasure 
+WHERE erasure.space = ? ORDER BY erasure.number
+ LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
+    'first rows of link': Compiled("""SELECT link.chain, link.ordinal, link.parent_chain, link.parent_pos 
+FROM link 
+WHERE link.space = ? ORDER BY link.chain, link.ordinal
+ LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
+    'first rows of object': Compiled("""SELECT object.kind, object."key", object.revision, object.data, object.milliseconds 
+FROM object 
+WHERE object.space = ? ORDER BY object.kind, object."key"
+ LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
+    'first rows of payload': Compiled("""SELECT payload.hash, payload.size, payload.data, payload.erased 
+FROM payload 
+WHERE payload.space = ? ORDER BY payload.hash
+ LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
+    'first rows of record_log': Compiled("""SELECT record_log.change, record_log.seq, record_log.subject, record_log.milliseconds 
+FROM record_log 
+WHERE record_log.space = ? ORDER BY record_log.change
+ LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
+    'first rows of stream': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
+FROM stream 
+WHERE stream.space = ? ORDER BY stream.id
+ LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
+    'first rows of stream_chunk': Compiled("""SELECT stream_chunk.stream, stream_chunk.number, stream_chunk.data 
+FROM stream_chunk 
+WHERE stream_chunk.space = ? ORDER BY stream_chunk.stream, stream_chunk.number
+ LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
+    'first rows of turn': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.data, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? ORDER BY turn.chain, turn.pos
+ LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
     'first turn of a conversation': Compiled("""WITH RECURSIVE path(chain, pos) AS 
 (SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
 FROM link, path 
@@ -364,6 +417,7 @@ WHERE counter.space = ?)""", ('space', 'space')),
 FROM object 
 WHERE object.space = ? AND (object.kind, object."key") > (?, ?) ORDER BY object.kind, object."key"
  LIMIT ? OFFSET ?""", ('space', 'kind', 'key', 'limit', 'param_1'), {'param_1': 0}),
+    'open a restored space': Compiled("""UPDATE counter SET epoch=?, state=NULL WHERE counter.space = ? AND counter.state = ?""", ('random', 'space', 'mark')),
     'open a stream': Compiled("""INSERT INTO stream (space, id, about, expires) VALUES (?, ?, ?, ?)""", ('space', 'id', 'about', 'expires')),
     'open streams': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
 FROM stream 
@@ -386,6 +440,18 @@ WHERE turn.chain IS NOT NULL OR link.chain IS NOT NULL)
  SELECT grown.chain, grown.pos 
 FROM grown
  LIMIT ? OFFSET ?""", ('chain', 'pos', 'space', 'space', 'limit', 'param_1'), {'param_1': 0}),
+    'put a row of bookmark back': Compiled("""INSERT INTO bookmark (space, name, chain, pos, move, recent, own, running) VALUES (?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'name', 'chain', 'pos', 'move', 'recent', 'own', 'running')),
+    'put a row of bookmark_log back': Compiled("""INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running, was) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'name', 'move', 'chain', 'pos', 'milliseconds', 'seq', 'change', 'running', 'was')),
+    'put a row of conversation back': Compiled("""INSERT INTO conversation (space, subject, revision, archived, pinned, "key", data, milliseconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'subject', 'revision', 'archived', 'pinned', 'key', 'data', 'milliseconds')),
+    'put a row of definition back': Compiled("""INSERT INTO definition (space, kind, name, number, hash, data, milliseconds, seq, change, running) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'kind', 'name', 'number', 'hash', 'data', 'milliseconds', 'seq', 'change', 'running')),
+    'put a row of erasure back': Compiled("""INSERT INTO erasure (space, number, change, seq, id, receipt, "before", hash, milliseconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'number', 'change', 'seq', 'id', 'receipt', 'before', 'hash', 'milliseconds')),
+    'put a row of link back': Compiled("""INSERT INTO link (space, chain, ordinal, parent_chain, parent_pos) VALUES (?, ?, ?, ?, ?)""", ('space', 'chain', 'ordinal', 'parent_chain', 'parent_pos')),
+    'put a row of object back': Compiled("""INSERT INTO object (space, kind, "key", revision, data, milliseconds) VALUES (?, ?, ?, ?, ?, ?)""", ('space', 'kind', 'key', 'revision', 'data', 'milliseconds')),
+    'put a row of payload back': Compiled("""INSERT INTO payload (space, hash, size, data, erased) VALUES (?, ?, ?, ?, ?)""", ('space', 'hash', 'size', 'data', 'erased')),
+    'put a row of record_log back': Compiled("""INSERT INTO record_log (space, change, seq, subject, milliseconds) VALUES (?, ?, ?, ?, ?)""", ('space', 'change', 'seq', 'subject', 'milliseconds')),
+    'put a row of stream back': Compiled("""INSERT INTO stream (space, id, about, expires, outcome, turn) VALUES (?, ?, ?, ?, ?, ?)""", ('space', 'id', 'about', 'expires', 'outcome', 'turn')),
+    'put a row of stream_chunk back': Compiled("""INSERT INTO stream_chunk (space, stream, number, data) VALUES (?, ?, ?, ?)""", ('space', 'stream', 'number', 'data')),
+    'put a row of turn back': Compiled("""INSERT INTO turn (space, chain, pos, seq, id, role, type, content_type, cache, attributes, inherited, system, digest, hash, data, seal, head, app, erased, "key", supersedes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'chain', 'pos', 'seq', 'id', 'role', 'type', 'content_type', 'cache', 'attributes', 'inherited', 'system', 'digest', 'hash', 'data', 'seal', 'head', 'app', 'erased', 'key', 'supersedes')),
     'put object': Compiled("""INSERT INTO object (space, kind, "key", revision, data, milliseconds) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (space, kind, "key") DO UPDATE SET revision = excluded.revision, data = excluded.data, milliseconds = excluded.milliseconds""", ('space', 'kind', 'key', 'revision', 'data', 'milliseconds')),
     'read the counter of a space': Compiled("""SELECT counter.seq, counter.change, counter.latest, counter.roots, counter.heads, counter.given_bytes 
 FROM counter 
@@ -393,6 +459,18 @@ WHERE counter.space = ?""", ('space',)),
     'read the payload of a turn': Compiled("""SELECT coalesce(turn.data, payload.data) AS coalesce_1 
 FROM turn LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = turn.hash AND turn.data IS NULL 
 WHERE turn.space = ? AND turn.chain = ? AND turn.pos = ?""", ('space', 'space', 'chain', 'pos')),
+    'remove all rows of bookmark': Compiled("""DELETE FROM bookmark WHERE bookmark.space = ?""", ('space',)),
+    'remove all rows of bookmark_log': Compiled("""DELETE FROM bookmark_log WHERE bookmark_log.space = ?""", ('space',)),
+    'remove all rows of conversation': Compiled("""DELETE FROM conversation WHERE conversation.space = ?""", ('space',)),
+    'remove all rows of definition': Compiled("""DELETE FROM definition WHERE definition.space = ?""", ('space',)),
+    'remove all rows of erasure': Compiled("""DELETE FROM erasure WHERE erasure.space = ?""", ('space',)),
+    'remove all rows of link': Compiled("""DELETE FROM link WHERE link.space = ?""", ('space',)),
+    'remove all rows of object': Compiled("""DELETE FROM object WHERE object.space = ?""", ('space',)),
+    'remove all rows of payload': Compiled("""DELETE FROM payload WHERE payload.space = ?""", ('space',)),
+    'remove all rows of record_log': Compiled("""DELETE FROM record_log WHERE record_log.space = ?""", ('space',)),
+    'remove all rows of stream': Compiled("""DELETE FROM stream WHERE stream.space = ?""", ('space',)),
+    'remove all rows of stream_chunk': Compiled("""DELETE FROM stream_chunk WHERE stream_chunk.space = ?""", ('space',)),
+    'remove all rows of turn': Compiled("""DELETE FROM turn WHERE turn.space = ?""", ('space',)),
     'remove bookmark': Compiled("""DELETE FROM bookmark WHERE bookmark.space = ? AND bookmark.name = ?""", ('space', 'name')),
     'remove object': Compiled("""DELETE FROM object WHERE object.space = ? AND object.kind = ? AND object."key" = ?""", ('space', 'kind', 'key')),
     'remove the journal of a stream': Compiled("""DELETE FROM stream_chunk WHERE stream_chunk.space = ? AND stream_chunk.stream = ?""", ('space', 'id')),
@@ -405,10 +483,61 @@ WHERE turn.space = ? AND turn.chain = ? AND turn.pos = ?""", ('space', 'space', 
     'revision of an object, and that of what was removed of its kind': Compiled("""SELECT object."key", object.revision 
 FROM object 
 WHERE object.space = ? AND object.kind = ? AND object."key" IN (?, ?)""", ('space', 'kind', 'key', 'removed')),
+    'rows of bookmark behind a key': Compiled("""SELECT bookmark.name, bookmark.chain, bookmark.pos, bookmark.move, bookmark.recent, bookmark.own, bookmark.running 
+FROM bookmark 
+WHERE bookmark.space = ? AND (bookmark.name) > (?) ORDER BY bookmark.name
+ LIMIT ? OFFSET ?""", ('space', 'after_name', 'limit', 'param_1'), {'param_1': 0}),
+    'rows of bookmark_log behind a key': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.seq, bookmark_log.change, bookmark_log.running, bookmark_log.was 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? AND (bookmark_log.name, bookmark_log.move) > (?, ?) ORDER BY bookmark_log.name, bookmark_log.move
+ LIMIT ? OFFSET ?""", ('space', 'after_name', 'after_move', 'limit', 'param_1'), {'param_1': 0}),
+    'rows of conversation behind a key': Compiled("""SELECT conversation.subject, conversation.revision, conversation.archived, conversation.pinned, conversation."key", conversation.data, conversation.milliseconds 
+FROM conversation 
+WHERE conversation.space = ? AND (conversation.subject) > (?) ORDER BY conversation.subject
+ LIMIT ? OFFSET ?""", ('space', 'after_subject', 'limit', 'param_1'), {'param_1': 0}),
+    'rows of definition behind a key': Compiled("""SELECT definition.kind, definition.name, definition.number, definition.hash, definition.data, definition.milliseconds, definition.seq, definition.change, definition.running 
+FROM definition 
+WHERE definition.space = ? AND (definition.kind, definition.name, definition.number) > (?, ?, ?) ORDER BY definition.kind, definition.name, definition.number
+ LIMIT ? OFFSET ?""", ('space', 'after_kind', 'after_name', 'after_number', 'limit', 'param_1'), {'param_1': 0}),
+    'rows of erasure behind a key': Compiled("""SELECT erasure.number, erasure.change, erasure.seq, erasure.id, erasure.receipt, erasure."before", erasure.hash, erasure.milliseconds 
+FROM erasure 
+WHERE erasure.space = ? AND (erasure.number) > (?) ORDER BY erasure.number
+ LIMIT ? OFFSET ?""", ('space', 'after_number', 'limit', 'param_1'), {'param_1': 0}),
+    'rows of link behind a key': Compiled("""SELECT link.chain, link.ordinal, link.parent_chain, link.parent_pos 
+FROM link 
+WHERE link.space = ? AND (link.chain, link.ordinal) > (?, ?) ORDER BY link.chain, link.ordinal
+ LIMIT ? OFFSET ?""", ('space', 'after_chain', 'after_ordinal', 'limit', 'param_1'), {'param_1': 0}),
+    'rows of object behind a key': Compiled("""SELECT object.kind, object."key", object.revision, object.data, object.milliseconds 
+FROM object 
+WHERE object.space = ? AND (object.kind, object."key") > (?, ?) ORDER BY object.kind, object."key"
+ LIMIT ? OFFSET ?""", ('space', 'after_kind', 'after_key', 'limit', 'param_1'), {'param_1': 0}),
+    'rows of payload behind a key': Compiled("""SELECT payload.hash, payload.size, payload.data, payload.erased 
+FROM payload 
+WHERE payload.space = ? AND (payload.hash) > (?) ORDER BY payload.hash
+ LIMIT ? OFFSET ?""", ('space', 'after_hash', 'limit', 'param_1'), {'param_1': 0}),
+    'rows of record_log behind a key': Compiled("""SELECT record_log.change, record_log.seq, record_log.subject, record_log.milliseconds 
+FROM record_log 
+WHERE record_log.space = ? AND (record_log.change) > (?) ORDER BY record_log.change
+ LIMIT ? OFFSET ?""", ('space', 'after_change', 'limit', 'param_1'), {'param_1': 0}),
+    'rows of stream behind a key': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
+FROM stream 
+WHERE stream.space = ? AND (stream.id) > (?) ORDER BY stream.id
+ LIMIT ? OFFSET ?""", ('space', 'after_id', 'limit', 'param_1'), {'param_1': 0}),
+    'rows of stream_chunk behind a key': Compiled("""SELECT stream_chunk.stream, stream_chunk.number, stream_chunk.data 
+FROM stream_chunk 
+WHERE stream_chunk.space = ? AND (stream_chunk.stream, stream_chunk.number) > (?, ?) ORDER BY stream_chunk.stream, stream_chunk.number
+ LIMIT ? OFFSET ?""", ('space', 'after_stream', 'after_number', 'limit', 'param_1'), {'param_1': 0}),
+    'rows of turn behind a key': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.data, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND (turn.chain, turn.pos) > (?, ?) ORDER BY turn.chain, turn.pos
+ LIMIT ? OFFSET ?""", ('space', 'after_chain', 'after_pos', 'limit', 'param_1'), {'param_1': 0}),
     'say something of a conversation': Compiled("""INSERT INTO conversation (space, subject, revision, archived, pinned, "key", data, milliseconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (space, subject) DO UPDATE SET revision = excluded.revision, archived = excluded.archived, pinned = excluded.pinned, "key" = excluded."key", data = excluded.data, milliseconds = excluded.milliseconds""", ('space', 'subject', 'revision', 'archived', 'pinned', 'key', 'data', 'milliseconds')),
     'seal of the turn with a commit number': Compiled("""SELECT turn.seal 
 FROM turn 
 WHERE turn.space = ? AND turn.seq = ?""", ('space', 'seq')),
+    'state of a space': Compiled("""SELECT counter.state 
+FROM counter 
+WHERE counter.space = ?""", ('space',)),
     'state of a space, and how many hashes it bars': Compiled("""SELECT counter.state, counter.bars, (SELECT count(*) AS count_1 
 FROM payload 
 WHERE payload.space = ? AND payload.erased IS NOT NULL) AS anon_1 
@@ -447,6 +576,9 @@ WHERE object.space > ?""", ('after',)),
     'the next space with rows in payload': Compiled("""SELECT min(payload.space) AS min_1 
 FROM payload 
 WHERE payload.space > ?""", ('after',)),
+    'the next space with rows in record_log': Compiled("""SELECT min(record_log.space) AS min_1 
+FROM record_log 
+WHERE record_log.space > ?""", ('after',)),
     'the next space with rows in space_log': Compiled("""SELECT min(space_log.space) AS min_1 
 FROM space_log 
 WHERE space_log.space > ?""", ('after',)),
@@ -628,6 +760,9 @@ WHERE CASE WHEN typeof(object.space) NOT IN ('integer') THEN 'space ' ELSE '' EN
     'values of another type in payload': Compiled("""SELECT hex(payload.hash) AS anon_1, CASE WHEN typeof(payload.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(payload.hash) NOT IN ('blob') THEN 'hash ' ELSE '' END || CASE WHEN typeof(payload.size) NOT IN ('integer') THEN 'size ' ELSE '' END || CASE WHEN typeof(payload.data) NOT IN ('blob', 'null') THEN 'data ' ELSE '' END || CASE WHEN typeof(payload.erased) NOT IN ('integer', 'null') THEN 'erased ' ELSE '' END AS anon_2 
 FROM payload 
 WHERE CASE WHEN typeof(payload.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(payload.hash) NOT IN ('blob') THEN 'hash ' ELSE '' END || CASE WHEN typeof(payload.size) NOT IN ('integer') THEN 'size ' ELSE '' END || CASE WHEN typeof(payload.data) NOT IN ('blob', 'null') THEN 'data ' ELSE '' END || CASE WHEN typeof(payload.erased) NOT IN ('integer', 'null') THEN 'erased ' ELSE '' END != '' AND payload.space = ?""", ('space',)),
+    'values of another type in record_log': Compiled("""SELECT hex(record_log.change) AS anon_1, CASE WHEN typeof(record_log.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(record_log.change) NOT IN ('integer') THEN 'change ' ELSE '' END || CASE WHEN typeof(record_log.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(record_log.subject) NOT IN ('blob') THEN 'subject ' ELSE '' END || CASE WHEN typeof(record_log.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END AS anon_2 
+FROM record_log 
+WHERE CASE WHEN typeof(record_log.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(record_log.change) NOT IN ('integer') THEN 'change ' ELSE '' END || CASE WHEN typeof(record_log.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(record_log.subject) NOT IN ('blob') THEN 'subject ' ELSE '' END || CASE WHEN typeof(record_log.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END != '' AND record_log.space = ?""", ('space',)),
     'values of another type in space': Compiled("""SELECT hex(space.id) AS anon_1, CASE WHEN typeof(space.id) NOT IN ('integer') THEN 'id ' ELSE '' END || CASE WHEN typeof(space.name) NOT IN ('blob') THEN 'name ' ELSE '' END AS anon_2 
 FROM space 
 WHERE CASE WHEN typeof(space.id) NOT IN ('integer') THEN 'id ' ELSE '' END || CASE WHEN typeof(space.name) NOT IN ('blob') THEN 'name ' ELSE '' END != ''""", ()),
@@ -707,6 +842,9 @@ FROM conversation
 WHERE conversation.space = ?) AS anon_2, EXISTS (SELECT * 
 FROM object 
 WHERE object.space = ?) AS anon_3""", ('space', 'space', 'space')),
+    'whether a space is still being restored': Compiled("""SELECT counter.space 
+FROM counter 
+WHERE counter.space = ? AND counter.state = ?""", ('space', 'mark')),
     'whether any stream is open': Compiled("""SELECT stream.id 
 FROM stream 
 WHERE stream.space = ? AND stream.outcome IS NULL
