@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from threading import Timer
 
 import pytest
@@ -104,10 +103,20 @@ class TestReplicas:
         assert "replicated" not in str(unknown.value)
 
 
-def test_waiting_sleeps_in_between(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+class Enough(Exception):
+    pass
+
+
+def test_waiting_sleeps_longer_and_longer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    real = time.sleep
-    monkeypatch.setattr(awaiting.time, "sleep", lambda seconds: (slept.append(seconds), real(0))[1])
-    with pytest.raises(NotReplicated):
-        store.at_least(ahead(store), timeout=0.05).get("@")
-    assert slept[:2] == [awaiting.SHORTEST_PAUSE, 2 * awaiting.SHORTEST_PAUSE]
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 10:
+            raise Enough
+
+    monkeypatch.setattr(awaiting.time, "sleep", sleep)
+    with pytest.raises(Enough):
+        store.at_least(ahead(store), timeout=1e6).get("@")
+    assert slept[:3] == [awaiting.SHORTEST_PAUSE * times for times in (1, 2, 4)]
+    assert slept[-1] == awaiting.LONGEST_PAUSE

@@ -11,12 +11,12 @@ REVISION = REVISIONS[-1]
 TABLES = (
     "bookmark_log",
     "conversation",
-    "record_log",
     "counter",
     "definition",
     "erasure",
     "object",
     "payload",
+    "record_log",
     "space_log",
     "stream",
     "turn",
