@@ -73,6 +73,7 @@ class Backend(Protocol):
 
     def may_lag(self) -> bool:
         """Whether what others have stored may not be here yet: on a server's replica, or where it was opened so."""
+        ...
 
     def copy_into(self, path: str) -> bool:
         """Copy the database, as it stands at one moment and without free pages, into the empty file at a path. False,
