@@ -33,8 +33,18 @@ from headish.store.objects import Objects
 from headish.store.pointers import Pointers
 from headish.store.streams import Streams
 from headish.store.tools import Tools
+from headish.values.audits import Audited, Authored
 from headish.values.backups import Backup, Restored
 from headish.values.blocks import KINDS
+from headish.values.changes import (
+    DefinitionChange,
+    ErasureChange,
+    Live,
+    MoveChange,
+    Pulse,
+    RecordChange,
+    TurnChange,
+)
 from headish.values.conversations import Conversation, Entry, Page, Record
 from headish.values.objects import Object
 from headish_cli.main import main as command
@@ -193,6 +203,15 @@ def write_library() -> str:
         Entry,
         Page,
         Object,
+        TurnChange,
+        MoveChange,
+        RecordChange,
+        DefinitionChange,
+        ErasureChange,
+        Live,
+        Pulse,
+        Audited,
+        Authored,
         Backup,
         Restored,
         *KINDS.values(),

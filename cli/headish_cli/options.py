@@ -31,6 +31,7 @@ class Settings(NamedTuple):
     space: str
     read_only: bool = False
     author: str | None = None
+    at_least: str | None = None
 
     @property
     def target(self) -> str:
@@ -45,7 +46,11 @@ class Settings(NamedTuple):
         """The store. Only commands that store something make what is missing."""
         from headish import Store
 
-        return Store.open(self.target, space=self.space, create=create, read_only=self.read_only, author=self.author)
+        store = Store.open(self.target, space=self.space, create=create, read_only=self.read_only, author=self.author)
+        if self.at_least is None:
+            return store
+        click.get_current_context().call_on_close(store.close)  # what waits shares the store's connections
+        return store.at_least(self.at_least)
 
     def open_database(self, *, create: bool = False) -> Database:
         """The database, for the commands that look at all of its spaces."""

@@ -36,6 +36,7 @@
     ├── Closed                the store or its database was closed before
     ├── RemovedSpace          the space was removed while a store had it open
     ├── QuotaExceeded         the space may not hold more turns or bytes
+    ├── CursorLost            the space no longer holds what a reader has read: read it anew
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
     ├── BookmarkTaken         the name is in use elsewhere: continue it, choose another, or force it
     ├── KeyTaken              the key is that of another turn or conversation
@@ -68,6 +69,7 @@
         ├── DatabaseFull          no space left on the disk
         ├── DatabaseCorrupt       the file itself is damaged
         ├── DatabaseUnavailable   the server or file cannot be reached
+        ├── NotReplicated         it is not as far as it was to be, within the time allowed
         ├── DatabaseTimedOut      a time limit of the server ended the statement
         ├── DatabaseReplaced      the file was removed or replaced while it was open
         ├── OutcomeUnknown        the connection was lost during the commit: it may be stored
@@ -118,6 +120,10 @@ class UnknownTurn(InputError):
     def __init__(self, headish: str, reason: str = "") -> None:
         self.headish = headish
         super().__init__(f"no turn is named {headish!r} in this space" + (f": {reason}" if reason else ""))
+
+    def tell(self, more: str) -> None:
+        """Say more of it, at the end of its sentence."""
+        self.args = (f"{self}; {more}",)
 
 
 class Ambiguous(InputError):
@@ -386,6 +392,17 @@ class QuotaExceeded(HeadishError):
             f"{limited}, has {used:,} and was given {more:,} more: nothing was stored; "
             f"'headish spaces limit' shows and changes its limits"
         )
+
+
+class CursorLost(HeadishError):
+    """The space does not hold, any more, what lay where a reader has read up to: it was put back, or it is another one.
+
+    ``cursor`` is the reader's, ``now`` the commit number and the number of the last change that the space has.
+    """
+
+    def __init__(self, cursor: str, reason: str, now: tuple[int, int]) -> None:
+        self.cursor, self.reason, self.now = cursor, reason, now
+        super().__init__(f"the cursor {cursor} is lost: {reason}; read the space anew, without a cursor")
 
 
 class BookmarkMoved(HeadishError):
@@ -675,6 +692,17 @@ class CorruptTurn(CorruptRecord):
 
 class DatabaseTimedOut(DatabaseError):
     """A time limit of the server (statement_timeout, lock_timeout) ended the statement; nothing was stored."""
+
+
+class NotReplicated(DatabaseError):
+    """The database is not as far as a cursor says, and did not get there within the time allowed.
+
+    ``cursor`` is what was waited for, ``now`` the commit number and the number of the last change that are there.
+    """
+
+    def __init__(self, target: str, cursor: str, now: tuple[int, int], seconds: float) -> None:
+        self.cursor, self.now, self.seconds = cursor, now, seconds
+        super().__init__(target, f"after {seconds:g} s it is at {now[0]}/{now[1]}, and not yet at the cursor {cursor}")
 
 
 class DatabaseReplaced(DatabaseError):

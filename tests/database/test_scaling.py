@@ -42,8 +42,19 @@ OPERATIONS: dict[str, Callable[[Store, dict[str, Turn]], object]] = {
     "list of conversations": lambda store, grown: store.conversations.list(limit=1),
     "object": lambda store, grown: store.objects.put("kind", "key", b"data"),
     "bookmark history": lambda store, grown: store.bookmarks.history("main"),
+    "position": lambda store, grown: store.position(),
+    "follow": lambda store, grown: follow_a_move(store, grown),
+    "at least": lambda store, grown: store.at_least(store.position()).get("main"),
     "record": lambda store, grown: store.record([{"role": "user", "content": "q?"}], bookmark="main"),
 }
+
+
+def follow_a_move(store: Store, grown: dict[str, Turn]) -> list[object]:
+    before = store.position()
+    store.bookmarks.set("main", grown["b"].id)
+    store.conversations.set("main", title="T")
+    store.bookmarks.set("main", grown["end"].id)
+    return list(store.follow(before, wait=False, bookmark="main"))
 
 
 def steps_among(others: int, operation: str) -> int:

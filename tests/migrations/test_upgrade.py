@@ -196,3 +196,19 @@ def _upgrade_until(path: Path, at: int | None, tell: Callable[[int], object]) ->
         tell(count)
     finally:
         os._exit(0)
+
+
+def test_it_can_be_followed_from_its_first_turn(old: Path) -> None:
+    """And the moves lead to where the names are, although 0.1.0 gave them no numbers."""
+    with opened(old) as store:
+        names: dict[str, str] = {}
+        turns = []
+        for change in store.follow(wait=False):
+            if change.kind == "turn":
+                turns.append(change.turn)
+                names |= {change.turn.meta.bookmark: change.turn.id} if change.turn.meta.bookmark else {}
+            elif change.kind == "move":
+                names.pop(change.name, None)
+                names |= {change.name: change.new} if change.new else {}
+        assert turns == list(store.turns())
+        assert names == dict(store.bookmarks)

@@ -154,6 +154,7 @@ OWN: dict[str, dict[str, Any]] = {
     **{f"{name}.backup": {"dest": "kept.hbackup"} for name in ("Store", "Database")},
     "headish.restore": {"file": "chat.txt", "target": "restored.db"},
     "Database.open": {"target": ":memory:"},
+    "Store.at_least": {"cursor": f"{'0' * 32}.0.0.{'0' * 8}"},
     "Store.copy_to": {"to": "other"},
     "Database.move": {"to": "other", "headish": "main"},
     "Spaces.limit": {"space": "default"},
@@ -271,8 +272,9 @@ def find_verbs() -> Iterator[Verb]:
 def use_up(made: Any) -> None:
     """Take what was made to its end, and close it: an iterator does its work when it is asked."""
     if isinstance(made, Iterator):
-        for _ in made:
-            pass
+        for each in made:
+            if getattr(each, "kind", None) == "live":
+                break  # it waits from now on
     if hasattr(made, "close"):
         made.close()
 

@@ -111,6 +111,7 @@ def add_command(
 @click.argument("path", type=click.Path(exists=False, allow_dash=True))
 @click.option("--name", help="The name to show; the file's own where left out.")
 @click.option("--content-type", metavar="TYPE", help="The media type; told by name or content where left out.")
+@click.option("--keep-path", is_flag=True, help="Keep the whole path with the turn, not only the name.")
 @_continues
 @_bookmark
 @_inherited

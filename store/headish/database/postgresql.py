@@ -85,6 +85,7 @@ _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
 }
 
 
+_IS_REPLICA = Query("whether the server is a replica", Compiled("SELECT pg_is_in_recovery()"))
 _ANALYZE = Query("refresh statistics", Compiled("ANALYZE turn, payload, link, bookmark, bookmark_log"))
 
 
@@ -349,6 +350,16 @@ class PostgreSQLBackend:
 
     def backup(self, label: str) -> str | None:
         return None
+
+    def may_lag(self) -> bool:
+        # Asked where something was not found. A server that no longer answers has nothing to add to that.
+        if self.read_only:
+            return True
+        try:
+            [(lags,)] = self.read(lambda connection: connection.rows(_IS_REPLICA))
+        except DatabaseError:
+            return False
+        return bool(lags)
 
     def copy_into(self, path: str) -> bool:
         return False

@@ -301,6 +301,9 @@ class SQLiteBackend:
         except sqlite3.Error as error:
             raise self._translate(error) from error
 
+    def may_lag(self) -> bool:
+        return False
+
     def copy_into(self, path: str) -> bool:
         """By VACUUM INTO: what was deleted is not in the copy, and writers go on."""
         with self._reading:

@@ -195,23 +195,23 @@ def remove_bookmark(connection: Connection, space: int, name: bytes) -> int | No
     connection.run(REMOVE, space=space, name=name)
     number, now = before.move + 1, time.time_ns() // 1_000_000
     running = run_on(MOVE_LOG, before.running, number, b"", now)
-    connection.run_rows(ADD_LOG, [(space, name, number, None, None, now, seq, change, running)])
+    connection.run_rows(ADD_LOG, [(space, name, number, None, None, now, seq, change, running, None)])
     return number
 
 
 def rename_bookmark(connection: Connection, space: int, old: bytes, new: bytes, before: Named, turn: Parent) -> int:
     """Give a name another one that never was: its log, and what is said of it, go with it. The number of the move.
 
-    Cost: five statements.
+    Cost: five statements, seven where something is said of it.
     """
     seq, change = take_change(connection, space)
     number, now = before.move + 1, time.time_ns() // 1_000_000
     running = run_on(MOVE_LOG, before.running, number, turn.digest.hex().encode(), now)
     own = int(turn.head == new)  # the turn goes on saying the old name: under the new one it is found by its place
     connection.run(RENAME_LOG, space=space, name=old, to_name=new)
-    rename_record(connection, space, old, new)
     connection.run(RENAME, space=space, name=old, to_name=new, to_move=number, to_own=own, to_running=running)
-    connection.run_rows(ADD_LOG, [(space, new, number, *before.place, now, seq, change, running)])
+    connection.run_rows(ADD_LOG, [(space, new, number, *before.place, now, seq, change, running, old)])
+    rename_record(connection, space, old, new)
     return number
 
 
@@ -248,7 +248,7 @@ def bookmark_history(connection: Connection, space: int, name: bytes) -> Sequenc
 
 
 def _log_row(space: int, name: bytes, number: int, step: Step, now: int, running: bytes) -> tuple[object, ...]:
-    return (space, name, number, *step.place, now, step.seq, step.change, running)
+    return (space, name, number, *step.place, now, step.seq, step.change, running, None)
 
 
 def _now() -> int:

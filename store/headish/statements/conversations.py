@@ -22,12 +22,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert
 
-from headish.database.schema import bookmark, bookmark_log, conversation, link, turn
+from headish.database.schema import bookmark, bookmark_log, conversation, link, record_log, turn
 from headish.rows.conversations import (
     BY_KEY,
     FIND,
     FIND_SOME,
     FIRST,
+    LOG,
     NAMES_IN,
     NEWEST_IN,
     PAGE,
@@ -111,6 +112,8 @@ define(
     ),
 )
 
+define(LOG, insert(record_log).values({column.name: bindparam(column.name) for column in record_log.c}))
+
 define(RENAME, update(conversation).where(*_here).values(subject=bindparam("to_subject")))
 
 define(
@@ -121,7 +124,9 @@ define(
         conversation.c.subject == _first(cast(turn.c.id, LargeBinary)).scalar_subquery(),
         ~exists().where(_taken.c.space == _space, _taken.c.subject == bindparam("name")),
     )
-    .values(subject=bindparam("name")),
+    .values(subject=bindparam("name"))
+    # Asked so, because Python's sqlite3 does not count the rows of a statement that begins with WITH.
+    .returning(conversation.c.revision),
 )
 
 define(FIRST, _first(turn.c.chain, turn.c.pos, turn.c.id))

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headish.database.backend import Backend, Settle
 from headish.database.query import Connection
-from headish.errors import Closed, CorruptRecord, DatabaseCorrupt, DatabaseError, HeadishError, OutcomeUnknown
+from headish.errors import (
+    Closed,
+    CorruptRecord,
+    DatabaseCorrupt,
+    DatabaseError,
+    HeadishError,
+    OutcomeUnknown,
+    UnknownTurn,
+)
 from headish.history.find import find_place, find_turn
 from headish.rows.bookmarks import find_overtaken
 from headish.rows.counters import lock_space
@@ -28,6 +36,7 @@ STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError
 if TYPE_CHECKING:
     from headish.history.append import Appended
     from headish.history.remembered import Remembered
+    from headish.store.awaiting import Awaited
     from headish.store.database import Database
 
 T = TypeVar("T")
@@ -45,17 +54,26 @@ class Space:
         self._backend = database.backend
         self._payload_limit_bytes = database.payload_limit_bytes
         self._author = author
+        self._awaited: Awaited | None = None
         self._is_closed = False
         self._remembered: Remembered | None = None
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         """What a piece of work reads, in one transaction.
 
-        Raises: DatabaseCorrupt where it stumbles over a value of another type.
+        Raises: DatabaseCorrupt where it stumbles over a value of another type; as ``read_awaited`` where it waits.
         """
         backend = self._open_backend()
         try:
+            if self._awaited is not None:
+                from headish.store.awaiting import read_awaited  # late: few reads wait
+
+                return read_awaited(backend, self._number, self._awaited, work)
             return backend.read(work)
+        except UnknownTurn as error:
+            if self._awaited is None and backend.may_lag():
+                error.tell("it may not have been replicated yet (Store.at_least and --at-least wait for that)")
+            raise
         except STUMBLING as error:
             self._find_damage(backend, error)
             raise

@@ -16,7 +16,20 @@ from headish.values.later import Later
 
 if TYPE_CHECKING:
     from headish.store import ask as asking
-    from headish.store import calls, copying, exports, imports, read, replies, reports, requests, write
+    from headish.store import (
+        auditing,
+        awaiting,
+        calls,
+        copying,
+        exports,
+        feeding,
+        imports,
+        read,
+        replies,
+        reports,
+        requests,
+        write,
+    )
     from headish.store.bookmarks import Bookmarks
     from headish.store.conversations import Conversations
     from headish.store.objects import Objects
@@ -30,6 +43,7 @@ else:
     asking, calls, copying, exports, imports = (
         Later(f"headish.store.{name}") for name in ("ask", "calls", "copying", "exports", "imports")
     )
+    auditing, awaiting, feeding = (Later(f"headish.store.{name}") for name in ("auditing", "awaiting", "feeding"))
     read, replies, reports, requests, write = (
         Later(f"headish.store.{name}") for name in ("read", "replies", "reports", "requests", "write")
     )
@@ -85,6 +99,12 @@ class Store(Space):
     open_retry = asking.open_retry
     open_calls = calls.open_calls
     run_tools = calls.run_tools
+
+    # Follow
+    follow = feeding.follow
+    position = feeding.position
+    at_least = awaiting.at_least
+    audit = auditing.audit
 
     # Copy
     copy_to = copying.copy_to

@@ -82,15 +82,19 @@ def add_document(
     *,
     name: str | None = None,
     content_type: str | None = None,
+    keep_path: bool = False,
     **turn: Unpack[DocumentOptions],
 ) -> Turn:
     """Store a document as a turn of its own: the raw bytes, from a path (text is a path) or as they are given.
 
-    The name's extension tells the media type, else the content does. In a window it is one document block. The other
-    arguments are those of ``add_turn``.
+    The name's extension tells the media type, else the content does. In a window it is one document block.
+    ``keep_path``: keep the whole path, too (``meta.system["original_path"]``). It is left out otherwise: it says how
+    this machine is arranged, and goes wherever the turn goes. The other arguments are those of ``add_turn``.
     Raises: TooLarge past ``payload_limit_bytes``; InvalidArgument where the path cannot be read; as ``add_turn``.
     """
-    data, system = _read_document(document, name, space._payload_limit_bytes)
+    if not isinstance(keep_path, bool):
+        raise InvalidArgument(f"keep_path is True or False, not {shown(keep_path)}")
+    data, system = _read_document(document, name, keep_path, space._payload_limit_bytes)
     content_type = content_type or guess_media_type(data, system.get("document_name"))
     draft = make_document_draft(data, turn, content_type=content_type, system=system, author=space._author)
     return _add(space, draft)
@@ -236,7 +240,7 @@ def _append(space: Space, drafts: list[Draft], stream: Stream, carries_names: bo
 
 
 def _read_document(
-    document: bytes | str | os.PathLike[str], name: str | None, limit_bytes: int
+    document: bytes | str | os.PathLike[str], name: str | None, keep_path: bool, limit_bytes: int
 ) -> tuple[bytes, dict[str, Any]]:
     """The bytes of a document, and what is kept beside them."""
     if name is not None and not isinstance(name, str):
@@ -248,7 +252,7 @@ def _read_document(
         raise InvalidArgument(f"a document is bytes or a path, not {shown(document)}")
     else:
         path = Path(document)
-        system = {"document_name": path.name, "original_path": str(path.absolute())}
+        system = {"document_name": path.name, **({"original_path": str(path.absolute())} if keep_path else {})}
         data = _read_file(path, limit_bytes)
     if len(data) > limit_bytes:
         raise TooLarge("document", len(data), limit_bytes)

@@ -132,6 +132,7 @@ TEXT = Kind(_is_text, "text that has UTF-8")
 COUNT = Kind(_is_count, "a number from 0 on, of at most 63 bits")
 RECORD = Kind(_is_record, "a mapping")
 SECONDS = Kind(_is_seconds, "a number of seconds above 0")
+WORDS = Kind(_is_words, "a word, or a list of words")
 CALLABLE = Kind(callable, "something to call")
 PATH = Kind(is_path, "the path of a file")
 TEXT_OR_BYTES = Kind(lambda value: isinstance(value, str | bytes), "text, or bytes")
@@ -159,7 +160,7 @@ KINDS: dict[str, Kind] = {
     ),
     **dict.fromkeys(("progress", "on_delta", "told", "run", "approve", "write"), CALLABLE),
     "tools": Kind(_is_records, "a list of definitions"),
-    "drop": Kind(_is_words, "a word, or a list of words"),
+    "drop": WORDS,
     "lease_seconds": SECONDS,
     "attempts": Kind(lambda value: value is not True and _is_count(value) and bool(value), "a number from 1 on"),
     "headers": Kind(

@@ -52,8 +52,10 @@ WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.change IS NOT NULL UNION 
 FROM definition 
 WHERE definition.space = %s::BIGINT AND definition.change IS NOT NULL UNION ALL SELECT erasure.change AS change, erasure.seq AS seq 
 FROM erasure 
-WHERE erasure.space = %s::BIGINT AND erasure.change IS NOT NULL) AS numbered) AS in_order 
-WHERE in_order.seq < in_order.before ORDER BY in_order.change""", ('space', 'space', 'space')),
+WHERE erasure.space = %s::BIGINT AND erasure.change IS NOT NULL UNION ALL SELECT record_log.change AS change, record_log.seq AS seq 
+FROM record_log 
+WHERE record_log.space = %s::BIGINT AND record_log.change IS NOT NULL) AS numbered) AS in_order 
+WHERE in_order.seq < in_order.before ORDER BY in_order.change""", ('space', 'space', 'space', 'space')),
     'close a stream': Compiled("""UPDATE stream SET outcome=%s::VARCHAR, turn=%s::VARCHAR WHERE stream.space = %s::BIGINT AND stream.id = %s::VARCHAR""", ('became', 'stored', 'space', 'id')),
     'conversation by key': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data 
 FROM conversation 
@@ -73,7 +75,9 @@ WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.change IS NOT NULL UNION 
 FROM definition 
 WHERE definition.space = %s::BIGINT AND definition.change IS NOT NULL UNION ALL SELECT erasure.change AS change, erasure.seq AS seq 
 FROM erasure 
-WHERE erasure.space = %s::BIGINT AND erasure.change IS NOT NULL) AS numbered""", ('space', 'space', 'space')),
+WHERE erasure.space = %s::BIGINT AND erasure.change IS NOT NULL UNION ALL SELECT record_log.change AS change, record_log.seq AS seq 
+FROM record_log 
+WHERE record_log.space = %s::BIGINT AND record_log.change IS NOT NULL) AS numbered""", ('space', 'space', 'space', 'space')),
     'count turns': Compiled("""SELECT count(*) AS count_1 
 FROM turn 
 WHERE turn.space = %s::BIGINT""", ('space',)),
@@ -107,6 +111,9 @@ WHERE other.space = %s::BIGINT AND other.chain = chains.chain ORDER BY other.pos
 FROM link 
 WHERE link.space = %s::BIGINT AND link.parent_chain = turn.chain AND link.parent_pos = turn.pos))""", ('space', 'space', 'space', 'space', 'param_1', 'space'), {'param_1': 1}),
     'count what was restored': Compiled("""UPDATE counter SET seq=%s::BIGINT, change=%s::BIGINT, latest=%s::BIGINT, roots=%s::BIGINT, heads=%s::BIGINT, given_bytes=%s::BIGINT, bars=%s::BIGINT, limit_turns=%s::BIGINT, limit_bytes=%s::BIGINT WHERE counter.space = %s::BIGINT AND counter.state = %s::VARCHAR""", ('to_seq', 'to_change', 'to_latest', 'to_roots', 'to_heads', 'to_given_bytes', 'to_bars', 'to_limit_turns', 'to_limit_bytes', 'space', 'mark')),
+    'definitions of a range of changes': Compiled("""SELECT definition.change, definition.seq, definition.milliseconds, definition.running, definition.kind, definition.name, definition.number, definition.hash IS NULL AS anon_1 
+FROM definition 
+WHERE definition.space = %s::BIGINT AND definition.change > %s::BIGINT AND definition.change <= %s::BIGINT""", ('space', 'low', 'high')),
     'drop a stream': Compiled("""DELETE FROM stream WHERE stream.space = %s::BIGINT AND stream.id = %s::VARCHAR AND stream.outcome IS NULL""", ('space', 'id')),
     'end of the log of a bookmark': Compiled("""SELECT bookmark_log.move, bookmark_log.running 
 FROM bookmark_log 
@@ -118,6 +125,9 @@ FROM turn
 WHERE turn.space = %s::BIGINT AND turn.erased IS NOT NULL AND NOT (EXISTS (SELECT * 
 FROM erasure 
 WHERE erasure.space = %s::BIGINT AND erasure.number = turn.erased)) ORDER BY turn.id""", ('space', 'space')),
+    'erasures of a range of changes': Compiled("""SELECT erasure.change, erasure.seq, erasure.milliseconds, erasure.hash, erasure.number, erasure.id, erasure.receipt 
+FROM erasure 
+WHERE erasure.space = %s::BIGINT AND erasure.change > %s::BIGINT AND erasure.change <= %s::BIGINT""", ('space', 'low', 'high')),
     'find bookmark': Compiled("""SELECT bookmark.chain, bookmark.pos, bookmark.move, bookmark.running 
 FROM bookmark 
 WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s""", ('space', 'name')),
@@ -140,7 +150,7 @@ WHERE space.name = %s""", ('name',)),
 FROM bookmark 
 WHERE bookmark.space = %s::BIGINT ORDER BY bookmark.name 
  LIMIT %s""", ('space', 'limit')),
-    'first rows of bookmark_log': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.seq, bookmark_log.change, bookmark_log.running 
+    'first rows of bookmark_log': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.seq, bookmark_log.change, bookmark_log.running, bookmark_log.was 
 FROM bookmark_log 
 WHERE bookmark_log.space = %s::BIGINT ORDER BY bookmark_log.name, bookmark_log.move 
  LIMIT %s""", ('space', 'limit')),
@@ -167,6 +177,10 @@ WHERE object.space = %s::BIGINT ORDER BY object.kind, object.key
     'first rows of payload': Compiled("""SELECT payload.hash, payload.size, payload.data, payload.erased 
 FROM payload 
 WHERE payload.space = %s::BIGINT ORDER BY payload.hash 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of record_log': Compiled("""SELECT record_log.change, record_log.seq, record_log.subject, record_log.milliseconds 
+FROM record_log 
+WHERE record_log.space = %s::BIGINT ORDER BY record_log.change 
  LIMIT %s""", ('space', 'limit')),
     'first rows of stream': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
 FROM stream 
@@ -204,6 +218,9 @@ WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = %s ORDER BY bookma
     'history of a definition': Compiled("""SELECT definition.name, definition.number, definition.hash, coalesce(definition.data, payload.data) AS coalesce_1, definition.milliseconds, definition.running 
 FROM definition LEFT OUTER JOIN payload ON payload.space = %s::BIGINT AND payload.hash = definition.hash AND definition.data IS NULL 
 WHERE definition.space = %s::BIGINT AND definition.kind = %s::VARCHAR AND definition.name = %s ORDER BY definition.number DESC""", ('space', 'space', 'kind', 'name')),
+    'how far a space is': Compiled("""SELECT counter.seq, counter.change, counter.epoch, counter.state 
+FROM counter 
+WHERE counter.space = %s::BIGINT""", ('space',)),
     'how many turns continue each of some places': Compiled("""WITH wanted AS 
 (SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos)
  SELECT wanted.chain, wanted.pos, (SELECT count(*) AS count_1 
@@ -340,7 +357,7 @@ WHERE stream.space = %s::BIGINT AND stream.id = %s::VARCHAR FOR UPDATE""", ('spa
     'lock the space': Compiled("""SELECT counter.seq, counter.change 
 FROM counter 
 WHERE counter.space = %s::BIGINT AND counter.state IS NULL FOR UPDATE""", ('space',)),
-    'log a move': Compiled("""INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s)""", ('space', 'name', 'move', 'chain', 'pos', 'milliseconds', 'seq', 'change', 'running')),
+    'log a move': Compiled("""INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running, was) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s, %s)""", ('space', 'name', 'move', 'chain', 'pos', 'milliseconds', 'seq', 'change', 'running', 'was')),
     'log of a bookmark at a move': Compiled("""SELECT bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds 
 FROM bookmark_log 
 WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = %s AND bookmark_log.move = %s::BIGINT""", ('space', 'name', 'move')),
@@ -348,9 +365,20 @@ WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = %s AND bookmark_lo
 FROM bookmark_log 
 WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = %s AND bookmark_log.milliseconds <= %s::BIGINT ORDER BY bookmark_log.move DESC 
  LIMIT %s::INTEGER""", ('space', 'name', 'milliseconds', 'param_1'), {'param_1': 1}),
+    'log that something was said of a conversation': Compiled("""INSERT INTO record_log (space, change, seq, subject, milliseconds) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s, %s::BIGINT)""", ('space', 'change', 'seq', 'subject', 'milliseconds')),
     'log the name of a space': Compiled("""INSERT INTO space_log (space, number, name, milliseconds, running) VALUES (%s::BIGINT, %s::BIGINT, %s, %s::BIGINT, %s)""", ('space', 'number', 'name', 'milliseconds', 'running')),
+    'mark of a change': Compiled("""SELECT bookmark_log.running 
+FROM bookmark_log 
+WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.change = %s::BIGINT UNION ALL SELECT definition.running 
+FROM definition 
+WHERE definition.space = %s::BIGINT AND definition.change = %s::BIGINT UNION ALL SELECT erasure.hash 
+FROM erasure 
+WHERE erasure.space = %s::BIGINT AND erasure.change = %s::BIGINT""", ('space', 'change', 'space', 'change', 'space', 'change')),
     'move bookmark': Compiled("""UPDATE bookmark SET chain=%s::BIGINT, pos=%s::BIGINT, move=%s::BIGINT, recent=%s::BIGINT, own=%s::SMALLINT, running=%s WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s AND bookmark.move = %s::BIGINT""", ('to_chain', 'to_pos', 'to_move', 'to_recent', 'to_own', 'to_running', 'space', 'name', 'before')),
-    'moves of all bookmarks, a page': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.change, bookmark_log.running, turn.id, turn.digest, turn.head, bookmark_log.seq, turn.seq AS seq_1, bookmark.chain AS chain_1, bookmark.pos AS pos_1, bookmark.move AS move_1, bookmark.own, bookmark.running AS running_1, (SELECT counter.seq 
+    'moves of a range of changes': Compiled("""SELECT bookmark_log.change, bookmark_log.seq, bookmark_log.milliseconds, bookmark_log.running, bookmark_log.name, bookmark_log.was, "old".id, turn.id AS id_1, bookmark_log.chain, bookmark_log.pos 
+FROM bookmark_log LEFT OUTER JOIN turn ON turn.space = %s::BIGINT AND turn.chain = bookmark_log.chain AND turn.pos = bookmark_log.pos LEFT OUTER JOIN bookmark_log AS before ON before.space = %s::BIGINT AND before.name = bookmark_log.name AND before.move = bookmark_log.move - %s::BIGINT LEFT OUTER JOIN turn AS "old" ON "old".space = %s::BIGINT AND "old".chain = before.chain AND "old".pos = before.pos 
+WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.change > %s::BIGINT AND bookmark_log.change <= %s::BIGINT""", ('space', 'space', 'move_1', 'space', 'space', 'low', 'high'), {'move_1': 1}),
+    'moves of all bookmarks, a page': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.change, bookmark_log.running, bookmark_log.was, turn.id, turn.digest, turn.head, bookmark_log.seq, turn.seq AS seq_1, bookmark.chain AS chain_1, bookmark.pos AS pos_1, bookmark.move AS move_1, bookmark.own, bookmark.running AS running_1, (SELECT counter.seq 
 FROM counter 
 WHERE counter.space = %s::BIGINT) AS anon_1 
 FROM bookmark_log LEFT OUTER JOIN turn ON turn.space = %s::BIGINT AND turn.chain = bookmark_log.chain AND turn.pos = bookmark_log.pos LEFT OUTER JOIN bookmark ON bookmark.space = %s::BIGINT AND bookmark.name = bookmark_log.name 
@@ -422,13 +450,14 @@ WHERE turn.chain IS NOT NULL OR link.chain IS NOT NULL)
 FROM grown 
  LIMIT %s""", ('chain', 'pos', 'space', 'space', 'limit')),
     'put a row of bookmark back': Compiled("""INSERT INTO bookmark (space, name, chain, pos, move, recent, own, running) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::SMALLINT, %s)""", ('space', 'name', 'chain', 'pos', 'move', 'recent', 'own', 'running')),
-    'put a row of bookmark_log back': Compiled("""INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s)""", ('space', 'name', 'move', 'chain', 'pos', 'milliseconds', 'seq', 'change', 'running')),
+    'put a row of bookmark_log back': Compiled("""INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running, was) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s, %s)""", ('space', 'name', 'move', 'chain', 'pos', 'milliseconds', 'seq', 'change', 'running', 'was')),
     'put a row of conversation back': Compiled("""INSERT INTO conversation (space, subject, revision, archived, pinned, key, data, milliseconds) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::SMALLINT, %s::SMALLINT, %s, %s, %s::BIGINT)""", ('space', 'subject', 'revision', 'archived', 'pinned', 'key', 'data', 'milliseconds')),
     'put a row of definition back': Compiled("""INSERT INTO definition (space, kind, name, number, hash, data, milliseconds, seq, change, running) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT, %s, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s)""", ('space', 'kind', 'name', 'number', 'hash', 'data', 'milliseconds', 'seq', 'change', 'running')),
     'put a row of erasure back': Compiled("""INSERT INTO erasure (space, number, change, seq, id, receipt, before, hash, milliseconds) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::VARCHAR, %s, %s, %s, %s::BIGINT)""", ('space', 'number', 'change', 'seq', 'id', 'receipt', 'before', 'hash', 'milliseconds')),
     'put a row of link back': Compiled("""INSERT INTO link (space, chain, ordinal, parent_chain, parent_pos) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT)""", ('space', 'chain', 'ordinal', 'parent_chain', 'parent_pos')),
     'put a row of object back': Compiled("""INSERT INTO object (space, kind, key, revision, data, milliseconds) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT, %s, %s::BIGINT)""", ('space', 'kind', 'key', 'revision', 'data', 'milliseconds')),
     'put a row of payload back': Compiled("""INSERT INTO payload (space, hash, size, data, erased) VALUES (%s::BIGINT, %s, %s::BIGINT, %s, %s::BIGINT)""", ('space', 'hash', 'size', 'data', 'erased')),
+    'put a row of record_log back': Compiled("""INSERT INTO record_log (space, change, seq, subject, milliseconds) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s, %s::BIGINT)""", ('space', 'change', 'seq', 'subject', 'milliseconds')),
     'put a row of stream back': Compiled("""INSERT INTO stream (space, id, about, expires, outcome, turn) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT, %s::VARCHAR, %s::VARCHAR)""", ('space', 'id', 'about', 'expires', 'outcome', 'turn')),
     'put a row of stream_chunk back': Compiled("""INSERT INTO stream_chunk (space, stream, number, data) VALUES (%s::BIGINT, %s::VARCHAR, %s::BIGINT, %s)""", ('space', 'stream', 'number', 'data')),
     'put a row of turn back': Compiled("""INSERT INTO turn (space, chain, pos, seq, id, role, type, content_type, cache, attributes, inherited, system, digest, hash, data, seal, head, app, erased, key, supersedes) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::VARCHAR, %s::VARCHAR, %s::VARCHAR, %s::VARCHAR, %s::SMALLINT, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s::BIGINT, %s, %s::VARCHAR)""", ('space', 'chain', 'pos', 'seq', 'id', 'role', 'type', 'content_type', 'cache', 'attributes', 'inherited', 'system', 'digest', 'hash', 'data', 'seal', 'head', 'app', 'erased', 'key', 'supersedes')),
@@ -450,6 +479,7 @@ WHERE counter.space = %s::BIGINT""", ('space',)),
     'remove all rows of link': Compiled("""DELETE FROM link WHERE link.space = %s::BIGINT""", ('space',)),
     'remove all rows of object': Compiled("""DELETE FROM object WHERE object.space = %s::BIGINT""", ('space',)),
     'remove all rows of payload': Compiled("""DELETE FROM payload WHERE payload.space = %s::BIGINT""", ('space',)),
+    'remove all rows of record_log': Compiled("""DELETE FROM record_log WHERE record_log.space = %s::BIGINT""", ('space',)),
     'remove all rows of stream': Compiled("""DELETE FROM stream WHERE stream.space = %s::BIGINT""", ('space',)),
     'remove all rows of stream_chunk': Compiled("""DELETE FROM stream_chunk WHERE stream_chunk.space = %s::BIGINT""", ('space',)),
     'remove all rows of turn': Compiled("""DELETE FROM turn WHERE turn.space = %s::BIGINT""", ('space',)),
@@ -469,7 +499,7 @@ WHERE object.space = %s::BIGINT AND object.kind = %s::VARCHAR AND object.key IN 
 FROM bookmark 
 WHERE bookmark.space = %s::BIGINT AND (bookmark.name) > (%s) ORDER BY bookmark.name 
  LIMIT %s""", ('space', 'after_name', 'limit')),
-    'rows of bookmark_log behind a key': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.seq, bookmark_log.change, bookmark_log.running 
+    'rows of bookmark_log behind a key': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.seq, bookmark_log.change, bookmark_log.running, bookmark_log.was 
 FROM bookmark_log 
 WHERE bookmark_log.space = %s::BIGINT AND (bookmark_log.name, bookmark_log.move) > (%s, %s::BIGINT) ORDER BY bookmark_log.name, bookmark_log.move 
  LIMIT %s""", ('space', 'after_name', 'after_move', 'limit')),
@@ -497,6 +527,10 @@ WHERE object.space = %s::BIGINT AND (object.kind, object.key) > (%s::VARCHAR, %s
 FROM payload 
 WHERE payload.space = %s::BIGINT AND (payload.hash) > (%s) ORDER BY payload.hash 
  LIMIT %s""", ('space', 'after_hash', 'limit')),
+    'rows of record_log behind a key': Compiled("""SELECT record_log.change, record_log.seq, record_log.subject, record_log.milliseconds 
+FROM record_log 
+WHERE record_log.space = %s::BIGINT AND (record_log.change) > (%s::BIGINT) ORDER BY record_log.change 
+ LIMIT %s""", ('space', 'after_change', 'limit')),
     'rows of stream behind a key': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
 FROM stream 
 WHERE stream.space = %s::BIGINT AND (stream.id) > (%s::VARCHAR) ORDER BY stream.id 
@@ -510,6 +544,9 @@ FROM turn
 WHERE turn.space = %s::BIGINT AND (turn.chain, turn.pos) > (%s::BIGINT, %s::BIGINT) ORDER BY turn.chain, turn.pos 
  LIMIT %s""", ('space', 'after_chain', 'after_pos', 'limit')),
     'say something of a conversation': Compiled("""INSERT INTO conversation (space, subject, revision, archived, pinned, key, data, milliseconds) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::SMALLINT, %s::SMALLINT, %s, %s, %s::BIGINT) ON CONFLICT (space, subject) DO UPDATE SET revision = excluded.revision, archived = excluded.archived, pinned = excluded.pinned, key = excluded.key, data = excluded.data, milliseconds = excluded.milliseconds""", ('space', 'subject', 'revision', 'archived', 'pinned', 'key', 'data', 'milliseconds')),
+    'seal of the turn with a commit number': Compiled("""SELECT turn.seal 
+FROM turn 
+WHERE turn.space = %s::BIGINT AND turn.seq = %s::BIGINT""", ('space', 'seq')),
     'set what a space may hold': Compiled("""UPDATE counter SET limit_turns=%s::BIGINT, limit_bytes=%s::BIGINT WHERE counter.space = %s::BIGINT""", ('turns', 'bytes', 'space')),
     'state of a space': Compiled("""SELECT counter.state 
 FROM counter 
@@ -552,6 +589,9 @@ WHERE object.space > %s::BIGINT""", ('after',)),
     'the next space with rows in payload': Compiled("""SELECT min(payload.space) AS min_1 
 FROM payload 
 WHERE payload.space > %s::BIGINT""", ('after',)),
+    'the next space with rows in record_log': Compiled("""SELECT min(record_log.space) AS min_1 
+FROM record_log 
+WHERE record_log.space > %s::BIGINT""", ('after',)),
     'the next space with rows in space_log': Compiled("""SELECT min(space_log.space) AS min_1 
 FROM space_log 
 WHERE space_log.space > %s::BIGINT""", ('after',)),
@@ -615,6 +655,9 @@ WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos <= %s::BI
     'turns of a range': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos BETWEEN %s::BIGINT AND %s::BIGINT ORDER BY turn.pos""", ('space', 'chain', 'low', 'high')),
+    'turns of a range of commit numbers': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes 
+FROM turn 
+WHERE turn.space = %s::BIGINT AND turn.seq > %s::BIGINT AND turn.seq <= %s::BIGINT ORDER BY turn.seq""", ('space', 'low', 'high')),
     'turns of a range, with payloads': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes, coalesce(turn.data, payload.data) AS coalesce_1 
 FROM turn LEFT OUTER JOIN payload ON payload.space = %s::BIGINT AND payload.hash = turn.hash AND turn.data IS NULL 
 WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos BETWEEN %s::BIGINT AND %s::BIGINT ORDER BY turn.pos""", ('space', 'space', 'chain', 'low', 'high')),
@@ -733,6 +776,9 @@ WHERE '' != '' AND object.space = %s::BIGINT""", ('space',)),
     'values of another type in payload': Compiled("""SELECT '' AS anon_1, '' AS anon_2 
 FROM payload 
 WHERE '' != '' AND payload.space = %s::BIGINT""", ('space',)),
+    'values of another type in record_log': Compiled("""SELECT '' AS anon_1, '' AS anon_2 
+FROM record_log 
+WHERE '' != '' AND record_log.space = %s::BIGINT""", ('space',)),
     'values of another type in space': Compiled("""SELECT '' AS anon_1, '' AS anon_2 
 FROM space 
 WHERE '' != ''""", ()),
@@ -751,6 +797,10 @@ WHERE '' != '' AND turn.space = %s::BIGINT""", ('space',)),
     'what a child needs of a turn at a place': Compiled("""SELECT turn.id, turn.digest, turn.head 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos = %s::BIGINT""", ('space', 'chain', 'pos')),
+    'what a name was renamed to since a change': Compiled("""SELECT bookmark_log.name 
+FROM bookmark_log 
+WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.change > %s::BIGINT AND bookmark_log.was = %s ORDER BY bookmark_log.change 
+ LIMIT %s::INTEGER""", ('space', 'change', 'name', 'param_1'), {'param_1': 1}),
     'what is said of a conversation': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data 
 FROM conversation 
 WHERE conversation.space = %s::BIGINT AND conversation.subject = %s""", ('space', 'subject')),
@@ -772,7 +822,7 @@ WHERE places.pos IS NOT NULL ORDER BY places.chain
  UPDATE conversation SET subject=%s WHERE conversation.space = %s::BIGINT AND conversation.subject = (SELECT CAST(turn.id AS BYTEA) AS id 
 FROM first LEFT OUTER JOIN turn ON turn.space = %s::BIGINT AND turn.chain = first.chain AND turn.pos = first.pos) AND NOT (EXISTS (SELECT * 
 FROM conversation AS taken 
-WHERE taken.space = %s::BIGINT AND taken.subject = %s))""", ('chain', 'pos', 'space', 'space', 'param_1', 'param_2', 'name', 'space', 'space', 'space', 'name'), {'param_1': 1, 'param_2': 1}),
+WHERE taken.space = %s::BIGINT AND taken.subject = %s)) RETURNING conversation.revision""", ('chain', 'pos', 'space', 'space', 'param_1', 'param_2', 'name', 'space', 'space', 'space', 'name'), {'param_1': 1, 'param_2': 1}),
     'what is said of conversations': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data 
 FROM conversation 
 WHERE conversation.space = %s::BIGINT AND conversation.subject IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
@@ -784,9 +834,19 @@ WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = conversation.subje
 FROM conversation 
 WHERE conversation.space = %s::BIGINT AND conversation.subject > %s ORDER BY conversation.subject 
  LIMIT %s""", ('space', 'space', 'space', 'subject', 'limit')),
+    'what was said of conversations in a range of changes': Compiled("""SELECT record_log.change, record_log.seq, record_log.milliseconds, record_log.subject, conversation.revision, conversation.data 
+FROM record_log LEFT OUTER JOIN conversation ON conversation.space = %s::BIGINT AND conversation.subject = record_log.subject 
+WHERE record_log.space = %s::BIGINT AND record_log.change > %s::BIGINT AND record_log.change <= %s::BIGINT""", ('space', 'space', 'low', 'high')),
     'when a bookmark moved last': Compiled("""SELECT bookmark.recent 
 FROM bookmark 
 WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s""", ('space', 'name')),
+    'when something was said of a conversation': Compiled("""SELECT record_log.milliseconds 
+FROM record_log 
+WHERE record_log.space = %s::BIGINT AND record_log.change = %s::BIGINT""", ('space', 'change')),
+    'where a name was at a position': Compiled("""SELECT bookmark_log.chain, bookmark_log.pos 
+FROM bookmark_log 
+WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = %s AND (bookmark_log.seq < %s::BIGINT OR bookmark_log.seq = %s::BIGINT AND (bookmark_log.change IS NULL OR bookmark_log.change <= %s::BIGINT)) ORDER BY bookmark_log.move DESC 
+ LIMIT %s::INTEGER""", ('space', 'name', 'seq', 'seq', 'change', 'param_1'), {'param_1': 1}),
     'whether a chain continues anything': Compiled("""SELECT link.ordinal 
 FROM link 
 WHERE link.space = %s::BIGINT AND link.chain = %s::BIGINT 

@@ -52,8 +52,10 @@ WHERE bookmark_log.space = ? AND bookmark_log.change IS NOT NULL UNION ALL SELEC
 FROM definition 
 WHERE definition.space = ? AND definition.change IS NOT NULL UNION ALL SELECT erasure.change AS change, erasure.seq AS seq 
 FROM erasure 
-WHERE erasure.space = ? AND erasure.change IS NOT NULL) AS numbered) AS in_order 
-WHERE in_order.seq < in_order."before" ORDER BY in_order.change""", ('space', 'space', 'space')),
+WHERE erasure.space = ? AND erasure.change IS NOT NULL UNION ALL SELECT record_log.change AS change, record_log.seq AS seq 
+FROM record_log 
+WHERE record_log.space = ? AND record_log.change IS NOT NULL) AS numbered) AS in_order 
+WHERE in_order.seq < in_order."before" ORDER BY in_order.change""", ('space', 'space', 'space', 'space')),
     'close a stream': Compiled("""UPDATE stream SET outcome=?, turn=? WHERE stream.space = ? AND stream.id = ?""", ('became', 'stored', 'space', 'id')),
     'conversation by key': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data 
 FROM conversation 
@@ -73,7 +75,9 @@ WHERE bookmark_log.space = ? AND bookmark_log.change IS NOT NULL UNION ALL SELEC
 FROM definition 
 WHERE definition.space = ? AND definition.change IS NOT NULL UNION ALL SELECT erasure.change AS change, erasure.seq AS seq 
 FROM erasure 
-WHERE erasure.space = ? AND erasure.change IS NOT NULL) AS numbered""", ('space', 'space', 'space')),
+WHERE erasure.space = ? AND erasure.change IS NOT NULL UNION ALL SELECT record_log.change AS change, record_log.seq AS seq 
+FROM record_log 
+WHERE record_log.space = ? AND record_log.change IS NOT NULL) AS numbered""", ('space', 'space', 'space', 'space')),
     'count turns': Compiled("""SELECT count(*) AS count_1 
 FROM turn 
 WHERE turn.space = ?""", ('space',)),
@@ -107,6 +111,9 @@ WHERE other.space = ? AND other.chain = chains.chain ORDER BY other.pos DESC
 FROM link 
 WHERE link.space = ? AND link.parent_chain = turn.chain AND link.parent_pos = turn.pos))""", ('space', 'space', 'space', 'space', 'param_1', 'param_2', 'space'), {'param_1': 1, 'param_2': 0}),
     'count what was restored': Compiled("""UPDATE counter SET seq=?, change=?, latest=?, roots=?, heads=?, given_bytes=?, bars=?, limit_turns=?, limit_bytes=? WHERE counter.space = ? AND counter.state = ?""", ('to_seq', 'to_change', 'to_latest', 'to_roots', 'to_heads', 'to_given_bytes', 'to_bars', 'to_limit_turns', 'to_limit_bytes', 'space', 'mark')),
+    'definitions of a range of changes': Compiled("""SELECT definition.change, definition.seq, definition.milliseconds, definition.running, definition.kind, definition.name, definition.number, definition.hash IS NULL AS anon_1 
+FROM definition 
+WHERE definition.space = ? AND definition.change > ? AND definition.change <= ?""", ('space', 'low', 'high')),
     'drop a stream': Compiled("""DELETE FROM stream WHERE stream.space = ? AND stream.id = ? AND stream.outcome IS NULL""", ('space', 'id')),
     'end of the log of a bookmark': Compiled("""SELECT bookmark_log.move, bookmark_log.running 
 FROM bookmark_log 
@@ -118,6 +125,9 @@ FROM turn
 WHERE turn.space = ? AND turn.erased IS NOT NULL AND NOT (EXISTS (SELECT * 
 FROM erasure 
 WHERE erasure.space = ? AND erasure.number = turn.erased)) ORDER BY turn.id""", ('space', 'space')),
+    'erasures of a range of changes': Compiled("""SELECT erasure.change, erasure.seq, erasure.milliseconds, erasure.hash, erasure.number, erasure.id, erasure.receipt 
+FROM erasure 
+WHERE erasure.space = ? AND erasure.change > ? AND erasure.change <= ?""", ('space', 'low', 'high')),
     'find bookmark': Compiled("""SELECT bookmark.chain, bookmark.pos, bookmark.move, bookmark.running 
 FROM bookmark 
 WHERE bookmark.space = ? AND bookmark.name = ?""", ('space', 'name')),
@@ -140,7 +150,7 @@ WHERE space.name = ?""", ('name',)),
 FROM bookmark 
 WHERE bookmark.space = ? ORDER BY bookmark.name
  LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
-    'first rows of bookmark_log': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.seq, bookmark_log.change, bookmark_log.running 
+    'first rows of bookmark_log': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.seq, bookmark_log.change, bookmark_log.running, bookmark_log.was 
 FROM bookmark_log 
 WHERE bookmark_log.space = ? ORDER BY bookmark_log.name, bookmark_log.move
  LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
@@ -167,6 +177,10 @@ WHERE object.space = ? ORDER BY object.kind, object."key"
     'first rows of payload': Compiled("""SELECT payload.hash, payload.size, payload.data, payload.erased 
 FROM payload 
 WHERE payload.space = ? ORDER BY payload.hash
+ LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
+    'first rows of record_log': Compiled("""SELECT record_log.change, record_log.seq, record_log.subject, record_log.milliseconds 
+FROM record_log 
+WHERE record_log.space = ? ORDER BY record_log.change
  LIMIT ? OFFSET ?""", ('space', 'limit', 'param_1'), {'param_1': 0}),
     'first rows of stream': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
 FROM stream 
@@ -204,6 +218,9 @@ WHERE bookmark_log.space = ? AND bookmark_log.name = ? ORDER BY bookmark_log.mov
     'history of a definition': Compiled("""SELECT definition.name, definition.number, definition.hash, coalesce(definition.data, payload.data) AS coalesce_1, definition.milliseconds, definition.running 
 FROM definition LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = definition.hash AND definition.data IS NULL 
 WHERE definition.space = ? AND definition.kind = ? AND definition.name = ? ORDER BY definition.number DESC""", ('space', 'space', 'kind', 'name')),
+    'how far a space is': Compiled("""SELECT counter.seq, counter.change, counter.epoch, counter.state 
+FROM counter 
+WHERE counter.space = ?""", ('space',)),
     'how many turns continue each of some places': Compiled("""WITH wanted AS 
 (SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION ALL SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos)
  SELECT wanted.chain, wanted.pos, (SELECT count(*) AS count_1 
@@ -340,7 +357,7 @@ WHERE stream.space = ? AND stream.id = ?""", ('space', 'id')),
     'lock the space': Compiled("""SELECT counter.seq, counter.change 
 FROM counter 
 WHERE counter.space = ? AND counter.state IS NULL""", ('space',)),
-    'log a move': Compiled("""INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'name', 'move', 'chain', 'pos', 'milliseconds', 'seq', 'change', 'running')),
+    'log a move': Compiled("""INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running, was) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'name', 'move', 'chain', 'pos', 'milliseconds', 'seq', 'change', 'running', 'was')),
     'log of a bookmark at a move': Compiled("""SELECT bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds 
 FROM bookmark_log 
 WHERE bookmark_log.space = ? AND bookmark_log.name = ? AND bookmark_log.move = ?""", ('space', 'name', 'move')),
@@ -348,9 +365,20 @@ WHERE bookmark_log.space = ? AND bookmark_log.name = ? AND bookmark_log.move = ?
 FROM bookmark_log 
 WHERE bookmark_log.space = ? AND bookmark_log.name = ? AND bookmark_log.milliseconds <= ? ORDER BY bookmark_log.move DESC
  LIMIT ? OFFSET ?""", ('space', 'name', 'milliseconds', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0}),
+    'log that something was said of a conversation': Compiled("""INSERT INTO record_log (space, change, seq, subject, milliseconds) VALUES (?, ?, ?, ?, ?)""", ('space', 'change', 'seq', 'subject', 'milliseconds')),
     'log the name of a space': Compiled("""INSERT INTO space_log (space, number, name, milliseconds, running) VALUES (?, ?, ?, ?, ?)""", ('space', 'number', 'name', 'milliseconds', 'running')),
+    'mark of a change': Compiled("""SELECT bookmark_log.running 
+FROM bookmark_log INDEXED BY bookmark_log_change 
+WHERE bookmark_log.space = ? AND bookmark_log.change = ? UNION ALL SELECT definition.running 
+FROM definition INDEXED BY definition_change 
+WHERE definition.space = ? AND definition.change = ? UNION ALL SELECT erasure.hash 
+FROM erasure INDEXED BY erasure_change 
+WHERE erasure.space = ? AND erasure.change = ?""", ('space', 'change', 'space', 'change', 'space', 'change')),
     'move bookmark': Compiled("""UPDATE bookmark SET chain=?, pos=?, move=?, recent=?, own=?, running=? WHERE bookmark.space = ? AND bookmark.name = ? AND bookmark.move = ?""", ('to_chain', 'to_pos', 'to_move', 'to_recent', 'to_own', 'to_running', 'space', 'name', 'before')),
-    'moves of all bookmarks, a page': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.change, bookmark_log.running, turn.id, turn.digest, turn.head, bookmark_log.seq, turn.seq AS seq_1, bookmark.chain AS chain_1, bookmark.pos AS pos_1, bookmark.move AS move_1, bookmark.own, bookmark.running AS running_1, (SELECT counter.seq 
+    'moves of a range of changes': Compiled("""SELECT bookmark_log.change, bookmark_log.seq, bookmark_log.milliseconds, bookmark_log.running, bookmark_log.name, bookmark_log.was, old.id, turn.id AS id_1, bookmark_log.chain, bookmark_log.pos 
+FROM bookmark_log LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = bookmark_log.chain AND turn.pos = bookmark_log.pos LEFT OUTER JOIN bookmark_log AS "before" ON "before".space = ? AND "before".name = bookmark_log.name AND "before".move = bookmark_log.move - ? LEFT OUTER JOIN turn AS old ON old.space = ? AND old.chain = "before".chain AND old.pos = "before".pos 
+WHERE bookmark_log.space = ? AND bookmark_log.change > ? AND bookmark_log.change <= ?""", ('space', 'space', 'move_1', 'space', 'space', 'low', 'high'), {'move_1': 1}),
+    'moves of all bookmarks, a page': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.change, bookmark_log.running, bookmark_log.was, turn.id, turn.digest, turn.head, bookmark_log.seq, turn.seq AS seq_1, bookmark.chain AS chain_1, bookmark.pos AS pos_1, bookmark.move AS move_1, bookmark.own, bookmark.running AS running_1, (SELECT counter.seq 
 FROM counter 
 WHERE counter.space = ?) AS anon_1 
 FROM bookmark_log LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = bookmark_log.chain AND turn.pos = bookmark_log.pos LEFT OUTER JOIN bookmark ON bookmark.space = ? AND bookmark.name = bookmark_log.name 
@@ -422,13 +450,14 @@ WHERE turn.chain IS NOT NULL OR link.chain IS NOT NULL)
 FROM grown
  LIMIT ? OFFSET ?""", ('chain', 'pos', 'space', 'space', 'limit', 'param_1'), {'param_1': 0}),
     'put a row of bookmark back': Compiled("""INSERT INTO bookmark (space, name, chain, pos, move, recent, own, running) VALUES (?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'name', 'chain', 'pos', 'move', 'recent', 'own', 'running')),
-    'put a row of bookmark_log back': Compiled("""INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'name', 'move', 'chain', 'pos', 'milliseconds', 'seq', 'change', 'running')),
+    'put a row of bookmark_log back': Compiled("""INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running, was) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'name', 'move', 'chain', 'pos', 'milliseconds', 'seq', 'change', 'running', 'was')),
     'put a row of conversation back': Compiled("""INSERT INTO conversation (space, subject, revision, archived, pinned, "key", data, milliseconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'subject', 'revision', 'archived', 'pinned', 'key', 'data', 'milliseconds')),
     'put a row of definition back': Compiled("""INSERT INTO definition (space, kind, name, number, hash, data, milliseconds, seq, change, running) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'kind', 'name', 'number', 'hash', 'data', 'milliseconds', 'seq', 'change', 'running')),
     'put a row of erasure back': Compiled("""INSERT INTO erasure (space, number, change, seq, id, receipt, "before", hash, milliseconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'number', 'change', 'seq', 'id', 'receipt', 'before', 'hash', 'milliseconds')),
     'put a row of link back': Compiled("""INSERT INTO link (space, chain, ordinal, parent_chain, parent_pos) VALUES (?, ?, ?, ?, ?)""", ('space', 'chain', 'ordinal', 'parent_chain', 'parent_pos')),
     'put a row of object back': Compiled("""INSERT INTO object (space, kind, "key", revision, data, milliseconds) VALUES (?, ?, ?, ?, ?, ?)""", ('space', 'kind', 'key', 'revision', 'data', 'milliseconds')),
     'put a row of payload back': Compiled("""INSERT INTO payload (space, hash, size, data, erased) VALUES (?, ?, ?, ?, ?)""", ('space', 'hash', 'size', 'data', 'erased')),
+    'put a row of record_log back': Compiled("""INSERT INTO record_log (space, change, seq, subject, milliseconds) VALUES (?, ?, ?, ?, ?)""", ('space', 'change', 'seq', 'subject', 'milliseconds')),
     'put a row of stream back': Compiled("""INSERT INTO stream (space, id, about, expires, outcome, turn) VALUES (?, ?, ?, ?, ?, ?)""", ('space', 'id', 'about', 'expires', 'outcome', 'turn')),
     'put a row of stream_chunk back': Compiled("""INSERT INTO stream_chunk (space, stream, number, data) VALUES (?, ?, ?, ?)""", ('space', 'stream', 'number', 'data')),
     'put a row of turn back': Compiled("""INSERT INTO turn (space, chain, pos, seq, id, role, type, content_type, cache, attributes, inherited, system, digest, hash, data, seal, head, app, erased, "key", supersedes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'chain', 'pos', 'seq', 'id', 'role', 'type', 'content_type', 'cache', 'attributes', 'inherited', 'system', 'digest', 'hash', 'data', 'seal', 'head', 'app', 'erased', 'key', 'supersedes')),
@@ -450,6 +479,7 @@ WHERE counter.space = ?""", ('space',)),
     'remove all rows of link': Compiled("""DELETE FROM link WHERE link.space = ?""", ('space',)),
     'remove all rows of object': Compiled("""DELETE FROM object WHERE object.space = ?""", ('space',)),
     'remove all rows of payload': Compiled("""DELETE FROM payload WHERE payload.space = ?""", ('space',)),
+    'remove all rows of record_log': Compiled("""DELETE FROM record_log WHERE record_log.space = ?""", ('space',)),
     'remove all rows of stream': Compiled("""DELETE FROM stream WHERE stream.space = ?""", ('space',)),
     'remove all rows of stream_chunk': Compiled("""DELETE FROM stream_chunk WHERE stream_chunk.space = ?""", ('space',)),
     'remove all rows of turn': Compiled("""DELETE FROM turn WHERE turn.space = ?""", ('space',)),
@@ -469,7 +499,7 @@ WHERE object.space = ? AND object.kind = ? AND object."key" IN (?, ?)""", ('spac
 FROM bookmark 
 WHERE bookmark.space = ? AND (bookmark.name) > (?) ORDER BY bookmark.name
  LIMIT ? OFFSET ?""", ('space', 'after_name', 'limit', 'param_1'), {'param_1': 0}),
-    'rows of bookmark_log behind a key': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.seq, bookmark_log.change, bookmark_log.running 
+    'rows of bookmark_log behind a key': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.seq, bookmark_log.change, bookmark_log.running, bookmark_log.was 
 FROM bookmark_log 
 WHERE bookmark_log.space = ? AND (bookmark_log.name, bookmark_log.move) > (?, ?) ORDER BY bookmark_log.name, bookmark_log.move
  LIMIT ? OFFSET ?""", ('space', 'after_name', 'after_move', 'limit', 'param_1'), {'param_1': 0}),
@@ -497,6 +527,10 @@ WHERE object.space = ? AND (object.kind, object."key") > (?, ?) ORDER BY object.
 FROM payload 
 WHERE payload.space = ? AND (payload.hash) > (?) ORDER BY payload.hash
  LIMIT ? OFFSET ?""", ('space', 'after_hash', 'limit', 'param_1'), {'param_1': 0}),
+    'rows of record_log behind a key': Compiled("""SELECT record_log.change, record_log.seq, record_log.subject, record_log.milliseconds 
+FROM record_log 
+WHERE record_log.space = ? AND (record_log.change) > (?) ORDER BY record_log.change
+ LIMIT ? OFFSET ?""", ('space', 'after_change', 'limit', 'param_1'), {'param_1': 0}),
     'rows of stream behind a key': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
 FROM stream 
 WHERE stream.space = ? AND (stream.id) > (?) ORDER BY stream.id
@@ -510,6 +544,9 @@ FROM turn
 WHERE turn.space = ? AND (turn.chain, turn.pos) > (?, ?) ORDER BY turn.chain, turn.pos
  LIMIT ? OFFSET ?""", ('space', 'after_chain', 'after_pos', 'limit', 'param_1'), {'param_1': 0}),
     'say something of a conversation': Compiled("""INSERT INTO conversation (space, subject, revision, archived, pinned, "key", data, milliseconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (space, subject) DO UPDATE SET revision = excluded.revision, archived = excluded.archived, pinned = excluded.pinned, "key" = excluded."key", data = excluded.data, milliseconds = excluded.milliseconds""", ('space', 'subject', 'revision', 'archived', 'pinned', 'key', 'data', 'milliseconds')),
+    'seal of the turn with a commit number': Compiled("""SELECT turn.seal 
+FROM turn 
+WHERE turn.space = ? AND turn.seq = ?""", ('space', 'seq')),
     'set what a space may hold': Compiled("""UPDATE counter SET limit_turns=?, limit_bytes=? WHERE counter.space = ?""", ('turns', 'bytes', 'space')),
     'state of a space': Compiled("""SELECT counter.state 
 FROM counter 
@@ -552,6 +589,9 @@ WHERE object.space > ?""", ('after',)),
     'the next space with rows in payload': Compiled("""SELECT min(payload.space) AS min_1 
 FROM payload 
 WHERE payload.space > ?""", ('after',)),
+    'the next space with rows in record_log': Compiled("""SELECT min(record_log.space) AS min_1 
+FROM record_log 
+WHERE record_log.space > ?""", ('after',)),
     'the next space with rows in space_log': Compiled("""SELECT min(space_log.space) AS min_1 
 FROM space_log 
 WHERE space_log.space > ?""", ('after',)),
@@ -615,6 +655,9 @@ WHERE turn.space = ? AND turn.chain = ? AND turn.pos <= ? ORDER BY turn.pos""", 
     'turns of a range': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
 FROM turn 
 WHERE turn.space = ? AND turn.chain = ? AND turn.pos BETWEEN ? AND ? ORDER BY turn.pos""", ('space', 'chain', 'low', 'high')),
+    'turns of a range of commit numbers': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes 
+FROM turn 
+WHERE turn.space = ? AND turn.seq > ? AND turn.seq <= ? ORDER BY turn.seq""", ('space', 'low', 'high')),
     'turns of a range, with payloads': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn."key", turn.supersedes, coalesce(turn.data, payload.data) AS coalesce_1 
 FROM turn LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = turn.hash AND turn.data IS NULL 
 WHERE turn.space = ? AND turn.chain = ? AND turn.pos BETWEEN ? AND ? ORDER BY turn.pos""", ('space', 'space', 'chain', 'low', 'high')),
@@ -709,9 +752,9 @@ WHERE payload.space = ? AND payload.hash = turn.hash)) ORDER BY turn.id""", ('sp
     'values of another type in bookmark': Compiled("""SELECT hex(bookmark.name) AS anon_1, CASE WHEN typeof(bookmark.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(bookmark.name) NOT IN ('blob') THEN 'name ' ELSE '' END || CASE WHEN typeof(bookmark.chain) NOT IN ('integer') THEN 'chain ' ELSE '' END || CASE WHEN typeof(bookmark.pos) NOT IN ('integer') THEN 'pos ' ELSE '' END || CASE WHEN typeof(bookmark.move) NOT IN ('integer') THEN 'move ' ELSE '' END || CASE WHEN typeof(bookmark.recent) NOT IN ('integer') THEN 'recent ' ELSE '' END || CASE WHEN typeof(bookmark.own) NOT IN ('integer') THEN 'own ' ELSE '' END || CASE WHEN typeof(bookmark.running) NOT IN ('blob') THEN 'running ' ELSE '' END AS anon_2 
 FROM bookmark 
 WHERE CASE WHEN typeof(bookmark.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(bookmark.name) NOT IN ('blob') THEN 'name ' ELSE '' END || CASE WHEN typeof(bookmark.chain) NOT IN ('integer') THEN 'chain ' ELSE '' END || CASE WHEN typeof(bookmark.pos) NOT IN ('integer') THEN 'pos ' ELSE '' END || CASE WHEN typeof(bookmark.move) NOT IN ('integer') THEN 'move ' ELSE '' END || CASE WHEN typeof(bookmark.recent) NOT IN ('integer') THEN 'recent ' ELSE '' END || CASE WHEN typeof(bookmark.own) NOT IN ('integer') THEN 'own ' ELSE '' END || CASE WHEN typeof(bookmark.running) NOT IN ('blob') THEN 'running ' ELSE '' END != '' AND bookmark.space = ?""", ('space',)),
-    'values of another type in bookmark_log': Compiled("""SELECT hex(bookmark_log.name) || '/' || hex(bookmark_log.move) AS anon_1, CASE WHEN typeof(bookmark_log.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(bookmark_log.name) NOT IN ('blob') THEN 'name ' ELSE '' END || CASE WHEN typeof(bookmark_log.move) NOT IN ('integer') THEN 'move ' ELSE '' END || CASE WHEN typeof(bookmark_log.chain) NOT IN ('integer', 'null') THEN 'chain ' ELSE '' END || CASE WHEN typeof(bookmark_log.pos) NOT IN ('integer', 'null') THEN 'pos ' ELSE '' END || CASE WHEN typeof(bookmark_log.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END || CASE WHEN typeof(bookmark_log.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(bookmark_log.change) NOT IN ('integer', 'null') THEN 'change ' ELSE '' END || CASE WHEN typeof(bookmark_log.running) NOT IN ('blob') THEN 'running ' ELSE '' END AS anon_2 
+    'values of another type in bookmark_log': Compiled("""SELECT hex(bookmark_log.name) || '/' || hex(bookmark_log.move) AS anon_1, CASE WHEN typeof(bookmark_log.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(bookmark_log.name) NOT IN ('blob') THEN 'name ' ELSE '' END || CASE WHEN typeof(bookmark_log.move) NOT IN ('integer') THEN 'move ' ELSE '' END || CASE WHEN typeof(bookmark_log.chain) NOT IN ('integer', 'null') THEN 'chain ' ELSE '' END || CASE WHEN typeof(bookmark_log.pos) NOT IN ('integer', 'null') THEN 'pos ' ELSE '' END || CASE WHEN typeof(bookmark_log.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END || CASE WHEN typeof(bookmark_log.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(bookmark_log.change) NOT IN ('integer', 'null') THEN 'change ' ELSE '' END || CASE WHEN typeof(bookmark_log.running) NOT IN ('blob') THEN 'running ' ELSE '' END || CASE WHEN typeof(bookmark_log.was) NOT IN ('blob', 'null') THEN 'was ' ELSE '' END AS anon_2 
 FROM bookmark_log 
-WHERE CASE WHEN typeof(bookmark_log.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(bookmark_log.name) NOT IN ('blob') THEN 'name ' ELSE '' END || CASE WHEN typeof(bookmark_log.move) NOT IN ('integer') THEN 'move ' ELSE '' END || CASE WHEN typeof(bookmark_log.chain) NOT IN ('integer', 'null') THEN 'chain ' ELSE '' END || CASE WHEN typeof(bookmark_log.pos) NOT IN ('integer', 'null') THEN 'pos ' ELSE '' END || CASE WHEN typeof(bookmark_log.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END || CASE WHEN typeof(bookmark_log.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(bookmark_log.change) NOT IN ('integer', 'null') THEN 'change ' ELSE '' END || CASE WHEN typeof(bookmark_log.running) NOT IN ('blob') THEN 'running ' ELSE '' END != '' AND bookmark_log.space = ?""", ('space',)),
+WHERE CASE WHEN typeof(bookmark_log.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(bookmark_log.name) NOT IN ('blob') THEN 'name ' ELSE '' END || CASE WHEN typeof(bookmark_log.move) NOT IN ('integer') THEN 'move ' ELSE '' END || CASE WHEN typeof(bookmark_log.chain) NOT IN ('integer', 'null') THEN 'chain ' ELSE '' END || CASE WHEN typeof(bookmark_log.pos) NOT IN ('integer', 'null') THEN 'pos ' ELSE '' END || CASE WHEN typeof(bookmark_log.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END || CASE WHEN typeof(bookmark_log.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(bookmark_log.change) NOT IN ('integer', 'null') THEN 'change ' ELSE '' END || CASE WHEN typeof(bookmark_log.running) NOT IN ('blob') THEN 'running ' ELSE '' END || CASE WHEN typeof(bookmark_log.was) NOT IN ('blob', 'null') THEN 'was ' ELSE '' END != '' AND bookmark_log.space = ?""", ('space',)),
     'values of another type in conversation': Compiled("""SELECT hex(conversation.subject) AS anon_1, CASE WHEN typeof(conversation.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(conversation.subject) NOT IN ('blob') THEN 'subject ' ELSE '' END || CASE WHEN typeof(conversation.revision) NOT IN ('integer') THEN 'revision ' ELSE '' END || CASE WHEN typeof(conversation.archived) NOT IN ('integer') THEN 'archived ' ELSE '' END || CASE WHEN typeof(conversation.pinned) NOT IN ('integer') THEN 'pinned ' ELSE '' END || CASE WHEN typeof(conversation."key") NOT IN ('blob', 'null') THEN 'key ' ELSE '' END || CASE WHEN typeof(conversation.data) NOT IN ('blob') THEN 'data ' ELSE '' END || CASE WHEN typeof(conversation.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END AS anon_2 
 FROM conversation 
 WHERE CASE WHEN typeof(conversation.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(conversation.subject) NOT IN ('blob') THEN 'subject ' ELSE '' END || CASE WHEN typeof(conversation.revision) NOT IN ('integer') THEN 'revision ' ELSE '' END || CASE WHEN typeof(conversation.archived) NOT IN ('integer') THEN 'archived ' ELSE '' END || CASE WHEN typeof(conversation.pinned) NOT IN ('integer') THEN 'pinned ' ELSE '' END || CASE WHEN typeof(conversation."key") NOT IN ('blob', 'null') THEN 'key ' ELSE '' END || CASE WHEN typeof(conversation.data) NOT IN ('blob') THEN 'data ' ELSE '' END || CASE WHEN typeof(conversation.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END != '' AND conversation.space = ?""", ('space',)),
@@ -733,6 +776,9 @@ WHERE CASE WHEN typeof(object.space) NOT IN ('integer') THEN 'space ' ELSE '' EN
     'values of another type in payload': Compiled("""SELECT hex(payload.hash) AS anon_1, CASE WHEN typeof(payload.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(payload.hash) NOT IN ('blob') THEN 'hash ' ELSE '' END || CASE WHEN typeof(payload.size) NOT IN ('integer') THEN 'size ' ELSE '' END || CASE WHEN typeof(payload.data) NOT IN ('blob', 'null') THEN 'data ' ELSE '' END || CASE WHEN typeof(payload.erased) NOT IN ('integer', 'null') THEN 'erased ' ELSE '' END AS anon_2 
 FROM payload 
 WHERE CASE WHEN typeof(payload.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(payload.hash) NOT IN ('blob') THEN 'hash ' ELSE '' END || CASE WHEN typeof(payload.size) NOT IN ('integer') THEN 'size ' ELSE '' END || CASE WHEN typeof(payload.data) NOT IN ('blob', 'null') THEN 'data ' ELSE '' END || CASE WHEN typeof(payload.erased) NOT IN ('integer', 'null') THEN 'erased ' ELSE '' END != '' AND payload.space = ?""", ('space',)),
+    'values of another type in record_log': Compiled("""SELECT hex(record_log.change) AS anon_1, CASE WHEN typeof(record_log.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(record_log.change) NOT IN ('integer') THEN 'change ' ELSE '' END || CASE WHEN typeof(record_log.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(record_log.subject) NOT IN ('blob') THEN 'subject ' ELSE '' END || CASE WHEN typeof(record_log.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END AS anon_2 
+FROM record_log 
+WHERE CASE WHEN typeof(record_log.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(record_log.change) NOT IN ('integer') THEN 'change ' ELSE '' END || CASE WHEN typeof(record_log.seq) NOT IN ('integer') THEN 'seq ' ELSE '' END || CASE WHEN typeof(record_log.subject) NOT IN ('blob') THEN 'subject ' ELSE '' END || CASE WHEN typeof(record_log.milliseconds) NOT IN ('integer') THEN 'milliseconds ' ELSE '' END != '' AND record_log.space = ?""", ('space',)),
     'values of another type in space': Compiled("""SELECT hex(space.id) AS anon_1, CASE WHEN typeof(space.id) NOT IN ('integer') THEN 'id ' ELSE '' END || CASE WHEN typeof(space.name) NOT IN ('blob') THEN 'name ' ELSE '' END AS anon_2 
 FROM space 
 WHERE CASE WHEN typeof(space.id) NOT IN ('integer') THEN 'id ' ELSE '' END || CASE WHEN typeof(space.name) NOT IN ('blob') THEN 'name ' ELSE '' END != ''""", ()),
@@ -751,6 +797,10 @@ WHERE CASE WHEN typeof(turn.space) NOT IN ('integer') THEN 'space ' ELSE '' END 
     'what a child needs of a turn at a place': Compiled("""SELECT turn.id, turn.digest, turn.head 
 FROM turn 
 WHERE turn.space = ? AND turn.chain = ? AND turn.pos = ?""", ('space', 'chain', 'pos')),
+    'what a name was renamed to since a change': Compiled("""SELECT bookmark_log.name 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? AND bookmark_log.change > ? AND bookmark_log.was = ? ORDER BY bookmark_log.change
+ LIMIT ? OFFSET ?""", ('space', 'change', 'name', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0}),
     'what is said of a conversation': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data 
 FROM conversation 
 WHERE conversation.space = ? AND conversation.subject = ?""", ('space', 'subject')),
@@ -772,7 +822,7 @@ WHERE places.pos IS NOT NULL ORDER BY places.chain
  UPDATE conversation SET subject=? WHERE conversation.space = ? AND conversation.subject = (SELECT CAST(turn.id AS BLOB) AS id 
 FROM first LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = first.chain AND turn.pos = first.pos) AND NOT (EXISTS (SELECT * 
 FROM conversation AS taken 
-WHERE taken.space = ? AND taken.subject = ?))""", ('chain', 'pos', 'space', 'space', 'param_1', 'param_2', 'param_3', 'param_4', 'name', 'space', 'space', 'space', 'name'), {'param_1': 1, 'param_2': 0, 'param_3': 1, 'param_4': 0}),
+WHERE taken.space = ? AND taken.subject = ?)) RETURNING revision""", ('chain', 'pos', 'space', 'space', 'param_1', 'param_2', 'param_3', 'param_4', 'name', 'space', 'space', 'space', 'name'), {'param_1': 1, 'param_2': 0, 'param_3': 1, 'param_4': 0}),
     'what is said of conversations': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data 
 FROM conversation 
 WHERE conversation.space = ? AND conversation.subject IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
@@ -784,9 +834,19 @@ WHERE bookmark_log.space = ? AND bookmark_log.name = conversation.subject) AS an
 FROM conversation 
 WHERE conversation.space = ? AND conversation.subject > ? ORDER BY conversation.subject
  LIMIT ? OFFSET ?""", ('space', 'space', 'space', 'subject', 'limit', 'param_1'), {'param_1': 0}),
+    'what was said of conversations in a range of changes': Compiled("""SELECT record_log.change, record_log.seq, record_log.milliseconds, record_log.subject, conversation.revision, conversation.data 
+FROM record_log LEFT OUTER JOIN conversation ON conversation.space = ? AND conversation.subject = record_log.subject 
+WHERE record_log.space = ? AND record_log.change > ? AND record_log.change <= ?""", ('space', 'space', 'low', 'high')),
     'when a bookmark moved last': Compiled("""SELECT bookmark.recent 
 FROM bookmark 
 WHERE bookmark.space = ? AND bookmark.name = ?""", ('space', 'name')),
+    'when something was said of a conversation': Compiled("""SELECT record_log.milliseconds 
+FROM record_log 
+WHERE record_log.space = ? AND record_log.change = ?""", ('space', 'change')),
+    'where a name was at a position': Compiled("""SELECT bookmark_log.chain, bookmark_log.pos 
+FROM bookmark_log 
+WHERE bookmark_log.space = ? AND bookmark_log.name = ? AND (bookmark_log.seq < ? OR bookmark_log.seq = ? AND (bookmark_log.change IS NULL OR bookmark_log.change <= ?)) ORDER BY bookmark_log.move DESC
+ LIMIT ? OFFSET ?""", ('space', 'name', 'seq', 'seq', 'change', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0}),
     'whether a chain continues anything': Compiled("""SELECT link.ordinal 
 FROM link 
 WHERE link.space = ? AND link.chain = ?
