@@ -17,6 +17,11 @@ BY_KEYS = Query("turns by their keys", select_turns().where(turn.c.key.in_([bind
 BY_KEY = Query("turn by its key", select_turns().where(turn.c.key == bindparam("key")))
 # Without an order: to save the sort, SQLite would read the whole space by its commit numbers.
 SUPERSEDING = Query("turns that supersede a turn", select_turns().where(turn.c.supersedes == bindparam("id")))
+SUPERSEDING_SOME = Query(
+    "turns that supersede some turns",
+    select_turns().where(turn.c.supersedes.in_([bindparam(each) for each in PORTION])),
+)
+BY_IDS = Query("turns by their ids", select_turns().where(turn.c.id.in_([bindparam(each) for each in PORTION])))
 IDS = Query(
     "ids that are known",
     select(turn.c.id).where(turn.c.space == _space, turn.c.id.in_([bindparam(each) for each in PORTION])),
@@ -37,6 +42,18 @@ def turns_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> 
 def superseding(connection: Connection, space: int, turn_id: TurnId) -> list[StoredTurn]:
     """The turns that take the place of a turn, in commit order."""
     return sorted(read_turns(connection.rows(SUPERSEDING, space=space, id=turn_id)), key=lambda stored: stored.seq)
+
+
+def superseding_some(connection: Connection, space: int, ids: Iterable[TurnId]) -> list[StoredTurn]:
+    """The turns that take the place of one of some turns, in no order. Cost: one statement for each ``LOOKED_UP``."""
+    portions = in_portions(dict.fromkeys(ids))
+    return read_turns(row for portion in portions for row in connection.rows(SUPERSEDING_SOME, space=space, **portion))
+
+
+def turns_by_ids(connection: Connection, space: int, ids: Iterable[TurnId]) -> list[StoredTurn]:
+    """The turns with one of the ids, in no order. Cost: one statement for each ``LOOKED_UP`` ids."""
+    portions = in_portions(dict.fromkeys(ids))
+    return read_turns(row for portion in portions for row in connection.rows(BY_IDS, space=space, **portion))
 
 
 def known_ids(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:

@@ -9,7 +9,7 @@ from typing import Self
 from headish.database.backend import Durability
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.store import ask as asking
-from headish.store import calls, copying, exports, imports, read, replies, reports, requests, write
+from headish.store import calls, changing, copying, exports, imports, read, replies, reports, requests, write
 from headish.store.bookmarks import Bookmarks
 from headish.store.conversations import Conversations
 from headish.store.objects import Objects
@@ -71,6 +71,11 @@ class Store(Space):
     open_retry = asking.open_retry
     open_calls = calls.open_calls
     run_tools = calls.run_tools
+
+    # Change
+    edit = changing.edit
+    siblings = changing.siblings
+    versions = changing.versions
 
     # Copy
     copy_to = copying.copy_to

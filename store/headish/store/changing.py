@@ -1,0 +1,99 @@
+"""Verbs that change what was said, or show what was changed. A turn never changes: an edit is another turn beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headish.content.drafts import read_expect
+from headish.database.query import Connection
+from headish.errors import InvalidArgument, shown
+from headish.history.decode import complete_turns
+from headish.history.edits.drafts import Edit, read_wanted
+from headish.history.edits.edit import Asked, Edited, edit_turn, name_of
+from headish.history.edits.versions import Seen, Siblings, Version, find_versions, number_versions
+from headish.rows.keys import turns_by_ids
+from headish.rows.turns import StoredTurn
+from headish.store.space import Space
+from headish.values.doors import LIST, door
+from headish.values.grammar import parse_headish
+from headish.values.ids import TurnId, as_turn_id
+from headish.values.names import Absent
+
+
+@door()
+def edit(
+    space: Space,
+    headish: str,
+    content: Edit,
+    *,
+    keep: bool = False,
+    json: bool = False,
+    expect: str | Absent | None = None,
+) -> Edited:
+    """Say something else in the place of a turn: a sibling that supersedes it, and is like it in all but its content.
+
+    ``content`` is a text, which takes the place of the turn's text and leaves its other blocks where they are; or a
+    list of blocks (with ``json`` their JSON text), which takes the place of all of them. A document takes bytes, or its
+    text. Role, attributes, type, a document's name, inherited options, cache flag and the application's meta stay.
+
+    - ``NAME`` and ``NAME~n`` edit a turn of the bookmark's branch and move the bookmark: to the new turn, or with
+      ``keep`` to the end of what is kept. ``bookmarks.set(NAME, "NAME@{1}")`` takes that back. An id moves nothing.
+    - ``keep``: lay the rest of the branch behind the new turn, as copies that say ``copy_of``. They keep when they were
+      said, their model and stop reason, but neither key nor usage. Where a turn of the branch also continues turns that
+      do not follow the edited one, its copy continues those turns themselves. With an id, one branch alone may follow.
+    - ``expect``: the id that the bookmark must point at, as in ``add_turn``.
+
+    All of it is one transaction. Cost: about fifteen statements, and two or three for each turn that is kept.
+    Raises: UnknownTurn, Ambiguous; InvalidArgument where the turn says this already, where a text is not enough to say
+    which blocks are meant, and where several branches follow; InvalidContent, TooLarge; BookmarkMoved; CorruptTurn.
+    Nothing is stored then.
+    """
+    asked = Asked(
+        headish=parse_headish(headish),
+        wanted=read_wanted(content, json=bool(json)),
+        keep=keep,
+        expect=read_expect(expect),
+        author=space._author,
+        limit_bytes=space._payload_limit_bytes,
+    )
+    done = space._store(lambda connection, mint: edit_turn(connection, space._number, asked, mint))
+    return Edited(space._as_turn(done.edited), name_of(done), done.tip, done.kept)
+
+
+def siblings(space: Space, headish: str) -> Siblings:
+    """The versions of a turn, in commit order, and which of them it is: ``turns``, ``current``, ``version``.
+
+    Versions continue the same turns, or one supersedes another, as an edit does. At the beginning of a conversation
+    only the second holds: other conversations may begin behind the same system turn.
+    Cost: about six statements, and three for each 64 versions.
+    """
+
+    def work(connection: Connection, stored: StoredTurn) -> Siblings:
+        found = find_versions(connection, space._number, stored)
+        turns = complete_turns(connection, space._number, found, space._options_at)
+        return Siblings(tuple(turns), [each.id for each in found].index(stored.id))
+
+    return space._read_at(headish, work)
+
+
+@door(ids=LIST)
+def versions(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, Version]:
+    """Which version each of these turns is, and of how many; a turn that has no other is left out. For lists.
+
+    Cost: three statements for each 64 ids, and about five for those that are versions of one another.
+    """
+    listed = [_known_id(each) for each in ids]
+
+    def work(connection: Connection) -> dict[TurnId, Version]:
+        found = turns_by_ids(connection, space._number, listed)
+        seen = [Seen(each.id, each.place, each.supersedes) for each in found]
+        return number_versions(connection, space._number, seen)
+
+    return space._read(work)
+
+
+def _known_id(given: object) -> TurnId:
+    turn_id = as_turn_id(given) if isinstance(given, str) else None
+    if turn_id is None:
+        raise InvalidArgument(f"versions are looked up by whole ids, not by {shown(given)}")
+    return turn_id
