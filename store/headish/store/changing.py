@@ -1,4 +1,4 @@
-"""Verbs that change what was said, or show what was changed. A turn never changes: an edit is another turn beside it."""
+"""Verbs that change what was said, or show what was changed: an edit is another turn beside the old one."""
 
 from __future__ import annotations
 

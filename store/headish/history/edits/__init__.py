@@ -1,1 +1,1 @@
-"""Changes of what was said: a turn never changes, so an edit is another turn beside it (rule I1, turns never change)."""
+"""Changes of what was said. A turn never changes (rule I1): an edit is another turn beside it."""

@@ -111,8 +111,8 @@ def _only_end(connection: Connection, space: int, turn: StoredTurn) -> Place:
     shown = [_id_at(connection, space, place) for place in ends[:HEADS_SHOWN]]
     more = " …" if len(ends) > HEADS_SHOWN else ""
     raise InvalidArgument(
-        f"{len(ends)} branches follow turn {turn.id}, and only one of them can be kept: set a bookmark to the end of one"
-        f" ({', '.join(shown)}{more}) and edit NAME~n"
+        f"{len(ends)} branches follow turn {turn.id}, and only one can be kept: set a bookmark to the end of one"
+        f" ({', '.join(shown)}{more}), and edit NAME~n"
     )
 
 

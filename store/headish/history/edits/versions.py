@@ -7,19 +7,21 @@ continue the same system turn, only the second holds. An overlay is a version of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from headish.database.query import Connection
 from headish.history.find import parents_of
+from headish.history.walk import superseded_of
 from headish.rows.conversations import find_first
 from headish.rows.keys import superseding_some
 from headish.rows.listings import children
 from headish.rows.parents import parents_of_turns
 from headish.rows.parts import count_continuing
 from headish.rows.turns import StoredTurn, links_of, turn_by_id
+from headish.rows.walks import Walked
 from headish.values.ids import TurnId
 from headish.values.places import Place
 from headish.values.turns import Turn
@@ -102,33 +104,21 @@ def number_versions(connection: Connection, space: int, turns: Sequence[Seen]) -
     return {turn_id: found for turn_id, found in numbers.items() if turn_id in wanted and found.count > 1}
 
 
-def find_root_versions(connection: Connection, space: int, roots: Iterable[Seen]) -> list[StoredTurn]:
-    """The turns that supersede one of the roots of a tree, or that one supersedes. Cost: one statement, or a few."""
-    listed = list(roots)
-    found = superseding_some(connection, space, [each.id for each in listed])
-    named = [turn_by_id(connection, space, each.supersedes) for each in listed if each.supersedes]
-    return [*found, *(each for each in named if each is not None)]
-
-
-def number_tree(
-    turns: Sequence[Seen],
-    roles: Mapping[TurnId, str],
-    continues: Mapping[TurnId, Sequence[TurnId]],
-    overlays: set[TurnId],
-) -> dict[TurnId, Version]:
-    """``number_versions`` of all turns of whole trees, from what was read of them; parents before children."""
+def number_tree(turns: Sequence[Walked], continues: Mapping[TurnId, Sequence[TurnId]]) -> dict[TurnId, Version]:
+    """``number_versions`` of all turns of whole trees, in commit order, from what was read of them."""
     begun: dict[TurnId, bool] = {}
     groups = _Groups()
-    places: dict[tuple[bool, tuple[TurnId, ...]], TurnId] = {}
+    places: dict[tuple[bool, Sequence[TurnId]], TurnId] = {}
     for each in turns:
-        before = tuple(continues[each.id])
+        before = continues[each.id]
         in_conversation = bool(before) and begun.get(before[0], True)
-        begun[each.id] = in_conversation or roles[each.id] not in PREAMBLE
+        begun[each.id] = in_conversation or each.role not in PREAMBLE
         groups.add(each.id)
         if in_conversation:
-            groups.join(places.setdefault((each.id in overlays, before), each.id), each.id)
-        if each.supersedes is not None and each.supersedes in begun:
-            groups.join(each.supersedes, each.id)
+            groups.join(places.setdefault((each.type == OVERLAY, before), each.id), each.id)
+        older = superseded_of(each)
+        if older is not None and older in begun:
+            groups.join(older, each.id)
     return {
         turn_id: Version(index + 1, len(members))
         for members in groups.members()
