@@ -76,6 +76,7 @@ class Store(Space):
     edit = changing.edit
     siblings = changing.siblings
     versions = changing.versions
+    diff = changing.diff
 
     # Copy
     copy_to = copying.copy_to
