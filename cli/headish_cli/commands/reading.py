@@ -77,7 +77,10 @@ def find_command(settings: Settings, key: str, as_json: bool) -> None:
 @json_option
 @pass_settings
 def log_command(settings: Settings, headish: str, limit: int | None, graph: bool, as_json: bool) -> None:
-    """List the turns that lead to a HEADISH, newest first."""
+    """List the turns that lead to a HEADISH, newest first.
+
+    A..B lists the turns that lead to B and not to A; A...B those that lead to one of the two and not to both.
+    """
     with settings.open() as store:
         turns = store.log(headish, limit=limit)
         versions = store.versions(turn.id for turn in turns)
