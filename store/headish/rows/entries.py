@@ -2,7 +2,8 @@
 
 A name is found in the order in which names moved. Conversations without a name are found by the chain in which each
 begins, the newest first: the statement looks at the next ``window`` chains, leaves out those that go on with what was
-said before and those in which a name lies, and gives the rest. Of each it reads the first words and the last ones.
+said before, those in which a name lies, and other versions of a first turn, and gives the rest. Of each it reads the
+first words and the last ones.
 """
 
 from __future__ import annotations
@@ -116,11 +117,30 @@ NAMELESS = Query(
         "WHERE back.role = 'system' OR back.role = 'developer'), "
         "goes_on(start) AS (SELECT DISTINCT back.start FROM back WHERE EXISTS (SELECT 1 FROM turn AS o "
         f"WHERE o.space = :space AND o.chain = back.chain AND o.pos <= back.pos AND o.{_SPOKEN})), "
-        "begins(chain, pos) AS (SELECT s.chain, s.pos FROM spoken AS s LEFT JOIN goes_on ON goes_on.start = s.chain "
+        "firsts(chain, pos, id, supersedes) AS (SELECT s.chain, s.pos, f.id, f.supersedes FROM spoken AS s "
+        "LEFT JOIN goes_on ON goes_on.start = s.chain "
+        "LEFT JOIN turn AS f ON f.space = :space AND f.chain = s.chain AND f.pos = s.pos "
         "WHERE s.pos IS NOT NULL AND goes_on.start IS NULL), "
-        "grown(start, chain, low) AS (SELECT chain, chain, pos FROM begins UNION "
-        "SELECT grown.start, l.chain, 0 FROM grown JOIN link AS l "
-        "ON l.space = :space AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low), "
+        # A first turn that supersedes the first turn of a conversation is a version of it: what leads to the older one.
+        "older(start, chain, pos) AS (SELECT firsts.chain, f.chain, f.pos FROM firsts JOIN turn AS f "
+        "ON f.space = :space AND f.id = firsts.supersedes AND f.role <> 'system' AND f.role <> 'developer' "
+        "WHERE firsts.supersedes IS NOT NULL), "
+        "before(start, chain, pos) AS (SELECT start, chain, pos - 1 FROM older UNION ALL "
+        "SELECT before.start, l.parent_chain, l.parent_pos FROM before JOIN link AS l "
+        "ON l.space = :space AND l.chain = before.chain AND l.ordinal = 0 AND l.parent_chain < before.chain), "
+        "inside(start) AS (SELECT DISTINCT before.start FROM before WHERE EXISTS (SELECT 1 FROM turn AS o "
+        f"WHERE o.space = :space AND o.chain = before.chain AND o.pos <= before.pos AND o.{_SPOKEN})), "
+        "begins(chain, pos, id) AS (SELECT firsts.chain, firsts.pos, firsts.id FROM firsts "
+        "LEFT JOIN older ON older.start = firsts.chain LEFT JOIN inside ON inside.start = firsts.chain "
+        "WHERE older.start IS NULL OR inside.start IS NOT NULL), "
+        # A recursive statement may name its own table once only: each range is looked at in two ways.
+        "ways(way) AS (SELECT 0 UNION ALL SELECT 1), "
+        "grown(start, chain, low, id) AS (SELECT chain, chain, pos, id FROM begins UNION "
+        "SELECT grown.start, coalesce(l.chain, v.chain), coalesce(v.pos, 0), v.id FROM grown CROSS JOIN ways "
+        "LEFT JOIN link AS l ON ways.way = 0 AND l.space = :space AND l.parent_chain = grown.chain "
+        "AND l.parent_pos >= grown.low "
+        "LEFT JOIN turn AS v ON ways.way = 1 AND v.space = :space AND v.supersedes = grown.id "
+        "WHERE l.chain IS NOT NULL OR v.chain IS NOT NULL), "
         # First the names of these chains alone, for there may be many others.
         "held(chain, pos) AS (SELECT b.chain, b.pos FROM bookmark AS b WHERE b.space = :space "
         "AND b.chain IN (SELECT grown.chain FROM grown)), "
@@ -128,7 +148,7 @@ NAMELESS = Query(
         "ON grown.chain = held.chain AND grown.low <= held.pos), "
         "page(chain, pos) AS (SELECT begins.chain, begins.pos FROM begins LEFT JOIN named "
         "ON named.start = begins.chain WHERE named.start IS NULL ORDER BY begins.chain DESC LIMIT :limit), "
-        "ends(start, chain, pos) AS (SELECT grown.start, grown.chain, (SELECT max(o.pos) FROM turn AS o "
+        "ends(start, chain, pos) AS (SELECT DISTINCT grown.start, grown.chain, (SELECT max(o.pos) FROM turn AS o "
         "WHERE o.space = :space AND o.chain = grown.chain) FROM page JOIN grown ON grown.start = page.chain), "
         "sums(start, newest, branches) AS (SELECT ends.start, max(ends.chain), sum(CASE WHEN EXISTS ("
         "SELECT 1 FROM link AS l WHERE l.space = :space AND l.parent_chain = ends.chain "

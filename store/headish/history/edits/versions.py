@@ -7,7 +7,7 @@ continue the same system turn, only the second holds. An overlay is a version of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -15,12 +15,12 @@ from msgspec import Struct
 from headish.database.query import Connection
 from headish.history.find import parents_of
 from headish.history.walk import superseded_of
-from headish.rows.conversations import find_first
+from headish.rows.conversations import First, find_first
 from headish.rows.keys import superseding_some
 from headish.rows.listings import children
 from headish.rows.parents import parents_of_turns
 from headish.rows.parts import count_continuing
-from headish.rows.turns import StoredTurn, links_of, turn_by_id
+from headish.rows.turns import StoredTurn, links_of, turn_at, turn_by_id
 from headish.rows.walks import Walked
 from headish.values.ids import TurnId
 from headish.values.places import Place
@@ -80,6 +80,55 @@ def find_versions(connection: Connection, space: int, stored: StoredTurn) -> lis
                 looked.add(parents)
                 waiting += [(alike, parents) for alike in _alike(connection, space, each, parents)]
     return sorted(found.values(), key=lambda each: each.seq)
+
+
+def find_firsts(connection: Connection, space: int, place: Place) -> list[First]:
+    """The versions of the first turn of the conversation that a place belongs to: the oldest, then those that supersede
+    it, in commit order. None where only system turns lead to the place.
+
+    A first turn that supersedes the first turn of a conversation begins no other one (rule R33, conversations).
+    Cost: three statements, and a few for each version.
+    """
+    found = find_first(connection, space, place)
+    first = None if found is None else turn_by_id(connection, space, found.id)
+    if first is None:
+        return []
+    while (older := _older_first(connection, space, first)) is not None:
+        first = older
+    versions = {first.id: first}
+    level = [first]
+    while level:
+        newer = superseding_some(connection, space, [each.id for each in level])
+        level = [each for each in newer if each.id not in versions]
+        versions |= {each.id: each for each in level}
+    return [First(each.place, each.id) for each in sorted(versions.values(), key=lambda each: each.seq)]
+
+
+def find_root_versions(connection: Connection, space: int, roots: Iterable[Place]) -> set[Place]:
+    """The other roots that supersede one of these, or that one supersedes, and so on.
+
+    Cost: two statements, and a few for each version.
+    """
+    waiting = [each for place in roots if (each := turn_at(connection, space, place)) is not None]
+    found: dict[TurnId, StoredTurn] = {}
+    while waiting:
+        level = {each.id: each for each in waiting if each.id not in found}
+        found |= level
+        newer = superseding_some(connection, space, list(level))
+        named = [turn_by_id(connection, space, each.supersedes) for each in level.values() if each.supersedes]
+        near = [*newer, *(each for each in named if each is not None)]
+        waiting = [each for each in near if not parents_of(connection, space, each)]
+    return {each.place for each in found.values()}
+
+
+def _older_first(connection: Connection, space: int, first: StoredTurn) -> StoredTurn | None:
+    """The first turn of a conversation that one supersedes."""
+    older = None if first.supersedes is None else turn_by_id(connection, space, first.supersedes)
+    # Only what was stored before: damaged rows must not lead in a circle.
+    if older is None or older.seq >= first.seq or older.role in PREAMBLE:
+        return None
+    found = find_first(connection, space, older.place)
+    return older if found is not None and found.place == older.place else None
 
 
 def number_versions(connection: Connection, space: int, turns: Sequence[Seen]) -> dict[TurnId, Version]:

@@ -28,7 +28,9 @@ LINES_LIMIT = 50_000
 """Texts that differ in more lines are replaced whole."""
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_TOKEN = re.compile(rf"[{_CJK}]|(?:(?![{_CJK}])[\w\u0300-\u036f\u200d])+|\n|[^\S\n]+|.", re.DOTALL)
+_TOKEN = re.compile(
+    rf"[{_CJK}]|[0-9]+(?:[.,][0-9]+)+|(?:(?![{_CJK}])[\w\u0300-\u036f\u200d])+|\n|[^\S\n]+|.", re.DOTALL
+)
 
 
 class Piece(Struct, frozen=True):
