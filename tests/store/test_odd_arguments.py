@@ -151,6 +151,8 @@ OWN: dict[str, dict[str, Any]] = {
     "Store.open": {"target": ":memory:"},
     "Database.open": {"target": ":memory:"},
     "Store.copy_to": {"to": "other"},
+    "Store.edit": {"content": "another word"},
+    "Store.diff": {"first": "main", "second": "answered"},
     "Database.move": {"to": "other", "headish": "main"},
     "Bookmarks.at": {"ids": []},
     "Bookmarks.rename": {"old": "main", "new": "renamed"},
