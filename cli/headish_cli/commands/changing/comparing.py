@@ -108,7 +108,7 @@ def _write_piece(piece: Piece, is_coloured: bool) -> None:
     from headish.values.controls import escape_controls
 
     # Blanks have no colour of their own.
-    click.secho(escape_controls(piece.text), fg=colour, reverse=piece.text.isspace(), nl=False)
+    click.secho(escape_controls(piece.text), fg=colour, reverse=piece.text.isspace() or None, nl=False)
 
 
 def _stat(diff: Diff) -> str:

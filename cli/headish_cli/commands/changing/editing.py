@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -97,8 +98,7 @@ def _line(store: Store, turn: Turn, before: str, behind: str) -> str:
 
 def _may_edit() -> bool:
     """Whether a person is there: an editor needs the terminal for both."""
-    stdin, stdout = click.get_text_stream("stdin"), click.get_text_stream("stdout")
-    return stdin.isatty() and stdout.isatty()
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _given(store: Store, headish: str, text: str | None) -> str | bytes:

@@ -23,9 +23,7 @@ STRETCH_LIMIT = 20_000
 WORK_LIMIT = 1_000_000
 """So much it is given for one pair of sequences, counted in the same way."""
 WORDS_LIMIT = 200_000
-"""Texts that differ in a longer part, in characters, are compared by lines."""
-LINES_LIMIT = 50_000
-"""Texts that differ in more lines are replaced whole."""
+"""Lines that were replaced by others are compared by words up to this length, in characters, and else as wholes."""
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _TOKEN = re.compile(
@@ -62,15 +60,17 @@ def diff_words(before: str, after: str) -> tuple[Piece, ...]:
     return tuple(_joined(_without_gaps([piece for piece in pieces if piece.text])))
 
 
-def _inner_pieces(before: str, after: str) -> list[Piece]:
-    """The pieces of two texts that share neither their beginning nor their end."""
-    if max(len(before), len(after)) <= WORDS_LIMIT:
-        one, other = _TOKEN.findall(before), _TOKEN.findall(after)
-    elif max(before.count("\n"), after.count("\n")) <= LINES_LIMIT:
-        one, other = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    else:
-        one, other = [before], [after]
-    return [piece for stretch in align(one, other) for piece in _pieces(stretch, one, other)]
+def _inner_pieces(before: str, after: str) -> Iterator[Piece]:
+    """The pieces of two texts: by lines first, then by the words of the lines that differ."""
+    one, other = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    for stretch in align(one, other):
+        lines, others = _texts(stretch, one, other)
+        if stretch.is_same or max(len(lines), len(others)) > WORDS_LIMIT:
+            yield from _pieces(stretch, one, other)
+            continue
+        words, other_words = _TOKEN.findall(lines), _TOKEN.findall(others)
+        for each in align(words, other_words):
+            yield from _pieces(each, words, other_words)
 
 
 def align(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Stretch]:
@@ -179,7 +179,7 @@ def _merged(stretches: Iterable[Stretch]) -> list[Stretch]:
 
 
 def _pieces(stretch: Stretch, one: Sequence[str], other: Sequence[str]) -> Iterator[Piece]:
-    before, after = "".join(one[stretch.low : stretch.high]), "".join(other[stretch.other_low : stretch.other_high])
+    before, after = _texts(stretch, one, other)
     if stretch.is_same:
         yield Piece("same", before)
         return
@@ -187,6 +187,10 @@ def _pieces(stretch: Stretch, one: Sequence[str], other: Sequence[str]) -> Itera
         yield Piece("removed", before)
     if after:
         yield Piece("added", after)
+
+
+def _texts(stretch: Stretch, one: Sequence[str], other: Sequence[str]) -> tuple[str, str]:
+    return "".join(one[stretch.low : stretch.high]), "".join(other[stretch.other_low : stretch.other_high])
 
 
 def _without_gaps(pieces: Sequence[Piece]) -> Iterator[Piece]:
