@@ -23,6 +23,10 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 import headish
 from headish import errors, limits
 from headish.database import schema
+from headish.history.edits.differences import Change, Diff, Stat
+from headish.history.edits.edit import Edited
+from headish.history.edits.versions import Siblings
+from headish.history.edits.words import Piece
 from headish.providers.registry import PROVIDERS
 from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
 from headish.store.bookmarks import Bookmarks
@@ -190,6 +194,12 @@ def write_library() -> str:
         Entry,
         Page,
         Object,
+        Edited,
+        Siblings,
+        Diff,
+        Change,
+        Piece,
+        Stat,
         *KINDS.values(),
     ):
         parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")

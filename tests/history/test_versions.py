@@ -22,6 +22,8 @@ class TestSiblings:
         found = store.siblings(grown["b"].id)
         assert (names_of(found.turns, grown), found.current, str(found.version)) == (["a", "b", "c"], 1, "2/3")
         assert versions_of(store, grown["r?"].id) == ["r?"]
+        aside = store.add_turn("an aside", continues=grown["q?"].id)
+        assert versions_of(store, aside.id) == ["an aside"]
 
     def test_an_edited_first_message_is_a_version_of_it(self, store: Store) -> None:
         first = store.add_turn("q?", bookmark="main")

@@ -65,8 +65,8 @@ def edit(
 def siblings(space: Space, headish: str) -> Siblings:
     """The versions of a turn, in commit order, and which of them it is: ``turns``, ``current``, ``version``.
 
-    Versions continue the same turns, or one supersedes another, as an edit does. At the beginning of a conversation
-    only the second holds: other conversations may begin behind the same system turn.
+    Versions continue the same turns in the same role, or one supersedes another, as an edit does. At the beginning
+    of a conversation only the second holds: other conversations may begin behind the same system turn.
     Cost: about six statements, and three for each 64 versions.
     """
 

@@ -1,8 +1,9 @@
 """Versions: the turns that stand in one place of a conversation, of which a person sees one at a time.
 
-Two turns are versions of one another if they continue the same turns, or if one of them supersedes the other; so are
-versions of versions. At the beginning of a conversation (rule R33, conversations), where everybody's first question may
-continue the same system turn, only the second holds. An overlay is a version of overlays alone: it is no other answer.
+Two turns are versions of one another if they continue the same turns in the same role, or if one of them supersedes the
+other; so are versions of versions. At the beginning of a conversation (rule R33, conversations), where everybody's
+first question may continue the same system turn, only the second holds. An overlay is a version of overlays alone: it
+is no other answer.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def find_versions(connection: Connection, space: int, stored: StoredTurn) -> lis
     Cost: about five statements, and two for each 64 versions.
     """
     found: dict[TurnId, StoredTurn] = {}
-    looked: set[tuple[Place, ...]] = set()
+    looked: set[tuple[tuple[Place, ...], str, bool]] = set()
     waiting: list[tuple[StoredTurn, tuple[Place, ...]]] = [(stored, tuple(parents_of(connection, space, stored)))]
     while waiting:
         level = {each.id: (each, parents) for each, parents in waiting if each.id not in found}
@@ -76,8 +77,9 @@ def find_versions(connection: Connection, space: int, stored: StoredTurn) -> lis
             (each, tuple(parents_of(connection, space, each))) for each in _superseded(connection, space, level, found)
         ]
         for each, parents in level.values():
-            if parents and parents not in looked:
-                looked.add(parents)
+            asked = (parents, *_kind(each))
+            if parents and asked not in looked:
+                looked.add(asked)
                 waiting += [(alike, parents) for alike in _alike(connection, space, each, parents)]
     return sorted(found.values(), key=lambda each: each.seq)
 
@@ -157,14 +159,14 @@ def number_tree(turns: Sequence[Walked], continues: Mapping[TurnId, Sequence[Tur
     """``number_versions`` of all turns of whole trees, in commit order, from what was read of them."""
     begun: dict[TurnId, bool] = {}
     groups = _Groups()
-    places: dict[tuple[bool, Sequence[TurnId]], TurnId] = {}
+    places: dict[tuple[Sequence[TurnId], str, bool], TurnId] = {}
     for each in turns:
         before = continues[each.id]
         in_conversation = bool(before) and begun.get(before[0], True)
         begun[each.id] = in_conversation or each.role not in PREAMBLE
         groups.add(each.id)
         if in_conversation:
-            groups.join(places.setdefault((each.type == OVERLAY, before), each.id), each.id)
+            groups.join(places.setdefault((before, *_kind(each)), each.id), each.id)
         older = superseded_of(each)
         if older is not None and older in begun:
             groups.join(older, each.id)
@@ -216,14 +218,19 @@ def _superseded(
                 yield older
 
 
+def _kind(turn: StoredTurn | Walked) -> tuple[str, bool]:
+    """What two versions share beside what they continue."""
+    return turn.role, turn.type == OVERLAY
+
+
 def _alike(connection: Connection, space: int, stored: StoredTurn, parents: tuple[Place, ...]) -> list[StoredTurn]:
-    """The turns that continue the same turns as one does, inside a conversation."""
+    """The turns that continue the same turns as one does in its role, inside a conversation."""
     if find_first(connection, space, parents[0]) is None:
         return []
     others = [
         each
         for each in children(connection, space, parents[0])
-        if (each.type == OVERLAY) == (stored.type == OVERLAY) and each.place != stored.place
+        if _kind(each) == _kind(stored) and each.place != stored.place
     ]
     if not others:
         return []
