@@ -96,7 +96,7 @@ def _build(
             said=said_of(system),
             more=max(0, counts.get(turn.place, 0) - len(children[turn.id])),
             version=versions[turn.id].number if turn.id in versions else 1,
-            versions=versions[turn.id].count if turn.id in versions else 1,
+            versions=versions[turn.id].of if turn.id in versions else 1,
         )
         for turn, system in ((each, read_mapping(each, "system")) for each in walked)
     ]

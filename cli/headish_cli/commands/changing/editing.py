@@ -117,10 +117,10 @@ def _given(store: Store, headish: str, text: str | None) -> str | bytes:
 
 def _edit_by_hand(store: Store, asked: Edit) -> Edited:
     """Edit in an editor. What was written is not lost where it cannot be stored."""
-    from headish.errors import HeadishError, ReadOnly
+    from headish.errors import HeadishError
 
     if store.read_only:
-        raise ReadOnly("the database is open read-only: nothing can be edited")
+        raise Told("The database is open read-only: nothing can be edited.")
     turn = store.get(asked.headish)
     name = _name_of(asked.headish)
     tip = None if name is None else store.bookmarks.get(name)

@@ -41,7 +41,8 @@ class Rest(NamedTuple):
     links: Mapping[int, Sequence[Place]]
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
+        """How many turns they are."""
         return sum(high - low + 1 for _, low, high in self.segments)
 
 

@@ -72,7 +72,7 @@ def edited_draft(
         raise InvalidArgument(f"turn {stored.id} says this already: there is nothing to edit")
     if len(new) > limit_bytes:
         raise TooLarge("content", len(new), limit_bytes)
-    system = {key: value for key, value in read_mapping(stored, "system").items() if key not in FACTS}
+    system: dict[str, Any] = {key: each for key, each in read_mapping(stored, "system").items() if key not in FACTS}
     if wanted.blocks is not None:
         system.pop("format", None)  # blocks that a program gives are in no transcript's own form
     if stored.type == DOCUMENT:
@@ -97,7 +97,7 @@ def copied_draft(
     ``is_version``: it takes the other's place, too. ``attributes`` are those of an overlay.
     """
     kept = read_mapping(stored, "system")
-    system = {key: value for key, value in kept.items() if key not in FACTS}
+    system: dict[str, Any] = {key: value for key, value in kept.items() if key not in FACTS}
     if reply_of(system):
         system["reply"] = {key: value for key, value in system["reply"].items() if key != "usage"}
     said_at = said_of(kept)

@@ -74,7 +74,7 @@ def edit_turn(connection: Connection, space: int, asked: Asked, mint: Mint) -> D
     target = find_target(connection, space, asked.headish)
     _check_expected(connection, space, target, asked)
     rest = find_rest(connection, space, target) if asked.keep else Rest([], {})
-    drafts = _named(_drafts(connection, space, target, rest, asked), target.name, rest.count)
+    drafts = _named(_drafts(connection, space, target, rest, asked), target.name, rest.size)
     edited, tip, count = None, None, 0
     earlier: list[Earlier] = []
     for batch in in_batches(drafts):

@@ -36,10 +36,10 @@ class Version(NamedTuple):
     """Which version a turn is, from 1 on, and of how many."""
 
     number: int
-    count: int
+    of: int
 
     def __str__(self) -> str:
-        return f"{self.number}/{self.count}"
+        return f"{self.number}/{self.of}"
 
 
 class Siblings(Struct, frozen=True):
@@ -152,7 +152,7 @@ def number_versions(connection: Connection, space: int, turns: Sequence[Seen]) -
         versions = [] if stored is None else find_versions(connection, space, stored)
         numbers |= {turn.id: Version(index + 1, len(versions)) for index, turn in enumerate(versions)}
     wanted = {each.id for each in turns}
-    return {turn_id: found for turn_id, found in numbers.items() if turn_id in wanted and found.count > 1}
+    return {turn_id: found for turn_id, found in numbers.items() if turn_id in wanted and found.of > 1}
 
 
 def number_tree(turns: Sequence[Walked], continues: Mapping[TurnId, Sequence[TurnId]]) -> dict[TurnId, Version]:
