@@ -34,12 +34,12 @@ from support.places import FilePlace, Place
 
 READING_COMMANDS = (
     "log", "log --graph", "get main", "tree", "resolve", "export", "verify", "verify --all", "stats", "usage",
-    "siblings main", "diff main~1 main", "bookmark list", "bookmark history main", "spaces list", "ptr list", "tools list", "db current", "db path",
-    "request main --to openai --model m", "lint main --for openai",
+    "siblings main", "diff main~1 main", "bookmark list", "bookmark history main", "spaces list", "ptr list",
+    "tools list", "db current", "db path", "request main --to openai --model m", "lint main --for openai",
 )  # fmt: skip
 WRITING_COMMANDS = (
-    "add hello", "edit main bye", "bookmark set other main", "bookmark rm main", "undo main", "spaces add new", "ptr set p openai/m",
-    "recover", "db upgrade",
+    "add hello", "edit main bye", "bookmark set other main", "bookmark rm main", "undo main", "spaces add new",
+    "ptr set p openai/m", "recover", "db upgrade",
 )  # fmt: skip
 
 

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from headish import ABSENT, Store, Turn
+from headish.content.drafts import make_draft
 from headish.errors import BookmarkMoved, InvalidArgument, InvalidContent, TooLarge
+from headish.history.append import append
 from headish.history.edits.edit import Edited
 from support.dags import Parents, dags, reference_walk
 from support.growing import grow, texts
@@ -191,7 +194,7 @@ class TestKeep:
     def test_a_branch_of_several_portions_is_one_transaction(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("headish.history.batches.BATCH_TURNS", 7)
+        monkeypatch.setattr("headish.limits.BATCH_TURNS", 7)
         monkeypatch.setattr("headish.history.edits.branches.PORTION", 5)
         store.add_turns({"content": str(index), "respond": index > 0} for index in range(40))
         store.bookmarks.set("main", "@")
@@ -201,7 +204,7 @@ class TestKeep:
         assert store.verify().problems == ()
 
     def test_a_failure_behind_many_copies_leaves_nothing(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("headish.history.batches.BATCH_TURNS", 2)
+        monkeypatch.setattr("headish.limits.BATCH_TURNS", 2)
         store.add_turns({"content": str(index), "respond": index > 0} for index in range(9))
         store.bookmarks.set("main", "@")
         before = dict(store.bookmarks)
@@ -218,6 +221,21 @@ class TestKeep:
             with pytest.raises(InvalidArgument, match="as if"):
                 store.edit("main~7", "new", keep=True)
         assert (store.stats().turns, dict(store.bookmarks)) == (9, before)
+
+    def test_the_copy_of_an_overlay_covers_the_copies(self, store: Store) -> None:
+        """An overlay names the turns that it covers by their digests; those before the edit keep theirs."""
+        grown = line(store)
+        covered = {"speaker": grown["a"].digest, "recipient": grown["r?"].digest}
+        draft = make_draft("in short", {"role": "system", "continues": "main", "attributes": covered}, 1000)
+        overlay = replace(draft, said=replace(draft.said, type="overlay"))
+        store._store(lambda connection, mint: append(connection, store._number, [overlay], mint))
+        store.add_turn("later", continues="main")
+        store.edit("main~3", "R", keep=True)
+        copies = store.log("main")
+        assert [store.text(turn.id) for turn in copies][:3] == ["later", "in short", "b"]
+        now = copies[1].meta.attributes
+        assert (now.speaker, now.recipient) == (grown["a"].digest, copies[3].digest)
+        assert store.text(copies[3].id) == "R"
 
     def test_large_documents_on_the_branch_are_stored_once(self, store: Store) -> None:
         store.add_turn("q?", bookmark="main")

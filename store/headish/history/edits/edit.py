@@ -6,20 +6,23 @@ holds a portion of a long branch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from headish import limits
 from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument
 from headish.history.append import Appended, append
-from headish.history.batches import in_batches
 from headish.history.decode import read_payload
 from headish.history.edits.branches import Rest, Target, find_rest, find_target, read_rest, stored_at
+from headish.history.edits.covered import cover_copies
 from headish.history.edits.drafts import Wanted, copied_draft, edited_draft
+from headish.history.edits.versions import OVERLAY, PREAMBLE
 from headish.history.find import parents_of
 from headish.history.planning import Earlier, check_expected
 from headish.rows.conversations import find_first
@@ -29,9 +32,6 @@ from headish.values.ids import Mint, TurnId
 from headish.values.names import Absent, stored_name
 from headish.values.places import Place
 from headish.values.turns import Turn
-
-PREAMBLE = ("system", "developer")
-"""The roles of turns before the first turn of a conversation."""
 
 
 class Edited(Struct, frozen=True):
@@ -74,10 +74,10 @@ def edit_turn(connection: Connection, space: int, asked: Asked, mint: Mint) -> D
     target = find_target(connection, space, asked.headish)
     _check_expected(connection, space, target, asked)
     rest = find_rest(connection, space, target) if asked.keep else Rest([], {})
-    drafts = _named(_drafts(connection, space, target, rest, asked), target.name, rest.size)
-    edited, tip, count = None, None, 0
     earlier: list[Earlier] = []
-    for batch in in_batches(drafts):
+    drafts = _named(_drafts(connection, space, target, rest, asked, earlier), target.name, rest.size)
+    edited, tip, count = None, None, 0
+    for batch in _in_batches(drafts):
         stored = append(connection, space, batch, mint, first_index=count, earlier=earlier, carries_names=False)
         earlier.append(Earlier(count, stored[0].turn.seq))
         edited, tip, count = edited or stored[0], stored[-1], count + len(batch)
@@ -94,8 +94,13 @@ def _check_expected(connection: Connection, space: int, target: Target, asked: A
     check_expected(target.name, asked.expect, stored_at(connection, space, target.tip).id)
 
 
-def _drafts(connection: Connection, space: int, target: Target, rest: Rest, asked: Asked) -> Iterator[Draft]:
-    """The edited turn, then a copy of each turn behind it, parents before children."""
+def _drafts(
+    connection: Connection, space: int, target: Target, rest: Rest, asked: Asked, earlier: Sequence[Earlier]
+) -> Iterator[Draft | None]:
+    """The edited turn, then a copy of each turn behind it, parents before children. None: first store what came before.
+
+    ``earlier`` are the batches that are stored.
+    """
     turn = target.turn
     before = parents_of(connection, space, turn)
     payload = read_payload(connection, space, turn)
@@ -105,16 +110,43 @@ def _drafts(connection: Connection, space: int, target: Target, rest: Rest, aske
     for stored in read_rest(connection, space, rest):
         # The conversation begins with a copy then: it is a version of the first turn that it repeats.
         is_first, begins = begins and stored.role not in PREAMBLE, begins and stored.role in PREAMBLE
-        payload = read_payload(connection, space, stored)
-        continues = copies.continues(stored)
-        yield copied_draft(stored, payload, continues, author=asked.author, is_version=is_first)
+        attributes = None
+        if stored.type == OVERLAY:
+            yield None  # it names turns by their digests, and those of the copies are known once they are stored
+            attributes = cover_copies(
+                connection, space, stored.attributes, partial(copies.seq_of, earlier[0].first_seq)
+            )
+        yield copied_draft(
+            stored,
+            read_payload(connection, space, stored),
+            copies.continues(stored),
+            author=asked.author,
+            is_version=is_first,
+            attributes=attributes,
+        )
 
 
-def _named(drafts: Iterator[Draft], name: bytes | None, kept: int) -> Iterator[Draft]:
+def _named(drafts: Iterator[Draft | None], name: bytes | None, kept: int) -> Iterator[Draft | None]:
     """The drafts; the last of them takes the name along, so that one move undoes the edit."""
-    for index, draft in enumerate(drafts):
+    index = 0
+    for draft in drafts:
         is_last = name is not None and index == kept
-        yield replace(draft, bookmark=name, force=True) if is_last else draft
+        yield replace(draft, bookmark=name, force=True) if draft is not None and is_last else draft
+        index += draft is not None
+
+
+def _in_batches(drafts: Iterator[Draft | None]) -> Iterator[list[Draft]]:
+    """The drafts in batches as ``add_turns`` stores them; a None ends one."""
+    batch: list[Draft] = []
+    size_bytes = 0
+    for draft in drafts:
+        if batch and (draft is None or len(batch) == limits.BATCH_TURNS or size_bytes >= limits.BATCH_BYTES):
+            yield batch
+            batch, size_bytes = [], 0
+        if draft is not None:
+            batch.append(draft)
+            size_bytes += draft.size_bytes
+    yield batch
 
 
 class _Copies:
@@ -134,6 +166,11 @@ class _Copies:
         if not before:
             raise CorruptTurn(stored.id, "it continues nothing, but stands behind a turn")
         return [self._copy_of(place) for place in before]
+
+    def seq_of(self, first_seq: int, place: Place) -> int | None:
+        """The commit number of the copy of a turn; None where it has none. All are stored one behind the other."""
+        item = self._copy_of(place)
+        return first_seq + item if isinstance(item, int) else None
 
     def _copy_of(self, place: Place) -> Place | int:
         if place == self._edited:
