@@ -50,7 +50,7 @@ class TestSiblings:
         grown = grow(store, "q? <- a")
         from headish.history.edits import versions
 
-        overlay = store.add_document(b"x", continues=grown["q?"].id, moves=False)
+        overlay = store.add_document(b"x", continues=grown["q?"].id, role="assistant", moves=False)
         assert len(store.siblings(overlay.id).turns) == 2
         versions.OVERLAY, kept = "document", versions.OVERLAY
         try:
