@@ -23,6 +23,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 import headish
 from headish import errors, limits
 from headish.database import schema
+from headish.history.budgets.counting import Tokens, TurnTokens
 from headish.providers.registry import PROVIDERS
 from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
 from headish.store.bookmarks import Bookmarks
@@ -34,6 +35,7 @@ from headish.store.streams import Streams
 from headish.store.tools import Tools
 from headish.values.blocks import KINDS
 from headish.values.conversations import Conversation, Entry, Page, Record
+from headish.values.messages import Attributes, Overlay
 from headish.values.objects import Object
 from headish_cli.main import main as command
 
@@ -190,6 +192,10 @@ def write_library() -> str:
         Entry,
         Page,
         Object,
+        Attributes,
+        Overlay,
+        Tokens,
+        TurnTokens,
         *KINDS.values(),
     ):
         parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")

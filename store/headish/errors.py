@@ -22,6 +22,7 @@
     │   │   ├── TooDeep           more nesting than the limit
     │   │   └── TooLarge          more bytes than the limit
     │   ├── InvalidArgument       arguments that do not go together
+    │   ├── OverBudget            what must stay of a window has more tokens than the budget
     │   ├── InvalidImport         a file to import that does not hold what its format says
     │   ├── InvalidConfig         a file of tool servers that cannot be read
     │   ├── InvalidCall           a tool call that cannot be run (E-CALL-SCHEMA)
@@ -36,6 +37,7 @@
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
     ├── BookmarkTaken         the name is in use elsewhere: continue it, choose another, or force it
     ├── KeyTaken              the key is that of another turn or conversation
+    ├── SummaryFailed             a model was asked for a summary, and none came
     ├── RecordChanged             an object or a conversation has another revision: read again, try again
     ├── ServerFailed              a tool server that does not start, or does not answer
     ├── CallError                 a provider could not be asked, or did not answer
@@ -80,7 +82,7 @@ missing argument) is Python's own TypeError.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 SHOWN_CHARACTERS = 200
 """So much of a value that was given stands in an error."""
@@ -252,6 +254,18 @@ class InvalidArgument(InputError):
     """Arguments that do not go together, or one of the wrong kind."""
 
 
+class OverBudget(InputError):
+    """What must stay of a window has more ``tokens`` than the ``budget``. ``turns`` are the largest, by id."""
+
+    def __init__(self, budget: int, tokens: int, turns: Mapping[str, int]) -> None:
+        self.budget, self.tokens, self.turns = budget, tokens, dict(turns)
+        largest = ", ".join(f"{turn} with {count:,}" for turn, count in self.turns.items())
+        told = (
+            f"what must stay has about {tokens:,} tokens, and the budget is {budget:,}; the largest turns are {largest}"
+        )
+        super().__init__(f"{told}: hide, replace or summarize one of them, or give a larger budget")
+
+
 class InvalidImport(InputError):
     """A file that does not hold what its format says; ``line`` counts from 1."""
 
@@ -375,6 +389,14 @@ class BookmarkTaken(HeadishError):
         )
         where = f"{turn} in the other space" if is_copy else turn
         super().__init__(f"bookmark {name!r} names {where}, which this does not continue: {way_out}")
+
+
+class SummaryFailed(HeadishError):
+    """A model was asked for a summary, and what came is none; nothing was stored."""
+
+    def __init__(self, provider: str, reason: str) -> None:
+        self.provider, self.reason = provider, reason
+        super().__init__(f"no summary came from {provider}: {reason}; nothing was stored")
 
 
 class KeyTaken(HeadishError):

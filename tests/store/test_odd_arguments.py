@@ -110,6 +110,7 @@ DEFAULTS: dict[str, Any] = {
     "items": ["hello"],
     "messages": [{"role": "user", "content": "hello"}],
     "headish": "main",
+    "first": "main",
     "ids": [],
     "provider": "openai",
     "to": "openai",
@@ -147,6 +148,7 @@ OWN: dict[str, dict[str, Any]] = {
     "Store.open_answer": CALLED,
     "Store.retry": {**CALLED, "headish": "answered"},
     "Store.open_retry": {**CALLED, "headish": "answered", "stream": False},
+    "Store.summarize": {"content": "in short"},
     "Store.run_tools": {"headish": "answered"},
     "Store.open": {"target": ":memory:"},
     "Database.open": {"target": ":memory:"},
@@ -203,12 +205,14 @@ FURTHER_OF = {
     "providers.prepare_request": [Settings],
     "providers.lint": [Settings],
     "headish.emit": [Settings],
+    "Store.summarize": [CallOptions],
+    "Store.compact": [CallOptions],
     "Store.ask": [CallOptions, Settings],
     "Store.open_answer": [CallOptions, Settings],
     "Store.retry": [CallOptions, Settings, Named],
     "Store.open_retry": [CallOptions, Settings, Named],
 }
-CALLED_BACK = ("write", "run", "approve", "on_delta", "told", "progress")
+CALLED_BACK = ("count", "warn", "write", "run", "approve", "on_delta", "told", "progress")
 SPELLING = ("bos", "eos", "strict")
 
 

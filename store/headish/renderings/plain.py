@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headish.renderings.pages import INCOMPLETE, Entry, Page
+from headish.renderings.pages import BOUNDARY, INCOMPLETE, Entry, Page
 
 
 def render_plain(page: Page) -> str:
@@ -12,6 +12,8 @@ def render_plain(page: Page) -> str:
 
 
 def _write_entry(entry: Entry) -> str:
+    if entry.role == BOUNDARY:
+        return f"({entry.who})\n"
     who = f"{entry.who} ({entry.model})" if entry.model else entry.who
     said = "\n".join(f"({part.title}) {part.body}" if part.title else part.body for part in entry.parts)
     cut = f"\n({INCOMPLETE})" if entry.incomplete else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import CTE, BigInteger, BindParameter, ColumnElement, Select, and_, bindparam, cast, func, select
+from sqlalchemy import CTE, BigInteger, BindParameter, ColumnElement, Select, and_, bindparam, cast, func, or_, select
 
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import link, payload, turn
@@ -237,3 +237,41 @@ def _grouped(rows: Sequence[Row]) -> dict[int, list[Place]]:
     for chain, parent_chain, parent_pos in rows:
         links.setdefault(chain, []).append(Place(parent_chain, parent_pos))
     return links
+
+
+def _marked(top: CTE) -> Select[Any]:
+    # In the join, not behind it: a condition there would make it an inner one, whose order SQLite chooses.
+    within = and_(
+        turn.c.space == _space,
+        turn.c.chain == top.c.chain,
+        turn.c.pos <= top.c.pos,
+        or_(turn.c.type.is_not(None), turn.c.attributes.is_not(None)),
+    )
+    return select(turn.c.type, turn.c.attributes).select_from(top.outerjoin(turn, within))
+
+
+READ_MARKED = Query("types and attributes of turns that lead to a place", _marked(_top(_reach())))
+
+
+def read_marked(connection: Connection, space: int, end: Place) -> Sequence[Row]:
+    """``(type, attributes)`` of the turns that lead to ``end`` and have either, in no order; of a chain without one,
+    a pair of None.
+
+    Cost: one statement, which looks at every turn of the thread, without payloads.
+    """
+    return connection.rows(READ_MARKED, space=space, chain=end.chain, pos=end.pos)
+
+
+READ_NEWEST = Query(
+    "the newest turns, with payloads",
+    select(*_columns)
+    .select_from(turn.outerjoin(payload, _addressed))
+    .where(turn.c.space == _space)
+    .order_by(turn.c.seq.desc())
+    .limit(bindparam("limit")),
+)
+
+
+def read_newest(connection: Connection, space: int, limit: int) -> list[Walked]:
+    """The turns with the highest commit numbers, with payloads, in no order. Cost: one statement."""
+    return _walked(connection.rows(READ_NEWEST, space=space, limit=limit))

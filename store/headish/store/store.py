@@ -9,7 +9,7 @@ from typing import Self
 from headish.database.backend import Durability
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.store import ask as asking
-from headish.store import calls, copying, exports, imports, read, replies, reports, requests, write
+from headish.store import calls, copying, exports, imports, overlaying, read, replies, reports, requests, write
 from headish.store.bookmarks import Bookmarks
 from headish.store.conversations import Conversations
 from headish.store.objects import Objects
@@ -71,6 +71,16 @@ class Store(Space):
     open_retry = asking.open_retry
     open_calls = calls.open_calls
     run_tools = calls.run_tools
+
+    # See otherwise
+    summarize = overlaying.summarize
+    hide = overlaying.hide
+    replace = overlaying.replace
+    keep = overlaying.keep
+    unhide = overlaying.unhide
+    original = overlaying.original
+    compact = overlaying.compact
+    tokens = overlaying.tokens
 
     # Copy
     copy_to = copying.copy_to
