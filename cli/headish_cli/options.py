@@ -83,7 +83,7 @@ def expect_options(command: F) -> F:
 force_option = click.option("--force", is_flag=True, help="Take the name of --bookmark from wherever it is.")
 
 
-class Budget(click.ParamType):
+class Budget(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
     """A number of tokens, or ``auto``."""
 
     name = "budget"

@@ -247,7 +247,7 @@ def _marked(top: CTE) -> Select[Any]:
         turn.c.pos <= top.c.pos,
         or_(turn.c.type.is_not(None), turn.c.attributes.is_not(None)),
     )
-    return select(turn.c.type, turn.c.attributes).select_from(top.outerjoin(turn, within))
+    return select(*[turn.c[name] for name in ("type", "attributes")]).select_from(top.outerjoin(turn, within))
 
 
 READ_MARKED = Query("types and attributes of turns that lead to a place", _marked(_top(_reach())))

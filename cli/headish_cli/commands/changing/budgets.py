@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headish.history.budgets.counting import Tokens, TurnTokens
 
 
-class Size(click.ParamType):
+class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
     """A share (``40%``) or a number of tokens."""
 
     name = "size"

@@ -80,7 +80,8 @@ def put_in_place(message: Message, given: str | tuple[ContentBlock, ...]) -> tup
     if results and not has_text:
         if len(results) > 1:
             raise InvalidArgument(f"turn {message.turn} holds {len(results)} results: give blocks, not text")
-        return tuple(_with_text(block, given) if block is results[0] else block for block in message.content)
+        [result] = results
+        return tuple(_with_text(result, given) if block is result else block for block in message.content)
     stays = [isinstance(block, _STAYING) for block in message.content]
     # Where the first text stood; else before the first call, and behind the reasoning that led to it.
     calls = (at for at, block in enumerate(message.content) if isinstance(block, ToolUse))
