@@ -213,6 +213,13 @@ class TestCompaction:
         store.compact("main", to=0.3, count=by_words)
         assert first_words(store, None) == ["q0", "a0", "a1", "q5", "a5"]
 
+    def test_of_more_than_one_overlay_can_cover_goes_in_parts(self, store: Store, monkeypatch: Any) -> None:
+        monkeypatch.setattr("headish.history.budgets.compacting.COVERED_LIMIT", 4)
+        talk(store, 8)
+        for left in (12, 8, 4, 4):
+            store.compact("main", to=0.1, count=by_words)
+            assert len(store.resolve("main").messages) == left
+
     @pytest.mark.parametrize("wrong", [0, 1.5, -0.5, "half", True, float("nan")])
     def test_refuses_a_size_that_is_none(self, store: Store, wrong: Any) -> None:
         talk(store, 1)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.errors import InvalidArgument, InvalidContent, TooLarge, UnknownTurn
+from headish.errors import InvalidArgument, InvalidContent, UnknownTurn
+from headish.limits import COVERED_LIMIT
 from headish.values.blocks import Text, ToolResult, ToolUse
 from support.growing import grow
 from support.places import Place
@@ -264,12 +265,16 @@ class TestTheRest:
         line.copy_to("other", ["main"])
         assert seen(other) == ["a?", "in short", "e?", "f"]
 
-    def test_more_turns_than_one_overlay_can_cover_are_refused(self, store: Store) -> None:
+    def test_more_turns_than_one_overlay_can_cover_are_refused(self, line: Store, monkeypatch: Any) -> None:
+        monkeypatch.setattr("headish.history.overlays.covering.COVERED_LIMIT", 3)
+        with pytest.raises(InvalidArgument, match="at most 3 turns, not 4: lay several"):
+            line.hide("main~4", "main~1")
+
+    def test_the_limit_of_covered_turns_fits_into_the_attributes(self) -> None:
         from headish.content.drafts import make_overlay_draft
         from headish.values.messages import Overlay
 
-        with pytest.raises(TooLarge, match="turns of an overlay"):
-            make_overlay_draft(Overlay("hide", ("0" * 64,) * 16_000), (), 1000, continues=())
+        assert make_overlay_draft(Overlay("hide", ("0" * 64,) * COVERED_LIMIT, "people"), (), 1000, continues=())
 
     def test_an_overlay_of_a_later_version_is_an_error_that_names_it(self, line: Store, monkeypatch: Any) -> None:
         from headish.errors import CorruptTurn

@@ -53,13 +53,13 @@ class Tokens(Struct, frozen=True):
 
 class Measured(NamedTuple):
     """A window, what its messages weigh, and which of them every budget keeps; ``summaries`` are those that stand for
-    others. ``needs_fit``: only bytes are known."""
+    others, with how many these are. ``needs_fit``: only bytes are known."""
 
     window: ContextWindow
     weights: Weights
     kept: Sequence[bool]
     needs_fit: bool
-    summaries: frozenset[int] = frozenset()
+    summaries: Mapping[int, int] = {}
 
 
 def measure(walked: Sequence[Walked], tools: Tools = (), count: Count | None = None) -> Measured:
@@ -70,7 +70,7 @@ def measure(walked: Sequence[Walked], tools: Tools = (), count: Count | None = N
     window, seen = see_window(walked)
     at = range(len(walked)) if seen is None else [each.at for each in seen]
     kept = [False] * len(walked) if seen is None else [each.kept for each in seen]
-    summaries = frozenset(index for index, each in enumerate(seen or ()) if each.is_summary)
+    summaries = {index: each.covers for index, each in enumerate(seen or ()) if each.covers}
     if count is not None:
         counts = [count_message(message, count) for message in window.messages]
         return Measured(window, Weights(counts, at, count_tools(tools, count), is_exact=True), kept, False, summaries)

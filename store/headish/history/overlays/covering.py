@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from headish.errors import InvalidArgument
 from headish.history.overlays.states import KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
 from headish.history.overlays.view import Thread, replaced
+from headish.limits import COVERED_LIMIT
 from headish.providers.shared.ledger import pair_calls
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.ids import TurnId
@@ -22,7 +23,7 @@ def cover(thread: Thread, does: str, first: Place, last: Place) -> list[int]:
 
     A call and its results are covered together, wherever they stand. Overlays are not covered; one that is named alone
     to be undone stands for the turns that it covers.
-    Raises: InvalidArgument if a turn is not of the thread, or nothing is left to cover.
+    Raises: InvalidArgument if a turn is not of the thread, if nothing is left to cover, or too much.
     """
     low, high = _index(thread, first), _index(thread, last)
     if low > high:
@@ -39,13 +40,13 @@ def cover(thread: Thread, does: str, first: Place, last: Place) -> list[int]:
         chosen = _with_partners(thread, chosen)
     if not chosen:
         raise InvalidArgument(_NOTHING_LEFT.get(does, f"there is nothing to {does} there: overlays are not covered"))
-    return sorted(chosen)
+    return _within(chosen)
 
 
 def cover_those(thread: Thread, among: Sequence[TurnId]) -> list[int]:
     """The indexes of some turns, and of those that some overlays stand for; with the partners of their calls.
 
-    Raises: InvalidArgument if one is not of the thread.
+    Raises: InvalidArgument if one is not of the thread, or they are too many.
     """
     wanted = set(among)
     chosen = {
@@ -56,7 +57,7 @@ def cover_those(thread: Thread, among: Sequence[TurnId]) -> list[int]:
     missing = wanted - {turn.id for turn in thread.walked}
     if missing or not chosen:
         raise InvalidArgument(f"the branch no longer holds turn {min(missing or wanted)}: it changed meanwhile")
-    return sorted(_with_partners(thread, chosen))
+    return _within(_with_partners(thread, chosen))
 
 
 def digests(thread: Thread, indexes: Iterable[int]) -> tuple[str, ...]:
@@ -107,6 +108,12 @@ def read_covered(thread: Thread, indexes: Sequence[int]) -> list[Message]:
         else:
             said.append(replaced(thread, index))
     return said
+
+
+def _within(chosen: set[int]) -> list[int]:
+    if len(chosen) > COVERED_LIMIT:
+        raise InvalidArgument(f"an overlay covers at most {COVERED_LIMIT:,} turns, not {len(chosen):,}: lay several")
+    return sorted(chosen)
 
 
 def _index(thread: Thread, place: Place) -> int:

@@ -43,7 +43,7 @@ def _for_people(thread: Thread) -> list[Seen]:
 
 def _beside(turn: Walked, seen: Seen) -> Mapping[str, Any]:
     """The keys that hold for what is seen: all of a turn's, none for a summary."""
-    if seen.is_summary:
+    if seen.covers:
         return {}
     system = read_mapping(turn, "system")
     return system if seen.by is None else {key: value for key, value in system.items() if key not in _FORM}

@@ -26,13 +26,14 @@ Contents = Sequence[tuple[ContentBlock, ...]]
 class Seen(NamedTuple):
     """A message that is seen, and which turn of the walk it stands for (of a summary the first that it covers).
 
-    ``by`` is the overlay whose words it has; ``is_summary`` says that it stands for several turns.
+    ``by`` is the overlay whose words it has; a summary stands for ``covers`` turns, any other message for none but its
+    own.
     """
 
     message: Message
     at: int
     by: TurnId | None = None
-    is_summary: bool = False
+    covers: int = 0
     kept: bool = False
 
 
@@ -79,10 +80,11 @@ def see(walked: Sequence[Walked], contents: Contents) -> View:
     thread = read_thread(walked, contents)
     shown = _with_pairs(thread, [_put_in_place(thread, index) for index in range(len(walked))])
     summaries = _first_of_summaries(thread)
+    covers = Counter(state.by for state in thread.states if state is not None and state.summarized)
     seen: list[Seen] = []
     for index, (state, message) in enumerate(zip(thread.states, shown, strict=True)):
         if index in summaries:
-            seen.append(_as_summary(thread, index, summaries[index]))
+            seen.append(_as_summary(thread, index, summaries[index], covers[summaries[index]]))
         elif state is not None and message is not None:
             seen.append(Seen(_unhidden(message), index, state.by, kept=state.kept))
     return View(seen, _notes(thread))
@@ -144,11 +146,11 @@ def _first_of_summaries(thread: Thread) -> dict[int, TurnId]:
     return {index: overlay for overlay, index in first.items() if overlay in visible}
 
 
-def _as_summary(thread: Thread, index: int, overlay: TurnId) -> Seen:
+def _as_summary(thread: Thread, index: int, overlay: TurnId, covers: int) -> Seen:
     """A summary as a message of the user's: a model's words about a conversation are no instruction of its system."""
     at, _ = thread.overlays[overlay]
     message = Message(role="user", content=thread.messages[at].content, turn=overlay)
-    return Seen(message, index, overlay, is_summary=True, kept=True)
+    return Seen(message, index, overlay, covers=covers, kept=True)
 
 
 def _notes(thread: Thread) -> list[Note]:
