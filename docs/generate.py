@@ -24,6 +24,7 @@ import headish
 from headish import errors, limits
 from headish.database import schema
 from headish.database.revisions import REVISION
+from headish.history.budgets.counting import Tokens, TurnTokens
 from headish.history.edits.differences import Change, Diff, Stat
 from headish.history.edits.edit import Edited
 from headish.history.edits.versions import Siblings
@@ -50,6 +51,7 @@ from headish.values.changes import (
     TurnChange,
 )
 from headish.values.conversations import Conversation, Entry, Page, Record
+from headish.values.messages import Attributes, Overlay
 from headish.values.objects import Object
 from headish_cli.main import main as command
 
@@ -224,6 +226,10 @@ def write_library() -> str:
         Change,
         Piece,
         Stat,
+        Attributes,
+        Overlay,
+        Tokens,
+        TurnTokens,
         *KINDS.values(),
     ):
         parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")

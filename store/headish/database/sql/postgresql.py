@@ -562,6 +562,10 @@ WHERE counter.space = %s::BIGINT""", ('space', 'space')),
 FROM bookmark 
 WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s AND bookmark.chain = %s::BIGINT AND bookmark.pos = %s::BIGINT AND bookmark.move = %s::BIGINT AND bookmark.running = %s)) AND (counter.limit_turns IS NULL OR counter.limit_turns >= %s::BIGINT) AND (counter.limit_bytes IS NULL OR counter.given_bytes + %s::BIGINT <= counter.limit_bytes)""", ('following', 'following', 'more_bytes', 'space', 'known', 'changes', 'space', 'name', 'chain', 'pos', 'move', 'running', 'following', 'more_bytes')),
     'the last of the chains that a list looked at': Compiled("""WITH RECURSIVE chains(chain, n) AS (SELECT max(o.chain), 1 FROM turn AS o WHERE o.space = %s AND o.chain < %s UNION ALL SELECT (SELECT max(o.chain) FROM turn AS o WHERE o.space = %s AND o.chain < chains.chain), n + 1 FROM chains WHERE chains.chain IS NOT NULL AND n < %s) SELECT count(chain), min(chain) FROM chains""", ('space', 'before', 'space', 'looked_at')),
+    'the newest turns, with payloads': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, coalesce(turn.data, payload.data) AS coalesce_1 
+FROM turn LEFT OUTER JOIN payload ON payload.space = %s::BIGINT AND payload.hash = turn.hash AND turn.data IS NULL 
+WHERE turn.space = %s::BIGINT ORDER BY turn.seq DESC 
+ LIMIT %s""", ('space', 'space', 'limit')),
     'the next space with rows in bookmark': Compiled("""SELECT min(bookmark.space) AS min_1 
 FROM bookmark 
 WHERE bookmark.space > %s::BIGINT""", ('after',)),
@@ -752,6 +756,15 @@ FROM turn
 WHERE turn.space = %s::BIGINT AND turn.data IS NULL AND turn.erased IS NULL AND NOT (EXISTS (SELECT * 
 FROM payload 
 WHERE payload.space = %s::BIGINT AND payload.hash = turn.hash)) ORDER BY turn.id""", ('space', 'space')),
+    'types and attributes of turns that lead to a place': Compiled("""WITH RECURSIVE reach(chain, pos) AS 
+(SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
+FROM link, reach 
+WHERE link.space = %s::BIGINT AND link.chain = reach.chain), 
+top AS 
+(SELECT reach.chain AS chain, max(reach.pos) AS pos 
+FROM reach GROUP BY reach.chain)
+ SELECT turn.type, turn.attributes 
+FROM top LEFT OUTER JOIN turn ON turn.space = %s::BIGINT AND turn.chain = top.chain AND turn.pos <= top.pos AND (turn.type IS NOT NULL OR turn.attributes IS NOT NULL)""", ('chain', 'pos', 'space', 'space')),
     'values of another type in bookmark': Compiled("""SELECT '' AS anon_1, '' AS anon_2 
 FROM bookmark 
 WHERE '' != '' AND bookmark.space = %s::BIGINT""", ('space',)),
@@ -856,6 +869,10 @@ WHERE record_log.space = %s::BIGINT AND record_log.change = %s::BIGINT""", ('spa
 FROM bookmark_log 
 WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = %s AND (bookmark_log.seq < %s::BIGINT OR bookmark_log.seq = %s::BIGINT AND (bookmark_log.change IS NULL OR bookmark_log.change <= %s::BIGINT)) ORDER BY bookmark_log.move DESC 
  LIMIT %s::INTEGER""", ('space', 'name', 'seq', 'seq', 'change', 'param_1'), {'param_1': 1}),
+    'whether a chain branches from a position on': Compiled("""SELECT link.chain 
+FROM link 
+WHERE link.space = %s::BIGINT AND link.parent_chain = %s::BIGINT AND link.parent_pos >= %s::BIGINT 
+ LIMIT %s::INTEGER""", ('space', 'chain', 'pos', 'param_1'), {'param_1': 1}),
     'whether a chain continues anything': Compiled("""SELECT link.ordinal 
 FROM link 
 WHERE link.space = %s::BIGINT AND link.chain = %s::BIGINT 

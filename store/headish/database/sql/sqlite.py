@@ -562,6 +562,10 @@ WHERE counter.space = ?""", ('space', 'space')),
 FROM bookmark 
 WHERE bookmark.space = ? AND bookmark.name = ? AND bookmark.chain = ? AND bookmark.pos = ? AND bookmark.move = ? AND bookmark.running = ?)) AND (counter.limit_turns IS NULL OR counter.limit_turns >= ?) AND (counter.limit_bytes IS NULL OR counter.given_bytes + ? <= counter.limit_bytes)""", ('following', 'following', 'more_bytes', 'space', 'known', 'changes', 'space', 'name', 'chain', 'pos', 'move', 'running', 'following', 'more_bytes')),
     'the last of the chains that a list looked at': Compiled("""WITH RECURSIVE chains(chain, n) AS (SELECT max(o.chain), 1 FROM turn AS o WHERE o.space = ? AND o.chain < ? UNION ALL SELECT (SELECT max(o.chain) FROM turn AS o WHERE o.space = ? AND o.chain < chains.chain), n + 1 FROM chains WHERE chains.chain IS NOT NULL AND n < ?) SELECT count(chain), min(chain) FROM chains""", ('space', 'before', 'space', 'looked_at')),
+    'the newest turns, with payloads': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, coalesce(turn.data, payload.data) AS coalesce_1 
+FROM turn LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = turn.hash AND turn.data IS NULL 
+WHERE turn.space = ? ORDER BY turn.seq DESC
+ LIMIT ? OFFSET ?""", ('space', 'space', 'limit', 'param_1'), {'param_1': 0}),
     'the next space with rows in bookmark': Compiled("""SELECT min(bookmark.space) AS min_1 
 FROM bookmark 
 WHERE bookmark.space > ?""", ('after',)),
@@ -752,6 +756,15 @@ FROM turn
 WHERE turn.space = ? AND turn.data IS NULL AND turn.erased IS NULL AND NOT (EXISTS (SELECT * 
 FROM payload 
 WHERE payload.space = ? AND payload.hash = turn.hash)) ORDER BY turn.id""", ('space', 'space')),
+    'types and attributes of turns that lead to a place': Compiled("""WITH RECURSIVE reach(chain, pos) AS 
+(SELECT CAST(? AS BIGINT) AS chain, CAST(? AS BIGINT) AS pos UNION SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
+FROM link, reach 
+WHERE link.space = ? AND link.chain = reach.chain), 
+top AS 
+(SELECT reach.chain AS chain, max(reach.pos) AS pos 
+FROM reach GROUP BY reach.chain)
+ SELECT turn.type, turn.attributes 
+FROM top LEFT OUTER JOIN turn ON turn.space = ? AND turn.chain = top.chain AND turn.pos <= top.pos AND (turn.type IS NOT NULL OR turn.attributes IS NOT NULL)""", ('chain', 'pos', 'space', 'space')),
     'values of another type in bookmark': Compiled("""SELECT hex(bookmark.name) AS anon_1, CASE WHEN typeof(bookmark.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(bookmark.name) NOT IN ('blob') THEN 'name ' ELSE '' END || CASE WHEN typeof(bookmark.chain) NOT IN ('integer') THEN 'chain ' ELSE '' END || CASE WHEN typeof(bookmark.pos) NOT IN ('integer') THEN 'pos ' ELSE '' END || CASE WHEN typeof(bookmark.move) NOT IN ('integer') THEN 'move ' ELSE '' END || CASE WHEN typeof(bookmark.recent) NOT IN ('integer') THEN 'recent ' ELSE '' END || CASE WHEN typeof(bookmark.own) NOT IN ('integer') THEN 'own ' ELSE '' END || CASE WHEN typeof(bookmark.running) NOT IN ('blob') THEN 'running ' ELSE '' END AS anon_2 
 FROM bookmark 
 WHERE CASE WHEN typeof(bookmark.space) NOT IN ('integer') THEN 'space ' ELSE '' END || CASE WHEN typeof(bookmark.name) NOT IN ('blob') THEN 'name ' ELSE '' END || CASE WHEN typeof(bookmark.chain) NOT IN ('integer') THEN 'chain ' ELSE '' END || CASE WHEN typeof(bookmark.pos) NOT IN ('integer') THEN 'pos ' ELSE '' END || CASE WHEN typeof(bookmark.move) NOT IN ('integer') THEN 'move ' ELSE '' END || CASE WHEN typeof(bookmark.recent) NOT IN ('integer') THEN 'recent ' ELSE '' END || CASE WHEN typeof(bookmark.own) NOT IN ('integer') THEN 'own ' ELSE '' END || CASE WHEN typeof(bookmark.running) NOT IN ('blob') THEN 'running ' ELSE '' END != '' AND bookmark.space = ?""", ('space',)),
@@ -856,6 +869,10 @@ WHERE record_log.space = ? AND record_log.change = ?""", ('space', 'change')),
 FROM bookmark_log 
 WHERE bookmark_log.space = ? AND bookmark_log.name = ? AND (bookmark_log.seq < ? OR bookmark_log.seq = ? AND (bookmark_log.change IS NULL OR bookmark_log.change <= ?)) ORDER BY bookmark_log.move DESC
  LIMIT ? OFFSET ?""", ('space', 'name', 'seq', 'seq', 'change', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0}),
+    'whether a chain branches from a position on': Compiled("""SELECT link.chain 
+FROM link 
+WHERE link.space = ? AND link.parent_chain = ? AND link.parent_pos >= ?
+ LIMIT ? OFFSET ?""", ('space', 'chain', 'pos', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0}),
     'whether a chain continues anything': Compiled("""SELECT link.ordinal 
 FROM link 
 WHERE link.space = ? AND link.chain = ?
