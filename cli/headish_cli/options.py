@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -74,7 +74,9 @@ def expect_options(command: F) -> F:
     """Where a bookmark must be before it moves."""
     for option in (
         click.option("--absent", is_flag=True, help="Refuse if there is such a bookmark already."),
-        click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn."),
+        click.option(
+            "--expect", metavar="ID", help="Refuse unless the bookmark still names the turn with this id or handle."
+        ),
     ):
         command = option(command)
     return command
@@ -83,12 +85,15 @@ def expect_options(command: F) -> F:
 force_option = click.option("--force", is_flag=True, help="Take the name of --bookmark from wherever it is.")
 
 
-def read_expect(expect: str | None, absent: bool) -> Any:
-    """The ``expect=`` of the library."""
+def read_expect(expect: str | None, absent: bool, store: Store | None = None) -> Any:
+    """The ``expect=`` of the library; with the store a handle is taken for an id, too."""
     from headish import ABSENT
+    from headish.values.handles import as_handle
 
     if expect is not None and absent:
         raise click.UsageError("--expect and --absent contradict each other")
+    if expect is not None and store is not None and as_handle(expect):
+        return store.get(expect).id
     return ABSENT if absent else expect
 
 
@@ -180,14 +185,15 @@ def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, A
 
 
 def read_time(text: str | None, option: str) -> datetime | None:
-    """A time of RFC 3339, in UTC where it has no offset, as in ``NAME@{time}``."""
+    """A time as ``NAME@{time}`` takes it; of this machine's zone where it has no offset."""
     if text is None:
         return None
+    from headish.values.times import parse_time
+
     try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is not a time of RFC 3339", param_hint=option) from None
-    return when if when.tzinfo else when.replace(tzinfo=UTC)
+        return parse_time(text, ends=option == "--until")
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=option) from None
 
 
 def _decode(text: str, key: str, option: str) -> Any:

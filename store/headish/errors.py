@@ -6,7 +6,7 @@
     ├── InputError                what was given cannot be taken: mend the call
     │   ├── UnknownTurn           a headish, id or bookmark that names no turn of this space
     │   │   └── UnknownBookmark   no bookmark of that name (a KeyError too)
-    │   ├── Ambiguous             an id prefix that several turns share
+    │   ├── Ambiguous             an id prefix or a handle that several turns share
     │   ├── UnknownPointer        no provider pointer of that name, or a request that names no provider
     │   ├── UnknownServer         no tools are stored for a server that the thread names
     │   ├── UnknownStream         no stream of that id
@@ -117,11 +117,18 @@ class UnknownTurn(InputError):
 
 
 class Ambiguous(InputError):
-    """An id prefix that more than one turn begins with; ``candidates`` are ids, oldest first."""
+    """An id prefix or a handle that more than one turn has; ``candidates`` are ids, oldest first.
 
-    def __init__(self, prefix: str, candidates: tuple[str, ...]) -> None:
-        self.prefix, self.candidates = prefix, candidates
-        super().__init__(f"several turns begin with {prefix!r}: {', '.join(candidates)}; give more digits")
+    ``described`` says of each candidate of a handle: the handle that names it alone, its id, when it was stored, its
+    role, names and first words.
+    """
+
+    def __init__(self, prefix: str, candidates: tuple[str, ...], described: tuple[str, ...] = ()) -> None:
+        self.prefix, self.candidates, self.described = prefix, candidates, described
+        if described:
+            super().__init__(f"several turns have the handle {prefix!r}; take one of these: {'; '.join(described)}")
+        else:
+            super().__init__(f"several turns begin with {prefix!r}: {', '.join(candidates)}; give more digits")
 
 
 class UnknownBookmark(UnknownTurn, KeyError):

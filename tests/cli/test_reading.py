@@ -28,7 +28,7 @@ def grown(headish: Command) -> dict[str, str]:
 
 def drawn(text: str) -> list[str]:
     """The lines of a drawing without ids, times and trailing blanks."""
-    id_and_time = re.compile(r"\b0[0-9a-z]{7,24} ?(\d{4}-\d\d-\d\d \d\d:\d\d(Z|[+-]\d\d(:\d\d)?) )?")
+    id_and_time = re.compile(r"\b[k-z]{6,16}(:[0-9a-z]+)? +(\d{4}-\d\d-\d\d \d\d:\d\d(Z|[+-]\d\d(:\d\d)?) )?")
     return [id_and_time.sub("", line).rstrip() for line in text.splitlines()]
 
 

@@ -64,7 +64,7 @@ def _record(bookmark: Bookmark, turn: Turn) -> dict[str, object]:
 def set_command(settings: Settings, name: str, headish: str, expect: str | None, absent: bool, as_json: bool) -> None:
     """Set NAME to a HEADISH, or move it there. 'NAME@{1}' as the HEADISH undoes its last move."""
     with settings.open() as store:
-        bookmark = store.bookmarks.set(name, headish, expect=read_expect(expect, absent))
+        bookmark = store.bookmarks.set(name, headish, expect=read_expect(expect, absent, store))
     if as_json:
         print_json({"name": bookmark.name, "turn": bookmark.turn})
     else:
@@ -73,24 +73,24 @@ def set_command(settings: Settings, name: str, headish: str, expect: str | None,
 
 @bookmark_command.command("rm")
 @click.argument("name")
-@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names the turn with this id or handle.")
 @pass_settings
 def remove_command(settings: Settings, name: str, expect: str | None) -> None:
     """Remove NAME; its turns and its history stay."""
     with settings.open() as store:
-        store.bookmarks.remove(name, expect=read_expect(expect, absent=False))
+        store.bookmarks.remove(name, expect=read_expect(expect, False, store))
     say(f"Removed {name}. Its history stays: headish bookmark history {name}")
 
 
 @bookmark_command.command("rename")
 @click.argument("old")
 @click.argument("new")
-@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names the turn with this id or handle.")
 @pass_settings
 def rename_command(settings: Settings, old: str, new: str, expect: str | None) -> None:
     """Rename the bookmark OLD to NEW; its history and its title go with it."""
     with settings.open() as store:
-        click.echo(store.bookmarks.rename(old, new, expect=read_expect(expect, absent=False)).turn)
+        click.echo(store.bookmarks.rename(old, new, expect=read_expect(expect, False, store)).turn)
 
 
 @bookmark_command.command("history")
@@ -114,7 +114,7 @@ def history_command(settings: Settings, name: str, as_json: bool) -> None:
 @click.command("undo")
 @click.argument("name")
 @click.argument("n", type=click.IntRange(min=1), default=1, metavar="[N]")
-@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names the turn with this id or handle.")
 @json_option
 @pass_settings
 def undo_command(settings: Settings, name: str, n: int, expect: str | None, as_json: bool) -> None:
@@ -124,7 +124,7 @@ def undo_command(settings: Settings, name: str, n: int, expect: str | None, as_j
     name is removed.
     """
     with settings.open() as store:
-        left = store.bookmarks.undo(name, n, expect=read_expect(expect, absent=False))
+        left = store.bookmarks.undo(name, n, expect=read_expect(expect, False, store))
         where = store.bookmarks.get(name)
     if as_json:
         print_json({"name": name, "turn": where, "left": [turn.id for turn in left]})

@@ -91,7 +91,7 @@ def add_command(
             inherited=inherited,
             json=json_blocks,
             said_at=read_time(said_at, "--said-at"),
-            expect=read_expect(expect, absent),
+            expect=read_expect(expect, absent, store),
             attributes={"speaker": speaker, "channel": channel, "intent": intent},
             **options,
         )

@@ -126,10 +126,13 @@ def preview(blocks: Sequence[ContentBlock]) -> str:
 
 
 def shorten(store: Store, ids: Iterable[TurnId]) -> dict[TurnId, str]:
-    """The first digits of each id, as many for all as the closest two need."""
-    shortest = store.abbreviate(list(ids))
-    digits = max(map(len, shortest.values()), default=0)
-    return {turn_id: turn_id[:digits] for turn_id in shortest}
+    """The handle of each turn."""
+    return store.abbreviate(list(ids))
+
+
+def handle_columns(handles: Iterable[str]) -> int:
+    """The columns that a list keeps for handles. Those of twins are longer, and rare: they do not widen the list."""
+    return max((len(each.partition(":")[0]) for each in handles), default=0)
 
 
 def one_line(text: str, columns: int | None) -> str:

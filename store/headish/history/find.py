@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from headish.database.query import Connection
 from headish.errors import Ambiguous, CorruptTurn, UnknownTurn
+from headish.history.handles import describe_candidates
 from headish.limits import CANDIDATES_SHOWN, PREFIX_MINIMUM
-from headish.rows.bookmarks import find_bookmark, past_place
+from headish.rows.bookmarks import find_bookmark, has_log, past_place
+from headish.rows.handles import turns_by_handle
 from headish.rows.turns import StoredTurn, links_of, newest_turn, turn_at, turn_by_id, turns_by_prefix
 from headish.values.grammar import NEWEST, Back, Headish, Parent
 from headish.values.places import Place
@@ -49,7 +51,7 @@ def _find_base(connection: Connection, space: int, headish: Headish) -> StoredTu
     place = _find_place(connection, space, headish)
     if place is not None:
         return _known(headish, turn_at(connection, space, place))
-    return _find_prefix(connection, space, headish)
+    return _find_handle(connection, space, headish) or _find_prefix(connection, space, headish)
 
 
 def _find_place(connection: Connection, space: int, headish: Headish) -> Place | None:
@@ -59,8 +61,22 @@ def _find_place(connection: Connection, space: int, headish: Headish) -> Place |
     past = headish.past if isinstance(headish.past, int) else headish.past.timestamp() * 1000
     place = past_place(connection, space, name, past)
     if place is None:
-        raise UnknownTurn(headish.text, "the bookmark's history does not reach back so far")
+        said = f"; turns by when they were said: headish log {headish.name} --until TIME"
+        told = "the bookmark's history does not reach back so far"
+        raise UnknownTurn(headish.text, told + ("" if isinstance(headish.past, int) else said))
     return place
+
+
+def _find_handle(connection: Connection, space: int, headish: Headish) -> StoredTurn | None:
+    """The turn of a handle. A name that a bookmark has or had is never taken for one (rule R25, handles)."""
+    handle, name = headish.handle, headish.name or ""
+    if handle is None or has_log(connection, space, name.encode()):
+        return None
+    found = turns_by_handle(connection, space, handle.bounds, handle.end, CANDIDATES_SHOWN)
+    if len(found) > 1:
+        described = describe_candidates(connection, space, found)
+        raise Ambiguous(name, tuple(stored.id for stored in found), described)
+    return found[0] if found else None
 
 
 def _find_prefix(connection: Connection, space: int, headish: Headish) -> StoredTurn:

@@ -24,7 +24,6 @@ from sqlalchemy import (
 
 from headish.database.query import Connection, Query, Row, Statement
 from headish.database.schema import counter, link, turn
-from headish.limits import PREFIX_MINIMUM
 from headish.rows.payloads import PORTION, in_portions
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
@@ -119,13 +118,6 @@ BY_PREFIX = Query(
     .order_by(turn.c.id)
     .limit(bindparam("limit")),
 )
-NEIGHBOURS = Query(
-    "ids next to an id",
-    select(
-        select(func.max(turn.c.id)).where(turn.c.space == _space, turn.c.id < bindparam("id")).scalar_subquery(),
-        select(func.min(turn.c.id)).where(turn.c.space == _space, turn.c.id > bindparam("id")).scalar_subquery(),
-    ),
-)
 # Not the highest number: what arrives from elsewhere is not what was said here last.
 NEWEST = Query(
     "newest turn",
@@ -212,13 +204,6 @@ def turns_by_prefix(connection: Connection, space: int, prefix: str, limit: int)
     return read_turns(connection.rows(BY_PREFIX, space=space, low=prefix, high=prefix + "{", limit=limit))
 
 
-def shortest_prefix(connection: Connection, space: int, turn_id: TurnId) -> str:
-    """The fewest digits that name this turn alone, ``PREFIX_MINIMUM`` at the least (rule R11, names for turns)."""
-    neighbours = connection.row(NEIGHBOURS, space=space, id=turn_id) or ()
-    shared = max((_shared_digits(turn_id, other) for other in neighbours if other), default=0)
-    return turn_id[: max(shared + 1, PREFIX_MINIMUM)]
-
-
 def newest_turn(connection: Connection, space: int) -> StoredTurn | None:
     """The turn that was written here last."""
     return _read_turn(connection.row(NEWEST, space=space))
@@ -278,10 +263,6 @@ def add_links(connection: Connection, space: int, links: Iterable[tuple[int, Seq
     ]
     if rows:
         connection.run_many(ADD_LINK, rows)
-
-
-def _shared_digits(one: str, other: str) -> int:
-    return next((index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
 
 
 def _read_turn(row: Row | None) -> StoredTurn | None:
