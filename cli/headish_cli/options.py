@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from headish import Database, Store
 
 F = TypeVar("F", bound=Callable[..., Any])
+ROLES = ("system", "developer", "user", "assistant", "tool")
 INTERRUPTED, CLOSED_PIPE = 130, 141
 """Exit codes of Ctrl-C and of a reader that has enough, as shells count signals 2 and 13."""
 
@@ -30,6 +31,7 @@ class Settings(NamedTuple):
     space: str
     read_only: bool = False
     author: str | None = None
+    no_pager: bool = False
 
     @property
     def target(self) -> str:
@@ -54,6 +56,21 @@ class Settings(NamedTuple):
 
 
 pass_settings: Callable[[F], F] = click.make_pass_decorator(Settings)  # type: ignore[assignment]
+
+
+def selection_options(command: F) -> F:
+    """Which turns of a thread."""
+    for option in (
+        click.option("--grep", metavar="TEXT", help="Show only turns whose text holds this, in either case."),
+        click.option("--role", type=click.Choice(ROLES), help="Show only turns of this role."),
+        click.option("--until", metavar="TIME", help="Show only what was said before TIME; a day alone is included."),
+        click.option("--since", metavar="TIME",
+                     help="Show only what was said from TIME on: a date, yesterday, '2 hours ago', RFC 3339."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 headish_argument = click.argument("headish", default="@")
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON: one object, or one per line for a list."

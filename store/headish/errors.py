@@ -80,7 +80,7 @@ missing argument) is Python's own TypeError.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 SHOWN_CHARACTERS = 200
 """So much of a value that was given stands in an error."""
@@ -93,6 +93,14 @@ def shown(value: object) -> str:
     except Exception:  # one nested too deep, a number of too many digits, a __repr__ that fails
         return f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``did you mean 'main' or 'man'?``; empty where nothing known is like it."""
+    from difflib import get_close_matches  # late: only an error needs it
+
+    close = get_close_matches(name[:SHOWN_CHARACTERS], known, 3)
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 class HeadishError(Exception):
@@ -141,7 +149,7 @@ class UnknownBookmark(UnknownTurn, KeyError):
 class UnknownPointer(InputError, KeyError):
     """No provider pointer of this name; None if nothing names a provider."""
 
-    def __init__(self, name: str | None) -> None:
+    def __init__(self, name: str | None, hint: str = "") -> None:
         self.name = name
         if name is None:
             super().__init__(
@@ -151,6 +159,7 @@ class UnknownPointer(InputError, KeyError):
         else:
             super().__init__(
                 f"no provider pointer is named {name!r} in this space: 'headish ptr set {name} PROVIDER/MODEL' makes it"
+                + (f"; {hint}" if hint else "")
             )
 
 

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import Settings, headish_argument, json_option, pass_settings
+from headish_cli.options import (
+    Settings,
+    headish_argument,
+    json_option,
+    pass_settings,
+    read_time,
+    selection_options,
+)
 from headish_cli.printing.graph import draw_graph
 from headish_cli.printing.output import (
-    marks,
     one_line,
-    preview,
     print_json,
     print_json_lines,
-    reply_mark,
-    role_word,
-    room_beside,
     say,
-    shorten,
     write,
 )
+from headish_cli.printing.paging import paged
+from headish_cli.printing.rows import print_rows
 from headish_cli.printing.telling import reply_record, timed_record, turn_record
 
 if TYPE_CHECKING:
@@ -72,22 +75,32 @@ def find_command(settings: Settings, key: str, as_json: bool) -> None:
 @click.command("log")
 @headish_argument
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="Show only the last so many turns.")
+@selection_options
+@click.option("-p", "--text", "whole", is_flag=True, help="Show all that each turn says.")
 @click.option("--graph", is_flag=True, help="Draw how the turns continue one another.")
 @json_option
 @pass_settings
-def log_command(settings: Settings, headish: str, limit: int | None, graph: bool, as_json: bool) -> None:
+def log_command(
+    settings: Settings, headish: str, limit: int | None, since: str | None, until: str | None, role: str | None,
+    grep: str | None, whole: bool, graph: bool, as_json: bool,
+) -> None:  # fmt: skip
     """List the turns that lead to a HEADISH, newest first."""
+    chosen = {"since": read_time(since, "--since"), "until": read_time(until, "--until"), "role": role, "grep": grep}
     with settings.open() as store:
-        turns = store.log(headish, limit=limit)
+        turns = store.log(headish, limit=limit, **chosen)
         if as_json:
-            print_json_lines(map(timed_record, turns))
+            print_json_lines(_log_record(store, turn, whole) for turn in turns)
             return
-        short = shorten(store, (turn.id for turn in turns))
-        rails = draw_graph(turns) if graph else [(turn, "") for turn in turns]
-        names = store.bookmarks.at(turn.id for turn in turns)
-        for turn, rail in rails:
-            line = "" if turn is None else _log_line(store, turn, short[turn.id], names.get(turn.id, []), len(rail))
-            click.echo((rail + line).rstrip())
+        rails = draw_graph(turns) if graph else ((turn, "") for turn in turns)
+        with paged(settings):
+            print_rows(store, rails, whole=whole)
+
+
+def _log_record(store: Store, turn: Turn, whole: bool) -> dict[str, Any]:
+    from headish.values.blocks import to_mapping
+
+    content = {"content": [to_mapping(block) for block in store.blocks(turn.id)]} if whole else {}
+    return timed_record(turn) | content
 
 
 @click.command("resolve")
@@ -102,14 +115,6 @@ def resolve_command(settings: Settings, headish: tuple[str, ...], as_json: bool)
     with settings.open() as store:
         window = store.resolve(list(headish) or "@")
     print_json(window.to_dict(), pretty=not as_json)
-
-
-def _log_line(store: Store, turn: Turn, short: str, names: list[str], indent: int) -> str:
-    from headish.values.times import local_time
-
-    before = f"{click.style(short, fg='yellow')} {local_time(turn.said_at)} {role_word(turn.meta.role)} "
-    behind = reply_mark(turn.meta) + marks(names)
-    return before + one_line(preview(store.blocks(turn.id)), room_beside(" " * indent, before, behind)) + behind
 
 
 def _describe(turn: Turn) -> str:

@@ -35,7 +35,8 @@ class Listed(NamedTuple):
     """A conversation of a list: what was said last and first, and what its order is by.
 
     ``name`` and ``recent``, in Unix milliseconds, are of those that have a name; ``chain``, ``first`` and ``branches``
-    of the others.
+    of the others. ``turns`` are those of the thread of a name, along first parents, or all of a conversation without
+    one.
     """
 
     last: Words
@@ -45,6 +46,7 @@ class Listed(NamedTuple):
     chain: int = 0
     start: str | None = None
     branches: int | None = None
+    turns: int = 0
 
 
 _SPOKEN = "role <> 'system' AND o.role <> 'developer'"
@@ -84,11 +86,12 @@ NAMED = Query(
         # The lowest chain in which the user spoke; a parent's chain has a lower number.
         "begins(name, chain) AS (SELECT path.name, min(path.chain) FROM path WHERE EXISTS ("
         "SELECT 1 FROM turn AS o WHERE o.space = :space AND o.chain = path.chain AND o.pos <= path.pos "
-        "AND o.role = 'user') GROUP BY path.name) "
-        f"SELECT page.name, page.recent, {_words('t', 'tp')}, {_words('f', 'fp')} FROM page "
+        "AND o.role = 'user') GROUP BY path.name), "
+        "lengths(name, turns) AS (SELECT path.name, sum(path.pos + 1) FROM path GROUP BY path.name) "
+        f"SELECT page.name, page.recent, lengths.turns, {_words('t', 'tp')}, {_words('f', 'fp')} FROM page "
         "LEFT JOIN turn AS t ON t.space = :space AND t.chain = page.chain AND t.pos = page.pos "
         + _payload("t", "tp")
-        + "LEFT JOIN begins ON begins.name = page.name "
+        + "LEFT JOIN lengths ON lengths.name = page.name LEFT JOIN begins ON begins.name = page.name "
         "LEFT JOIN turn AS f ON f.space = :space AND f.chain = begins.chain AND f.pos = ("
         "SELECT o.pos FROM turn AS o WHERE o.space = :space AND o.chain = begins.chain AND o.role = 'user' "
         "ORDER BY o.pos LIMIT 1) " + _payload("f", "fp") + "ORDER BY page.recent DESC, page.name DESC"
@@ -128,13 +131,15 @@ NAMELESS = Query(
         "ON grown.chain = held.chain AND grown.low <= held.pos), "
         "page(chain, pos) AS (SELECT begins.chain, begins.pos FROM begins LEFT JOIN named "
         "ON named.start = begins.chain WHERE named.start IS NULL ORDER BY begins.chain DESC LIMIT :limit), "
-        "ends(start, chain, pos) AS (SELECT grown.start, grown.chain, (SELECT max(o.pos) FROM turn AS o "
-        "WHERE o.space = :space AND o.chain = grown.chain) FROM page JOIN grown ON grown.start = page.chain), "
-        "sums(start, newest, branches) AS (SELECT ends.start, max(ends.chain), sum(CASE WHEN EXISTS ("
+        "ends(start, chain, low, pos) AS (SELECT grown.start, grown.chain, grown.low, (SELECT max(o.pos) "
+        "FROM turn AS o WHERE o.space = :space AND o.chain = grown.chain) FROM page JOIN grown "
+        "ON grown.start = page.chain), "
+        "sums(start, newest, turns, branches) AS (SELECT ends.start, max(ends.chain), "
+        "sum(ends.pos - ends.low + 1), sum(CASE WHEN EXISTS ("
         "SELECT 1 FROM link AS l WHERE l.space = :space AND l.parent_chain = ends.chain "
         "AND l.parent_pos = ends.pos) THEN 0 ELSE 1 END) FROM ends GROUP BY ends.start) "
         # Outer joins fix the order: left to itself, SQLite reads every turn.
-        f"SELECT page.chain, s.id, sums.branches, {_words('t', 'tp')}, {_words('f', 'fp')} FROM page "
+        f"SELECT page.chain, s.id, sums.branches, sums.turns, {_words('t', 'tp')}, {_words('f', 'fp')} FROM page "
         "LEFT JOIN turn AS s ON s.space = :space AND s.chain = page.chain AND s.pos = page.pos "
         "LEFT JOIN sums ON sums.start = page.chain "
         "LEFT JOIN turn AS t ON t.space = :space AND t.chain = sums.newest AND t.pos = ("
@@ -169,13 +174,16 @@ def list_named(
     """Names whose last move is older than ``before``, or as old and of a lower name; the last moved first."""
     flags = {"archived": _flag(archived), "pinned": _flag(pinned)}
     rows = connection.rows(NAMED, space=space, recent=before[0], name=before[1], limit=limit, **flags)
-    return [Listed(*_two_words(row[2:]), name=row[0], recent=row[1]) for row in rows]
+    return [Listed(*_two_words(row[3:]), name=row[0], recent=row[1], turns=int(row[2] or 0)) for row in rows]
 
 
 def list_nameless(connection: Connection, space: int, *, before: int, limit: int, window: int) -> list[Listed]:
     """Conversations without a name that begin in one of the ``window`` chains below ``before``, the newest first."""
     rows = connection.rows(NAMELESS, space=space, before=before, limit=limit, looked_at=window)
-    return [Listed(*_two_words(row[3:]), chain=row[0], start=row[1], branches=int(row[2])) for row in rows]
+    return [
+        Listed(*_two_words(row[4:]), chain=row[0], start=row[1], branches=int(row[2]), turns=int(row[3]))
+        for row in rows
+    ]
 
 
 def lowest_chain(connection: Connection, space: int, *, before: int, window: int) -> int | None:

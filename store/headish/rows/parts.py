@@ -23,6 +23,7 @@ from sqlalchemy import (
 from headish.database.query import Connection, Query
 from headish.database.schema import link, turn
 from headish.rows.places import place_portions, wanted_places
+from headish.rows.walks import chains_of_tree
 from headish.values.places import Place
 
 _space: BindParameter[int] = bindparam("space")
@@ -56,6 +57,13 @@ GROWN = Query(
     "places that grew from a place, the nearest first",
     select(_reached.c.chain, _reached.c.pos).limit(bindparam("limit")),
 )
+_chains = chains_of_tree()
+_size = (
+    select(func.max(turn.c.pos) + literal_column("1"))
+    .where(turn.c.space == _space, turn.c.chain == _chains.c.chain)
+    .scalar_subquery()
+)
+SIZES = Query("lengths of the chains of a tree", select(_size).select_from(_chains).limit(bindparam("limit")))
 _wanted = wanted_places()
 _other = turn.alias("other")
 CONTINUED = Query(
@@ -87,6 +95,15 @@ def grown_from(connection: Connection, space: int, place: Place, limit: int) -> 
     """
     rows = connection.rows(GROWN, space=space, chain=place.chain, pos=place.pos, limit=limit)
     return [Place(*row) for row in rows]
+
+
+def has_at_most(connection: Connection, space: int, place: Place, limit: int) -> bool:
+    """Whether the tree that a place belongs to has so many turns, or fewer.
+
+    Cost: one statement; a step for each chain on the way to the roots, and for at most ``limit`` others.
+    """
+    sizes = connection.rows(SIZES, space=space, chain=place.chain, limit=limit + 1)
+    return sum(int(size or 0) for (size,) in sizes) <= limit
 
 
 def count_continuing(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, int]:
