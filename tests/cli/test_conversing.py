@@ -67,7 +67,7 @@ class TestFilters:
         for words, names in (
             (("--tag", "work"), ["heights"]),
             (("--tag", "none"), []),
-            (("--name", "?ap*"), ["capitals"]),
+            (("--name", "?ap*", "--all"), ["capitals"]),
             (("--role", "assistant"), ["heights"]),
             (("--model", "*"), []),
             (("--since", "1 hour ago", "--name", "h*"), ["heights"]),
@@ -105,7 +105,8 @@ class TestTitle:
         assert talked("title", "heights", "Mountains").out == ""
         assert talked("title", "heights~1").out == "Mountains\n"
         assert talked("title", "heights", "", "--json").json == {
-            "name": "heights", "first": None, "title": "", "tags": [], "archived": False, "pinned": False, "revision": 2,
+            "name": "heights", "first": None, "title": "", "tags": [], "archived": False, "pinned": False,
+            "revision": 2,
         }  # fmt: skip
         assert talked("title", "heights").out == ""
 

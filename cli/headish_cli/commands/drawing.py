@@ -165,12 +165,4 @@ def _line(rails: str, turn: TreeTurn, short: Mapping[TurnId, str], current: bool
 
 
 def _record(turn: TreeTurn, current: str) -> dict[str, object]:
-    from headish.values.blocks import to_mapping
-
-    record: dict[str, object] = {"id": turn.id, "role": turn.role}
-    record["content"] = [to_mapping(block) for block in turn.content]
-    record |= {"reply": dict(turn.reply)} if turn.reply else {}
-    record |= {"more": turn.more} if turn.more else {}
-    record |= {"incomplete": True} if turn.is_cut_off else {}
-    lists = {"continues": turn.continues, "children": turn.children, "bookmarks": turn.bookmarks}
-    return {**record, **lists, "current": turn.id == current}
+    return {**turn.to_dict(), "current": turn.id == current}

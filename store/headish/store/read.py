@@ -27,7 +27,8 @@ from headish.store.space import Headishes, Space
 from headish.values.blocks import ContentBlock, join_texts
 from headish.values.doors import LIST, TEXT, door
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.messages import ROLES, ContextWindow, Message, ThreadRecord
+from headish.values.messages import ROLES, ContextWindow, Message
+from headish.values.notebook import Thread, Tree
 from headish.values.times import read_moment
 from headish.values.turns import TreeTurn, Turn
 
@@ -203,13 +204,15 @@ def read_range(space: Space, seq: int, count: int) -> list[Turn]:
     return found
 
 
-def thread(space: Space, headish: Headishes = "@") -> list[ThreadRecord]:
-    """The schema reference's thread records of a walk."""
-    return space._read_from(headish, lambda connection, places: thread_records(walk(connection, space._number, places)))
+def thread(space: Space, headish: Headishes = "@") -> Thread:
+    """The schema reference's thread records of a walk, as a list."""
+    return Thread(
+        space._read_from(headish, lambda connection, places: thread_records(walk(connection, space._number, places)))
+    )
 
 
 @door()
-def tree(space: Space, headish: str = "@", *, limit: int | None = None) -> list[TreeTurn]:
+def tree(space: Space, headish: str = "@", *, limit: int | None = None) -> Tree:
     """All turns of the tree that a turn belongs to, with all branches and their names, in commit order.
 
     ``limit`` cuts a part out of a tree that has more turns: half of so many lead to the turn, the last of its thread
@@ -226,7 +229,7 @@ def tree(space: Space, headish: str = "@", *, limit: int | None = None) -> list[
             return read_whole_tree(connection, space._number, stored.place)
         return read_part(connection, space._number, stored.place, wanted)
 
-    return space._read_at(headish, work)
+    return Tree(space._read_at(headish, work))
 
 
 def resolve(space: Space, headish: Headishes = "@") -> ContextWindow:

@@ -13,13 +13,14 @@ from headish.database.backend import Backend, Settle
 from headish.database.query import Connection
 from headish.errors import Closed, DatabaseCorrupt, HeadishError, OutcomeUnknown
 from headish.history.append import Appended
-from headish.history.decode import make_turn
+from headish.history.decode import make_turn, read_blocks, read_payload
 from headish.history.find import find_place, find_turn
 from headish.history.remembered import NOTHING
 from headish.history.resolve import fold_options
 from headish.history.walk import walk_inherited
 from headish.rows.counters import lock_space
 from headish.rows.turns import StoredTurn, turn_by_id
+from headish.values.blocks import ContentBlock
 from headish.values.grammar import parse_headish, parse_headishes
 from headish.values.ids import KeptIds, Mint
 from headish.values.places import Place
@@ -37,6 +38,28 @@ Headishes = str | Sequence[str]
 """One headish, or several that resolve as if one turn continued them all."""
 
 
+class Later:
+    """What a turn of a space reads when it is asked."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    def __call__(self, headish: Headishes) -> dict[str, Any]:
+        """The options that a thread hands down, over the sparse index of the turns that set any (rule R12, options on
+        demand)."""
+        number = self._space._number
+        return self._space._read_from(
+            headish, lambda connection, places: fold_options(walk_inherited(connection, number, places))
+        )
+
+    def blocks(self, headish: str) -> tuple[ContentBlock, ...]:
+        """The content blocks of a turn. Raises: CorruptTurn."""
+        number = self._space._number
+        return self._space._read_at(
+            headish, lambda connection, stored: read_blocks(stored, read_payload(connection, number, stored))
+        )
+
+
 class Space:
     """One space of an open database: its number there, its transactions, and how rows become turns."""
 
@@ -49,6 +72,8 @@ class Space:
         self._author = author
         self._is_closed = False
         self._remembered = NOTHING
+        self._options_at = Later(self)
+        """What a turn reads when asked: its options if called, its content by ``blocks``."""
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         """What a piece of work reads, in one transaction.
@@ -141,13 +166,6 @@ class Space:
 
     def _as_turn(self, appended: Appended) -> Turn:
         return make_turn(appended.turn, appended.continues, self._options_at)
-
-    def _options_at(self, headish: Headishes) -> dict[str, Any]:
-        """The options that a thread hands down, over the sparse index of the turns that set any (rule R12, options on
-        demand)."""
-        return self._read_from(
-            headish, lambda connection, places: fold_options(walk_inherited(connection, self._number, places))
-        )
 
     def _check_writable(self) -> None:
         """For verbs that read, call or run something before they write. Raises: ReadOnly, Closed."""
