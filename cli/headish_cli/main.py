@@ -105,8 +105,12 @@ class Headish(LazyGroup):
         except OSError as error:
             raise Told(f"{error}") from None
         except Exception as error:
-            from headish.errors import HeadishError
+            from headish.errors import Ambiguous, HeadishError
 
+            if isinstance(error, Ambiguous) and error.described:
+                raise Told(
+                    f"several turns have the handle {error.prefix!r}; take one of these:", error.described
+                ) from None
             if isinstance(error, HeadishError):
                 raise Told(sentence(error)) from None
             raise

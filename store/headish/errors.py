@@ -127,7 +127,7 @@ class UnknownTurn(InputError):
 class Ambiguous(InputError):
     """An id prefix or a handle that more than one turn has; ``candidates`` are ids, oldest first.
 
-    ``described`` says of each candidate of a handle: the handle that names it alone, its id, when it was stored, its
+    ``described`` says of each candidate of a handle: the handle that names it alone, its id, when it was said, its
     role, names and first words.
     """
 

@@ -30,13 +30,19 @@ _LINE_BREAKS = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]")
 
 
 class Told(click.ClickException):
-    """An error of headish, told in one line."""
+    """An error of headish, told in one line; ``details`` are lines below it, one for each of what it is about."""
+
+    def __init__(self, message: str, details: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.details = details
 
     def show(self, file: Any = None) -> None:
         from headish.values.controls import escape_controls
 
         line = " ".join(escape_controls(self.message).split())
         click.echo(f"headish: {line}", file=file, err=file is None)
+        for each in self.details:
+            click.echo(f"  {one_line(each, None)}", file=file, err=file is None)
 
 
 def sentence(error: HeadishError) -> str:

@@ -9,16 +9,18 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 import click
 
 from headish_cli.options import Settings
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 DEFAULTS = {"LESS": "FRX", "LV": "-c"}
 """What pagers are told where the user tells them nothing."""
@@ -41,7 +43,9 @@ def paged(settings: Settings, *, wanted: bool = True) -> Iterator[None]:
     if command is None:
         yield
         return
-    process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=DEFAULTS | os.environ)  # noqa: S602
+    from subprocess import PIPE, Popen  # late: no pager runs in a pipe
+
+    process = Popen(command, shell=True, stdin=PIPE, env=DEFAULTS | os.environ)  # noqa: S602
     stream = PagedStream(cast(IO[bytes], process.stdin), encoding="utf-8", errors="replace", line_buffering=True)
     terminal, sys.stdout = sys.stdout, stream
     try:
@@ -68,7 +72,7 @@ def _is_terminal(stream: object) -> bool:
     return stream is not None and cast(IO[str], stream).isatty()
 
 
-def _end(process: subprocess.Popen[bytes], stream: PagedStream) -> None:
+def _end(process: Popen[bytes], stream: PagedStream) -> None:
     with suppress(BrokenPipeError):
         stream.close()
     while True:

@@ -7,9 +7,9 @@ says of the name that moved with it is under its seal: the log of that name says
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headish.content.hashes import Said, digest_turn, hash_payload, seal_turn
 from headish.database.query import Connection
@@ -43,6 +43,10 @@ class Copied(Struct, frozen=True):
     pointers: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: a key for each field."""
+        return {name: list(each) if isinstance(each, tuple) else each for name, each in structs.asdict(self).items()}
 
 
 class Arrived(NamedTuple):

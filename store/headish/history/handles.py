@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from headish.content.words import one_line, words_of_payload
 from headish.database.query import Connection
+from headish.history.decode import read_mapping
 from headish.rows.handles import Around, digests_around, names_with_log, twins_of
 from headish.rows.names import names_of_turns
 from headish.rows.payloads import read_payload_at
 from headish.rows.turns import StoredTurn
 from headish.values.handles import HANDLE_LETTERS, HANDLE_MINIMUM, TWIN_DIGITS, letters_of, shared_letters
-from headish.values.ids import ID_DIGITS, TurnId, time_of
+from headish.values.ids import ID_DIGITS, TurnId
 from headish.values.names import stored_name
-from headish.values.turns import DOCUMENT
+from headish.values.turns import DOCUMENT, said_at_of
 
 TWINS_READ = 1000
 """So many turns of one digest are compared. Where there are more, handles show ``MANY_DIGITS`` of the id."""
@@ -39,7 +40,7 @@ def make_handles(connection: Connection, space: int, ids: Iterable[TurnId]) -> d
 
 
 def describe_candidates(connection: Connection, space: int, found: Sequence[StoredTurn]) -> tuple[str, ...]:
-    """Each turn in a line: its handle, its id, when it was stored, its names, and its first words."""
+    """Each turn in a line: its handle, its id, when it was said, its role, names, and first words."""
     ids = [stored.id for stored in found]
     handles, names = make_handles(connection, space, ids), names_of_turns(connection, space, ids)
     return tuple(
@@ -49,7 +50,8 @@ def describe_candidates(connection: Connection, space: int, found: Sequence[Stor
 
 
 def _facts(connection: Connection, space: int, stored: StoredTurn, names: Iterable[bytes]) -> list[str]:
-    when = time_of(stored.id).isoformat(" ", "minutes").replace("+00:00", "Z")
+    said = said_at_of(read_mapping(stored, "system"), stored.id)
+    when = said.isoformat(" ", "minutes").replace("+00:00", "Z")
     listed = [f"[{', '.join(map(stored_name, names))}]"] if names else []
     payload = None if stored.type == DOCUMENT else read_payload_at(connection, space, stored.place)
     words = one_line(words_of_payload(payload))[:WORDS_SHOWN] if payload is not None else ""

@@ -28,7 +28,7 @@ from headish.values.blocks import ContentBlock, join_texts
 from headish.values.doors import LIST, TEXT, door
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import ROLES, ContextWindow, Message
-from headish.values.notebook import Thread, Tree
+from headish.values.threads import Thread, Tree
 from headish.values.times import read_moment
 from headish.values.turns import TreeTurn, Turn
 

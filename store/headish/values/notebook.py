@@ -7,7 +7,7 @@ script. Reasoning is named and not shown. Colours are those of the page, so that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
@@ -90,31 +90,19 @@ def window_html(window: ContextWindow) -> str:
     return html_of([message_entry(message) for message in window.messages]) + notes
 
 
-class Thread(list["ThreadRecord"]):
-    """The records of a thread, in its order; a list, which a notebook shows as a conversation."""
+def tree_html(tree: Sequence[TreeTurn]) -> str:
+    """A tree in commit order, each branch indented."""
+    depths: dict[str, int] = {}
+    children = {turn.id: turn.children for turn in tree}
+    for turn in tree:
+        before = turn.continues[0] if turn.continues else ""
+        is_first = children.get(before, ())[:1] in ((), (turn.id,))
+        depths[turn.id] = depths.get(before, 0) + (0 if is_first else 1)
+    return html_of(
+        [Entry(each.role, [", ".join(each.bookmarks), each.id], each.content, depths[each.id]) for each in tree]
+    )
 
-    def to_dict(self) -> list[dict[str, Any]]:
-        """As plain data: a record each."""
-        return [each.to_dict() for each in self]
 
-    def _repr_html_(self) -> str:
-        return html_of([Entry(each.role, [each.id], each.content) for each in self])
-
-
-class Tree(list["TreeTurn"]):
-    """The turns of a tree in commit order; a list, which a notebook shows with each branch indented."""
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """As plain data: a record each."""
-        return [each.to_dict() for each in self]
-
-    def _repr_html_(self) -> str:
-        depths: dict[str, int] = {}
-        children = {turn.id: turn.children for turn in self}
-        for turn in self:
-            before = turn.continues[0] if turn.continues else None
-            is_first = before is None or children.get(before, (turn.id,))[0] == turn.id
-            depths[turn.id] = depths.get(before or "", 0) + (0 if is_first else 1)
-        return html_of(
-            [Entry(turn.role, [", ".join(turn.bookmarks), turn.id], turn.content, depths[turn.id]) for turn in self]
-        )
+def thread_html(thread: Sequence[ThreadRecord]) -> str:
+    """The records of a thread."""
+    return html_of([Entry(each.role, [each.id], each.content) for each in thread])
