@@ -259,7 +259,9 @@ def _annotations(struct: Any) -> dict[str, str]:
 
 def _default(field: Any) -> str:
     if field.default is not msgspec.NODEFAULT:
-        return f"`{field.default!r}`" if field.default is not msgspec.UNSET else "absent"
+        if isinstance(field.default, msgspec.Struct):
+            return f"`{type(field.default).__name__}()`"
+        return "absent" if field.default is msgspec.UNSET else f"`{field.default!r}`"
     if field.default_factory is not msgspec.NODEFAULT:
         return "empty"
     return ""
