@@ -129,7 +129,7 @@ _BY_NAME = {
 }
 
 
-def completed_type(parameter: click.Parameter) -> click.ParamType:
+def completed_type(parameter: click.Parameter) -> click.ParamType[Any]:
     """The type of a parameter with what its metavar or name says it can be completed with: one word means one thing
     in every command."""
     if type(parameter.type) is not click.types.StringParamType:

@@ -85,7 +85,12 @@ def log_command(
     grep: str | None, whole: bool, graph: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """List the turns that lead to a HEADISH, newest first."""
-    chosen = {"since": read_time(since, "--since"), "until": read_time(until, "--until"), "role": role, "grep": grep}
+    chosen: dict[str, Any] = {
+        "since": read_time(since, "--since"),
+        "until": read_time(until, "--until"),
+        "role": role,
+        "grep": grep,
+    }
     with settings.open() as store:
         turns = store.log(headish, limit=limit, **chosen)
         if as_json:

@@ -50,7 +50,7 @@ BY_HANDLE = Query(
     .limit(bindparam("limit"))
     .with_hint(turn, "INDEXED BY turn_digest", "sqlite"),
 )
-_names = [bindparam(each) for each in PORTION]
+_names: list[BindParameter[bytes]] = [bindparam(each) for each in PORTION]
 LOGGED = Query(
     "which names have a log",
     select(bookmark_log.c.name).where(bookmark_log.c.space == _space, bookmark_log.c.name.in_(_names)).distinct(),

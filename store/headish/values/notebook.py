@@ -93,11 +93,12 @@ def window_html(window: ContextWindow) -> str:
 def tree_html(tree: Sequence[TreeTurn]) -> str:
     """A tree in commit order, each branch indented."""
     depths: dict[str, int] = {}
-    children = {turn.id: turn.children for turn in tree}
+    firsts = {turn.id: turn.children[0] for turn in tree if turn.children}
     for turn in tree:
-        before = turn.continues[0] if turn.continues else ""
-        is_first = children.get(before, ())[:1] in ((), (turn.id,))
-        depths[turn.id] = depths.get(before, 0) + (0 if is_first else 1)
+        before = turn.continues[0] if turn.continues else turn.id
+        depths[turn.id] = depths.get(before, 0) + (
+            0 if firsts.get(before, turn.id) == turn.id or before == turn.id else 1
+        )
     return html_of(
         [Entry(each.role, [", ".join(each.bookmarks), each.id], each.content, depths[each.id]) for each in tree]
     )

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 NAME_COLUMNS, TITLE_COLUMNS, PAGE = 24, 40, 100
 WORDS_COLUMNS = 16
 """A line at a terminal gives up its model, its count and its last words before the title has less room than this."""
-COLOURS = {"name": {"fg": "blue", "bold": True}, "handle": {"fg": "yellow"}, "tags": {"fg": "magenta"}}
+COLOURS: dict[str, dict[str, Any]] = {
+    "name": {"fg": "blue", "bold": True},
+    "handle": {"fg": "yellow"},
+    "tags": {"fg": "magenta"},
+}
 
 
 @click.command("list")
@@ -140,7 +144,7 @@ def _line(row: Mapping[str, str], columns: Mapping[str, int]) -> str:
         text = one_line(row[name], left) if name == "last" else pad(row[name], size)
         if left is not None and name in ("name", "title"):
             text = one_line(text, left)
-        style: dict[str, Any] = COLOURS.get(name, {"dim": True} if name in ("time", "turns", "model") else {})
+        style = COLOURS.get(name, {"dim": True} if name in ("time", "turns", "model") else {})
         line += (click.style(text, **style) if style else text) + "  "
     return line.rstrip()
 
