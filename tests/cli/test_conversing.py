@@ -7,6 +7,7 @@ import json
 import pytest
 
 from support.command import Command
+from support.loopback import Loopback
 
 
 @pytest.fixture
@@ -118,3 +119,18 @@ class TestTitle:
 
     def test_of_what_there_is_not(self, talked: Command) -> None:
         assert talked.fails("title", "nowhere").startswith("no turn is named 'nowhere'")
+
+    def test_it_may_be_asked_for(self, talked: Command) -> None:
+        with Loopback() as server:
+            talked("ptr", "set", "local", "openai/small", "--base-url", server.url)
+            for content in (' "Mount\nEverest" ', ""):
+                reply = {"message": {"role": "assistant", "content": content}, "finish_reason": "stop", "index": 0}
+                server.answer_json({"id": "c", "object": "chat.completion", "model": "small", "choices": [reply]})
+            assert talked("title", "heights", "--ask", "local").out == "Mount Everest\n"
+            [message] = server.requests[0].body["messages"]
+            assert message["content"].endswith("user: How high is Everest?\n\nassistant: 8849 m")
+            assert "it suggests no title" in talked.fails("title", "heights", "--ask", "local")
+        assert talked("title", "heights").out == "Mount Everest\n"
+        assert talked("stats", "--json").json["turns"] == 4, "nothing that was asked is stored"
+        assert "leave TEXT out" in talked.misused("title", "heights", "x", "--ask", "local")
+        assert "'nobody'" in talked.fails("title", "heights", "--ask", "nobody")

@@ -425,6 +425,7 @@ class TestBookmarks:
         assert "Removed x" in headish("bookmark", "rm", "x").err
         assert "no turn is named 'x'" in headish.fails("get", "x")
         history = headish("bookmark", "history", "x").out.splitlines()
-        assert [line.split()[-1] for line in history] == ["(removed)", grown["m"], grown["a"]]
+        handles = [handle_of(headish, grown[name]) for name in "ma"]
+        assert [line.split()[-1] for line in history] == ["(removed)", *handles]
         assert "there is no such bookmark" in headish.fails("bookmark", "rm", "x")
         assert "there never was such a bookmark" in headish.fails("bookmark", "history", "y")

@@ -17,6 +17,7 @@ from headish_cli.printing.output import (
     reply_mark,
     room_beside,
     say,
+    shorten,
 )
 
 if TYPE_CHECKING:
@@ -43,9 +44,10 @@ def list_command(settings: Settings, limit: int | None, after: str | None, recen
             return
         names = {each.name: one_line(each.name, None) for each in found}
         column = min(max(map(cells, names.values()), default=0), 40)
+        handles = shorten(store, (each.turn for each in found))
         for each in found:
             name = click.style(pad(names[each.name], column), fg="blue", bold=True)
-            before = f"{name}  {click.style(each.turn, fg='yellow')}  "
+            before = f"{name}  {click.style(handles[each.turn], fg='yellow')}  "
             behind = reply_mark(store.get(each.turn).meta)
             click.echo(before + one_line(preview(store.blocks(each.turn)), room_beside(before, behind)) + behind)
 
@@ -101,6 +103,7 @@ def history_command(settings: Settings, name: str, as_json: bool) -> None:
     """List every move of NAME, the last first. NAME@{n} names the turn that it pointed at n moves ago."""
     with settings.open() as store:
         moves = store.bookmarks.history(name)
+        handles = {} if as_json else shorten(store, (each.turn for each in moves if each.turn is not None))
     if as_json:
         print_json_lines({"move": each.number, "turn": each.turn, "time": each.time.isoformat()} for each in moves)
         return
@@ -108,7 +111,7 @@ def history_command(settings: Settings, name: str, as_json: bool) -> None:
 
     for ago, move in enumerate(moves):
         when = local_time(move.time, "seconds")
-        click.echo(f"{one_line(name, None)}@{{{ago}}}  {when}  {move.turn or '(removed)'}")
+        click.echo(f"{one_line(name, None)}@{{{ago}}}  {when}  {handles[move.turn] if move.turn else '(removed)'}")
 
 
 @click.command("undo")

@@ -16,12 +16,20 @@ if TYPE_CHECKING:
 @click.command("title")
 @click.argument("headish")
 @click.argument("text", required=False)
+@click.option(
+    "--ask", metavar="PTR", help="Let the model of this provider pointer suggest the title, from the last turns."
+)
 @json_option
 @pass_settings
-def title_command(settings: Settings, headish: str, text: str | None, as_json: bool) -> None:
+def title_command(settings: Settings, headish: str, text: str | None, ask: str | None, as_json: bool) -> None:
     """Show what the conversation of a HEADISH is called, or call it TEXT; an empty TEXT takes the title away."""
+    if ask is not None and text is not None:
+        raise click.UsageError("--ask finds a title: leave TEXT out")
     with settings.open() as store:
         said = store.conversations
+        if ask is not None:
+            text = store.ask_title(headish, ptr=ask)
+            click.echo(one_line(text, None), err=as_json)
         found = said.get(headish) if text is None else said.set(headish, title=text)
     if as_json:
         _print(found)

@@ -9,7 +9,7 @@ from typing import Self
 from headish.database.backend import Durability
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.store import ask as asking
-from headish.store import calls, copying, exports, imports, read, replies, reports, requests, write
+from headish.store import calls, copying, exports, imports, read, replies, reports, requests, titles, write
 from headish.store.bookmarks import Bookmarks
 from headish.store.conversations import Conversations
 from headish.store.objects import Objects
@@ -68,6 +68,7 @@ class Store(Space):
     say = asking.say
     open_answer = asking.open_answer
     retry = asking.retry
+    ask_title = titles.ask_title
     open_retry = asking.open_retry
     open_calls = calls.open_calls
     run_tools = calls.run_tools

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from headish.values.ids import TurnId
 
 NAME_COLUMNS, TITLE_COLUMNS, PAGE = 24, 40, 100
-WORDS_COLUMNS = 16
-"""A line at a terminal gives up its model, its count and its last words before the title has less room than this."""
+LEAST = {"title": 20, "last": 12}
+"""The fewest columns that these have at a terminal."""
+DROPPED = ("model", "tags", "turns", "last", "pinned", "time")
+"""What a line at a terminal gives up, in this order, where it is too narrow."""
 COLOURS: dict[str, dict[str, Any]] = {
     "name": {"fg": "blue", "bold": True},
     "handle": {"fg": "yellow"},
@@ -102,10 +104,9 @@ def _print_table(entries: Sequence[Entry], handles: Mapping[TurnId, str]) -> Non
     columns = {name: size for name, size in columns.items() if size}
     if rows:
         columns["handle"] = handle_columns(row["handle"] for row in rows)
-        columns["title"] = min(columns.get("title", 0), TITLE_COLUMNS)
-    shown = _fitting(columns)
+    columns = _fitting(columns)
     for row in rows:
-        click.echo(_line(row, {name: columns[name] for name in shown}))
+        click.echo(_line(row, columns))
 
 
 def _row(entry: Entry, handle: str) -> dict[str, str]:
@@ -126,24 +127,30 @@ def _row(entry: Entry, handle: str) -> dict[str, str]:
     }
 
 
-def _fitting(columns: Mapping[str, int]) -> list[str]:
-    """The columns that a terminal has room for; of the last words at least ``WORDS_COLUMNS``."""
-    shown, room = list(columns), width()
-    for dropped in ("model", "tags", "turns", "last", "pinned", "time"):
-        taken = sum(min(columns[name], WORDS_COLUMNS if name == "last" else 999) + 2 for name in shown) - 2
-        if room is None or taken <= room:
+def _fitting(columns: Mapping[str, int]) -> dict[str, int]:
+    """The columns that a terminal has room for. The title and the last words take what the others leave."""
+    shown, room = dict(columns), width()
+    if room is None:
+        return shown | ({"title": min(shown["title"], TITLE_COLUMNS)} if "title" in shown else {})
+    least = {name: min(size, LEAST.get(name, size)) for name, size in columns.items()}
+    for dropped in DROPPED:
+        if sum(least.values()) + 2 * (len(least) - 1) <= room:
             break
-        shown = [name for name in shown if name != dropped]
-    return shown
+        least.pop(dropped, None)
+    left = max(room - sum(least.values()) - 2 * (len(least) - 1), 0)
+    if "title" in least:
+        least["title"] = min(shown["title"], TITLE_COLUMNS, least["title"] + left)
+    return least
 
 
 def _line(row: Mapping[str, str], columns: Mapping[str, int]) -> str:
     room, line = width(), ""
     for name, size in columns.items():
         left = None if room is None else room - cells(click.unstyle(line))
-        text = one_line(row[name], left) if name == "last" else pad(row[name], size)
+        text = one_line(row[name], left) if name == "last" else row[name]
         if left is not None and name in ("name", "title"):
-            text = one_line(text, left)
+            text = one_line(text, min(size, left))
+        text = pad(text, size) if name != "last" else text
         style = COLOURS.get(name, {"dim": True} if name in ("time", "turns", "model") else {})
         line += (click.style(text, **style) if style else text) + "  "
     return line.rstrip()
