@@ -56,11 +56,11 @@ def paged(settings: Settings, *, wanted: bool = True) -> Iterator[None]:
 
 def pager_command() -> str | None:
     """The pager's command line, None where there is to be no pager, or none is found."""
+    if not (_is_terminal(sys.stdout) and _is_terminal(sys.stdin)) or os.environ.get("TERM", "dumb") == "dumb":
+        return None
     import shlex  # late, as the rest: no pager runs in a pipe
     import shutil
 
-    if not (_is_terminal(sys.stdout) and _is_terminal(sys.stdin)) or os.environ.get("TERM", "dumb") == "dumb":
-        return None
     command = os.environ.get("HEADISH_PAGER", os.environ.get("PAGER", "less")).strip()
     try:
         words = shlex.split(command)
