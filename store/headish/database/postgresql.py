@@ -25,6 +25,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from headish.database.backend import ASKED_READ_ONLY, Settle
 from headish.database.owner import Owner
 from headish.database.query import Connection, Query, Statement
+from headish.database.schema import metadata
 from headish.errors import (
     DatabaseError,
     DatabaseFull,
@@ -144,6 +145,11 @@ class PostgreSQLBackend:
     """A database of a PostgreSQL server."""
 
     upgrades_itself = False
+    scrubs_itself = False
+    not_reached: tuple[str, ...] = (
+        "dead rows, until 'headish gc --scrub' or VACUUM (FULL)",
+        "the server's write-ahead log, archives, replicas and base backups",
+    )
 
     def __init__(
         self, url: URL, *, durability: str, create: bool, read_only: bool = False, prepared: bool = True
@@ -334,6 +340,23 @@ class PostgreSQLBackend:
 
     def plan_again(self) -> None:
         self._attempt(lambda: self._transact(lambda connection: connection.run(_ANALYZE), reads=False))
+
+    def scrub(self) -> str:
+        """VACUUM (FULL) writes every table anew, under a lock that nobody else may share; the log keeps what it has."""
+        self.check_writable()
+        try:
+            with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                for table in metadata.sorted_tables:
+                    connection.exec_driver_sql(f'VACUUM (FULL) "{table.name}"')
+        except (self._psycopg.Error, DBAPIError) as error:
+            return self._translate(error).reason
+        return ""
+
+    def copies(self) -> list[str]:
+        return []
+
+    def remove_parts(self, *, dry_run: bool) -> list[str]:
+        return []
 
     def size_bytes(self) -> int:
         with self.schema_connection() as connection:

@@ -57,6 +57,10 @@ LONGEST_SLEEP_SECONDS = 0.03
 """How rarely a writer that has waited for long asks for the lock again."""
 PROBLEMS_SHOWN = 100
 """How many problems of its own a database reports at the most."""
+SCRUB_SECONDS = 2.0
+"""How long an erasure waits for the readers of the log."""
+PART_SECONDS = 24 * 60 * 60
+"""How old a part of a copy is before it is taken for one that was never finished."""
 UPGRADE_ROOM = 4
 """How many times its size a database needs of its disk to be upgraded."""
 IDLE_CONNECTIONS = 4
@@ -98,6 +102,11 @@ class SQLiteBackend:
     """A SQLite file, or memory."""
 
     upgrades_itself = True
+    scrubs_itself = True
+    not_reached: tuple[str, ...] = (
+        "copies and backups of the file",
+        "snapshots of the file system, and what a disk keeps on its own",
+    )
 
     def __init__(
         self, url: URL, *, durability: str, create: bool, read_only: bool = False, wait_seconds: float = WAIT_SECONDS
@@ -359,6 +368,59 @@ class SQLiteBackend:
 
     def plan_again(self) -> None:
         """SQLite plans without statistics."""
+
+    def scrub(self) -> str:
+        """VACUUM writes every page anew, so that no free page and no gap in one keeps old words; then the log is
+        emptied into the file. A reader that is in the middle of something keeps the log."""
+        if self._in_memory:
+            return ""
+        self.check_writable()
+        with self._writing:
+            self._check_identity()
+            pooled = self._take_connection()
+            try:
+                cursor = pooled.cursor()
+                self._wait(lambda: cursor.execute("VACUUM"))
+                return self._wait(lambda: self._empty_log(cursor))
+            except DatabaseError as error:
+                return error.reason
+            finally:
+                self._give_back(pooled)
+
+    def _empty_log(self, cursor: Any) -> str:
+        until = time.monotonic() + SCRUB_SECONDS
+        while True:
+            [is_busy, *_] = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not is_busy:
+                return ""
+            if time.monotonic() > until:
+                return "somebody else is reading the database, and its log keeps what they read"
+            time.sleep(0.02)
+
+    def copies(self) -> list[str]:
+        return self._beside(parts=False)
+
+    def remove_parts(self, *, dry_run: bool) -> list[str]:
+        old = time.time() - PART_SECONDS
+        parts = [path for path in self._beside(parts=True) if os.stat(path).st_mtime < old]
+        for path in [] if dry_run else parts:
+            Path(path).unlink(missing_ok=True)
+        return parts
+
+    def _beside(self, *, parts: bool) -> list[str]:
+        """The copies beside the file: whole ones, or parts of some that were never finished."""
+        if self._in_memory or self._is_uri:
+            return []
+        path = Path(self.target)
+        try:
+            names = sorted(os.listdir(path.absolute().parent))
+        except OSError:
+            return []
+        return [
+            str(path.parent / name)
+            for name in names
+            if name.startswith(f"{path.name}.backup-") and name.endswith(".part") == parts
+        ]
 
     def size_bytes(self) -> int:
         if self._in_memory or self._is_uri:

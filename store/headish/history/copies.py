@@ -16,14 +16,15 @@ from headish.database.query import Connection
 from headish.errors import BookmarkTaken, CorruptTurn, TurnTaken
 from headish.history.decode import read_mapping
 from headish.history.order import arrange
+from headish.history.tombstones import Tombstones
 from headish.history.walk import leads_to
 from headish.rows.bookmarks import Named, Step, find_named, move_bookmark, remove_bookmark, set_bookmark
 from headish.rows.counters import take_seq
 from headish.rows.names import names_of_segments
-from headish.rows.payloads import add_payloads, read_payload_at, split_payload
+from headish.rows.payloads import add_payloads, read_payload_at, refuse_barred, split_payload
 from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of, turn_at, turn_by_id, turn_by_key, turns_of
 from headish.rows.walks import read_links_of
-from headish.values.ids import TurnId
+from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
 from headish.values.turns import BLOCKS_TYPE
@@ -56,8 +57,9 @@ class Arrived(NamedTuple):
 class Copier:
     """Copies turns in walk order, parents before children. Memory holds a portion, and a few words for each turn."""
 
-    def __init__(self, connection: Connection, source: int, target: int) -> None:
+    def __init__(self, connection: Connection, source: int, target: int, mint: Mint) -> None:
         self._connection, self._source, self._target = connection, source, target
+        self._tombstones = Tombstones(connection, source, target, mint)
         self.arrived: dict[Place, Arrived] = {}
         self.moves: dict[bytes, list[Step]] = {}
         self.pointers: dict[str, None] = {}
@@ -77,6 +79,7 @@ class Copier:
             for low in range(segment.low, segment.high + 1, PORTION):
                 portion = Segment(segment.chain, low, min(segment.high, low + PORTION - 1))
                 self._copy_portion(portion, links)
+        self._tombstones.write_receipts()
         return segments
 
     def _copy_portion(self, portion: Segment, links: Mapping[int, Sequence[Place]]) -> None:
@@ -96,15 +99,21 @@ class Copier:
 
     def _add(self, stored: StoredTurn, parents: Sequence[Arrived]) -> Arrived:
         payload = self._prove(stored, parents)
+        if stored.erased is not None:
+            stored = self._tombstones.take(stored)
         if stored.key is not None and turn_by_key(self._connection, self._target, stored.key) is not None:
             raise TurnTaken(stored.id, f"under its key {stored_name(stored.key)!r}")
         heads = 1 - sum(not self._continued(parent.place) for parent in parents)
-        counts = {"roots": int(not parents), "heads": heads, "given_bytes": len(payload)}
-        seq = take_seq(self._connection, self._target, 1, **counts).seq
+        counts = {"roots": int(not parents), "heads": heads, "given_bytes": len(payload or b"")}
+        taken = take_seq(self._connection, self._target, 1, **counts)
+        if taken.bars and payload is not None:
+            refuse_barred(self._connection, self._target, [stored.hash])
+        seq = taken.seq
         place, begins = self._place(seq, parents)
         arrived = stored._replace(chain=place.chain, pos=place.pos, seq=seq)
-        add_payloads(self._connection, self._target, {stored.hash: payload})
-        add_turns(self._connection, self._target, [(arrived, split_payload(payload))])
+        if payload is not None:
+            add_payloads(self._connection, self._target, {stored.hash: payload})
+        add_turns(self._connection, self._target, [(arrived, None if payload is None else split_payload(payload))])
         add_links(self._connection, self._target, begins)
         self._is_continued.update({parent.place: True for parent in parents} | {place: False})
         if stored.head is not None:
@@ -113,10 +122,14 @@ class Copier:
         self.stored += 1
         return Arrived(place, stored.id, stored.digest)
 
-    def _prove(self, stored: StoredTurn, parents: Sequence[Arrived]) -> bytes:
-        """The payload of a record that is as its seal says. Raises: CorruptTurn."""
+    def _prove(self, stored: StoredTurn, parents: Sequence[Arrived]) -> bytes | None:
+        """The payload of a record that is as its seal says, None of an erased one; one that lost its meta is as its
+        receipt says. Raises: CorruptTurn."""
         payload = read_payload_at(self._connection, self._source, stored.place)
-        if payload is None or hash_payload(payload) != stored.hash:
+        if stored.erased is not None:
+            if self._tombstones.is_proven(stored):
+                return None
+        elif payload is None or hash_payload(payload) != stored.hash:
             raise CorruptTurn(stored.id, "its payload is missing or disagrees with its hash")
         said = Said(
             role=stored.role,
@@ -165,14 +178,15 @@ class Copier:
 
 
 def copy_threads(
-    connection: Connection, source: int, target: int, ends: Sequence[Place], *, keep: bool
+    connection: Connection, source: int, target: int, ends: Sequence[Place], mint: Mint, *, keep: bool
 ) -> tuple[Copier, list[bytes]]:
     """Copy the threads that lead to the ends, and the names that point at their turns. The spaces are locked.
 
-    Without ``keep`` the names leave the source; its turns stay. Cost: about eight statements for each turn.
+    Without ``keep`` the names leave the source; its turns stay. What was erased arrives as erased, with a receipt.
+    Cost: about eight statements for each turn.
     Raises: TurnTaken, BookmarkTaken, CorruptTurn.
     """
-    copier = Copier(connection, source, target)
+    copier = Copier(connection, source, target, mint)
     segments = copier.copy(ends)
     found = names_of_segments(connection, source, segments)
     names = {name: copier.arrived[place] for place, at in found.items() if place in copier.arrived for name in at}

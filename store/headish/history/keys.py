@@ -40,7 +40,7 @@ def append_once(
 ) -> list[Appended | StoredTurn]:
     """``append``, but a draft whose key is known stands for the turn that has it: nothing is stored, no name moves.
 
-    Cost: as ``append``; one statement more for each 64 keys, and one for each 64 turns that are superseded or copied.
+    Cost: as ``append``; one statement more for each 32 keys, and one for each 64 turns that are superseded or copied.
     Raises: KeyTaken where that turn says something else; as ``append``.
     """
     keys = [draft.facts.key for draft in drafts if draft.facts.key is not None]
@@ -118,13 +118,16 @@ def _renumbered(reference: Reference, where: Sequence[Where], first_index: int, 
 
 
 def _check_equal(draft: Draft, same: Where, new: Sequence[Draft]) -> None:
-    """Equal is what says the same; parents, options and meta are not compared."""
-    said = new[same].said if isinstance(same, int) else _said(same)
+    """Equal is what says the same; parents, options and meta are not compared. What an erasure left is."""
+    said = new[same].said if isinstance(same, int) else _said(same, draft)
     if said != draft.said:
         raise KeyTaken((draft.facts.key or b"").decode(), EARLIER_ITEM if isinstance(same, int) else same.id)
 
 
-def _said(stored: StoredTurn) -> Said:
+def _said(stored: StoredTurn, draft: Draft) -> Said:
+    if stored.key != draft.facts.key:  # found by the hash of its key: it lost its meta
+        given = draft.said
+        return replace(given, role=stored.role, hash=bytes(stored.hash), type=stored.type)
     name = read_mapping(stored, "system").get("document_name") if stored.type is not None else None
     return Said(
         role=stored.role,

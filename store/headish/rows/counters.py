@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import NamedTuple
 
-from sqlalchemy import BindParameter, bindparam, exists, select, update
+from sqlalchemy import BindParameter, bindparam, exists, literal_column, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from headish.database.query import Connection, Query, Statement
@@ -14,12 +14,15 @@ from headish.errors import RemovedSpace
 
 REMOVED = "removed"
 """The state of a space that was removed: its number is never given out again."""
+ERASED = "erased"
+"""The state of a space whose rows were erased: its receipts stay, and its number is never given out again."""
 
 _space: BindParameter[int] = bindparam("space")
 _row = counter.c.space == _space
 LOCK_SPACE = Query(
     "lock the space", select(counter.c.seq, counter.c.change).where(_row, counter.c.state.is_(None)).with_for_update()
 )
+LOCK_COUNTER = Query("lock the counter of a space", select(counter.c.seq).where(_row).with_for_update())
 TAKE_SEQ = Query(
     "take commit numbers",
     update(counter)
@@ -31,7 +34,7 @@ TAKE_SEQ = Query(
         heads=counter.c.heads + bindparam("more_heads"),
         given_bytes=counter.c.given_bytes + bindparam("more_bytes"),
     )
-    .returning(counter.c.seq, counter.c.change),
+    .returning(counter.c.seq, counter.c.change, counter.c.bars),
 )
 TAKE_NEXT = Query(
     "take the next commit number, if nothing was written since and the name is where it was left",
@@ -41,6 +44,7 @@ TAKE_NEXT = Query(
         counter.c.seq == bindparam("known"),
         counter.c.change == bindparam("changes"),
         counter.c.state.is_(None),
+        counter.c.bars == literal_column("0"),  # what is said is looked for only by the careful way
         # Whoever copies another file over an open one, or repairs rows by hand, may leave the numbers as they were; the
         # running hash of the name is of one history alone.
         exists().where(
@@ -87,6 +91,14 @@ class Numbers(NamedTuple):
     change: int
 
 
+class Taken(NamedTuple):
+    """How far a space is once it has taken commit numbers, and how many hashes it bars."""
+
+    seq: int
+    change: int
+    bars: int
+
+
 class Counter(NamedTuple):
     """The numbers of a space: ``seq`` of its turns, ``change`` of what else changed; and what every append counts."""
 
@@ -107,14 +119,19 @@ def lock_space(connection: Connection, space: int) -> None:
         raise RemovedSpace()
 
 
+def lock_counter(connection: Connection, space: int) -> None:
+    """As ``lock_space``, also of a space that takes nothing any more: its receipts go on."""
+    connection.row(LOCK_COUNTER, space=space)
+
+
 def take_seq(
     connection: Connection, space: int, count: int, *, roots: int = 0, heads: int = 0, given_bytes: int = 0
-) -> Numbers:
+) -> Taken:
     """How far the space is once it has taken ``count`` commit numbers. It is locked, so commits come in their order
     (rule R1, commit order). The rest is what these turns add to the counts of the space."""
     row = connection.row(TAKE_SEQ, space=space, count=count, more_roots=roots, more_heads=heads, more_bytes=given_bytes)
     assert row is not None
-    return Numbers(*row)
+    return Taken(*row)
 
 
 def take_next(space: int, known: Numbers, given_bytes: int, named: tuple[bytes, int, int, int, bytes]) -> Statement:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import BindParameter, bindparam, select
 
+from headish.content.hashes import hash_key
 from headish.database.query import Connection, Query
 from headish.database.schema import turn
 from headish.rows.payloads import PORTION, in_portions
@@ -14,7 +15,7 @@ from headish.values.ids import TurnId
 
 _space: BindParameter[int] = bindparam("space")
 BY_KEYS = Query("turns by their keys", select_turns().where(turn.c.key.in_([bindparam(each) for each in PORTION])))
-BY_KEY = Query("turn by its key", select_turns().where(turn.c.key == bindparam("key")))
+BY_KEY = Query("turn by its key", select_turns().where(turn.c.key.in_([bindparam("key"), bindparam("key_hash")])))
 # Without an order: to save the sort, SQLite would read the whole space by its commit numbers.
 SUPERSEDING = Query("turns that supersede a turn", select_turns().where(turn.c.supersedes == bindparam("id")))
 IDS = Query(
@@ -24,14 +25,16 @@ IDS = Query(
 
 
 def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:
-    """The turn with a key."""
-    return next(iter(read_turns(connection.rows(BY_KEY, space=space, key=key))), None)
+    """The turn with a key; one that lost its meta has the key's hash."""
+    return next(iter(read_turns(connection.rows(BY_KEY, space=space, key=key, key_hash=hash_key(key)))), None)
 
 
 def turns_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> dict[bytes, StoredTurn]:
-    """The turns with one of the keys, by key. Cost: one statement for each ``LOOKED_UP`` keys."""
-    rows = [row for portion in in_portions(keys) for row in connection.rows(BY_KEYS, space=space, **portion)]
-    return {bytes(stored.key): stored for stored in read_turns(rows) if stored.key is not None}
+    """The turns with one of the keys, by key. Cost: one statement for each ``LOOKED_UP // 2`` keys: one that lost its
+    meta has the key's hash."""
+    known = {each: key for key in keys for each in (key, hash_key(key))}
+    rows = [row for portion in in_portions(known) for row in connection.rows(BY_KEYS, space=space, **portion)]
+    return {known[bytes(stored.key)]: stored for stored in read_turns(rows) if stored.key is not None}
 
 
 def superseding(connection: Connection, space: int, turn_id: TurnId) -> list[StoredTurn]:

@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import payload, turn
+from headish.errors import BarredContent
 from headish.limits import INLINE_BYTES
 from headish.values.ids import TurnId
 from headish.values.places import Place
@@ -34,13 +35,21 @@ ADD_PAYLOAD = Query(
         where=payload.c.data.is_distinct_from(_new.excluded.data) & payload.c.erased.is_(None),
     ),
 )
-OF_TURN = and_(payload.c.space == _space, payload.c.hash == turn.c.hash)
-"""What a turn's large payload is found by."""
+OF_TURN = and_(payload.c.space == _space, payload.c.hash == turn.c.hash, turn.c.erased.is_(None))
+"""What a turn's large payload is found by. That of an erased turn may be there still, because another one needs it."""
 READ_PAYLOAD = Query(
     "read the payload of a turn",
     select(func.coalesce(turn.c.data, payload.c.data))
     .select_from(turn.outerjoin(payload, OF_TURN & turn.c.data.is_(None)))
     .where(turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos")),
+)
+BARRED_AMONG = Query(
+    "which addresses are barred",
+    select(payload.c.hash, payload.c.erased).where(
+        payload.c.space == _space,
+        payload.c.hash.in_([bindparam(each) for each in PORTION]),
+        payload.c.erased.is_not(None),
+    ),
 )
 PAYLOADS_AFTER = Query(
     "payloads after an address",
@@ -68,6 +77,17 @@ def add_payloads(connection: Connection, space: int, payloads: Mapping[bytes, by
     ]
     if rows:
         connection.run_many(ADD_PAYLOAD, rows)
+
+
+def refuse_barred(connection: Connection, space: int, hashes: Iterable[bytes]) -> None:
+    """Refuse content whose bytes were barred by an erasure. Cost: one statement for each ``LOOKED_UP`` addresses.
+
+    Raises: BarredContent.
+    """
+    for portion in in_portions(dict.fromkeys(hashes)):
+        row = connection.row(BARRED_AMONG, space=space, **portion)
+        if row is not None:
+            raise BarredContent(bytes(row[0]).hex(), int(row[1]))
 
 
 def read_payload_at(connection: Connection, space: int, place: Place) -> bytes | None:

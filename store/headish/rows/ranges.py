@@ -10,14 +10,16 @@ from headish.database.query import Connection, Query
 from headish.database.schema import payload, turn
 from headish.rows.payloads import OF_TURN
 from headish.rows.turns import COLUMNS, StoredTurn
+from headish.values.blocks import Erased
 from headish.values.places import Segment
 
 
 class Whole(NamedTuple):
-    """A row of ``turn`` and its payload, None where that is missing."""
+    """A row of ``turn`` and its payload, None where that is missing; of what was erased
+    ``history/walk`` makes a mark."""
 
     turn: StoredTurn
-    payload: bytes | None
+    payload: bytes | Erased | None
 
 
 WHOLE_RANGE = Query(

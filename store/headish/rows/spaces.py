@@ -21,6 +21,10 @@ LIST_SPACES = Query(
     "list spaces",
     select(space.c.name).where(space.c.name > bindparam("after")).order_by(space.c.name).limit(bindparam("limit")),
 )
+SPACE_NUMBERS = Query(
+    "numbers of spaces",
+    select(space.c.id, space.c.name).where(space.c.name > bindparam("after")).order_by(space.c.id),
+)
 RENAME_SPACE = Query("rename space", update(space).where(space.c.id == _space).values(name=bindparam("new")))
 COUNT_SPACES = Query("count spaces", select(func.count()).select_from(space).where(space.c.name > bindparam("after")))
 HOLDS_MORE = Query(
@@ -84,6 +88,17 @@ def remove_space(connection: Connection, space: int) -> bool:
     connection.run(RENAME_SPACE, space=space, new=removed_name(space))
     _log(connection, space, None)
     return True
+
+
+def name_space(connection: Connection, space: int, name: bytes) -> None:
+    """Give a space another name, by its number."""
+    connection.run(RENAME_SPACE, space=space, new=name)
+    _log(connection, space, name)
+
+
+def space_numbers(connection: Connection) -> list[tuple[int, bytes]]:
+    """The number and name of each space but the removed ones, by number."""
+    return [(int(number), bytes(name)) for number, name in connection.rows(SPACE_NUMBERS, after=_FIRST_NAME)]
 
 
 def removed_name(space: int) -> bytes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sqlalchemy import BindParameter, bindparam, delete, insert, select, update
+from sqlalchemy import BindParameter, bindparam, delete, func, insert, select, update
 
 from headish.database.query import Connection, Query
 from headish.database.schema import stream, stream_chunk
@@ -47,6 +47,14 @@ DROP = Query("drop a stream", delete(stream).where(*_here, stream.c.outcome.is_(
 FORGET = Query(
     "forget streams that ended long ago",
     delete(stream).where(stream.c.space == _space, stream.c.outcome.is_not(None), stream.c.expires < bindparam("past")),
+)
+
+
+COUNT_ENDED = Query(
+    "count streams that ended long ago",
+    select(func.count()).where(
+        stream.c.space == _space, stream.c.outcome.is_not(None), stream.c.expires < bindparam("past")
+    ),
 )
 
 
@@ -111,3 +119,14 @@ def remove_journal(connection: Connection, space: int, id: TurnId) -> None:
 def close_stream(connection: Connection, space: int, id: TurnId, outcome: str, turn: TurnId | None) -> None:
     """End a stream with what became of it. Its journal was removed."""
     connection.run(CLOSE, space=space, id=id, became=outcome, stored=turn)
+
+
+def count_ended(connection: Connection, space: int, before: int) -> int:
+    """How many streams ended before a time, in Unix milliseconds, and are still remembered."""
+    row = connection.row(COUNT_ENDED, space=space, past=before)
+    return 0 if row is None else int(row[0])
+
+
+def forget_ended(connection: Connection, space: int, before: int) -> None:
+    """Forget the streams that ended before a time."""
+    connection.run(FORGET, space=space, past=before)

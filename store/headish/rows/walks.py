@@ -15,6 +15,7 @@ from headish.database.query import Connection, Query, Row
 from headish.database.schema import link, payload, turn
 from headish.rows.payloads import OF_TURN
 from headish.rows.places import place_portions, wanted_places
+from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
@@ -22,8 +23,8 @@ from headish.values.places import Place
 class Walked(NamedTuple):
     """A turn met on a walk: only what a context window needs of it, because a long thread pays for every column.
 
-    ``history/walk`` compared ``payload`` with ``hash``, and both with ``digest``. Fields in column order, places first:
-    sorted rows are in order.
+    ``history/walk`` compared ``payload`` with ``hash``, and both with ``digest``; of what was erased it is a mark.
+    Fields in column order, places first: sorted rows are in order.
     """
 
     chain: int
@@ -39,7 +40,7 @@ class Walked(NamedTuple):
     system: bytes | None
     digest: bytes
     hash: bytes
-    payload: bytes
+    payload: bytes | Erased
 
     @property
     def place(self) -> Place:

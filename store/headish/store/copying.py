@@ -51,7 +51,7 @@ def copy_to(space: Space, to: str, headish: Headishes = "@", *, keep: bool = Tru
         for number in sorted((source, target)):  # in one order, so that two copies cannot wait for each other
             lock_space(connection, number)
         ends = list(dict.fromkeys(find_place(connection, source, each) for each in parsed))
-        copier, names = copy_threads(connection, source, target, ends, keep=keep)
+        copier, names = copy_threads(connection, source, target, ends, space._database.mint, keep=keep)
         ids = {each.id for each in copier.arrived.values()}
         return Copied(
             tips=tuple(copier.arrived[end].id for end in ends),

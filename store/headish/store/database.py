@@ -22,10 +22,12 @@ from headish.errors import DatabaseError, SpaceNotEmpty, SpaceTaken, UnknownSpac
 from headish.history.copies import Copied
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.spaces import add_space, count_spaces, find_space, list_spaces, remove_space, rename_space
+from headish.store.erasing import FLAG, collect_all, erase_whole
 from headish.store.paging import check_limit
 from headish.store.space import Headishes
 from headish.store.store import Store
 from headish.values.doors import door
+from headish.values.erasures import Collected, Erasure
 from headish.values.ids import IdMint
 from headish.values.names import check_name, refusal, stored_name
 from headish.values.reports import Problem, Report
@@ -101,7 +103,7 @@ class Database:
     @property
     def spaces(self) -> Spaces:
         """The spaces of the database."""
-        return Spaces(self.backend)
+        return Spaces(self)
 
     def store(self, space: str = "default", *, create: bool = True, author: str | None = None) -> Store:
         """The store of a space, made where it is missing if ``create``. Cheap: call it whenever a store is needed.
@@ -149,6 +151,16 @@ class Database:
             reports[told] = verify_space(self.backend, number, progress)
         return reports
 
+    @door(dry_run=FLAG, scrub=FLAG)
+    def gc(self, *, dry_run: bool = False, scrub: bool = False) -> Collected:
+        """Remove what nothing names: large payloads, streams that ended a day ago, parts of unfinished copies.
+
+        On SQLite it also finishes erasures that are not off the disk yet. ``scrub`` does that in any case, on
+        PostgreSQL by VACUUM (FULL), which locks the tables meanwhile. ``dry_run`` counts, and changes nothing.
+        Cost: reads the payloads and turns of every space once.
+        """
+        return collect_all(self, dry_run=dry_run, forced=scrub)
+
     def _count_written(self, turns: int) -> None:
         """Count turns of this process; new plans are made where they are many more than when its first ones were."""
         before, self._written = self._written, self._written + turns
@@ -176,8 +188,8 @@ class Database:
 class Spaces:
     """The spaces of a database: iterate over their names, add, rename, remove an empty one."""
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+    def __init__(self, database: Database) -> None:
+        self._database, self._backend = database, database.backend
 
     def __iter__(self) -> Iterator[str]:
         """The names, read in pages, each when it is reached."""
@@ -245,6 +257,20 @@ class Spaces:
                 raise SpaceNotEmpty(space)
 
         self._backend.write(work)
+
+    @door(dry_run=FLAG, scrub=FLAG)
+    def erase(
+        self, space: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
+    ) -> Erasure:
+        """Erase a space with all that it holds: turns, names, pointers, tools, objects, what is said of conversations.
+
+        Its line stays, called ``erased-N``, with the receipts of its erasures; the names that it had go. Its number is
+        never given out again, a store that has it open can store nothing, and what follows it is told that it is gone.
+        ``reason``, ``by``, ``dry_run`` and ``scrub`` are those of ``Store.erase``.
+        Cost: deletes every row of the space in one transaction; then SQLite writes the file anew.
+        Raises: InvalidName, UnknownSpace, RemovedSpace, InvalidArgument.
+        """
+        return erase_whole(self._database, space, reason=reason, by=by, dry_run=dry_run, scrub=scrub)
 
     def __repr__(self) -> str:
         return f"<Spaces of {self._backend.target}>"

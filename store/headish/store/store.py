@@ -9,9 +9,10 @@ from typing import Self
 from headish.database.backend import Durability
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.store import ask as asking
-from headish.store import calls, copying, exports, imports, read, replies, reports, requests, write
+from headish.store import calls, copying, erasing, exports, imports, read, replies, reports, requests, write
 from headish.store.bookmarks import Bookmarks
 from headish.store.conversations import Conversations
+from headish.store.erasing import Erasures
 from headish.store.objects import Objects
 from headish.store.pointers import Pointers
 from headish.store.space import Space
@@ -75,6 +76,9 @@ class Store(Space):
     # Copy
     copy_to = copying.copy_to
 
+    # Erase
+    erase = erasing.erase
+
     # Report
     usage = reports.usage
     stats = reports.stats
@@ -118,6 +122,7 @@ class Store(Space):
         store._owns_database = True
         if not store.read_only:
             store.recovered = store.streams.recover_quietly()
+            erasing.warn_unscrubbed(store)
         return store
 
     @property
@@ -149,6 +154,11 @@ class Store(Space):
     def objects(self) -> Objects:
         """What a program keeps beside its turns."""
         return Objects(self)
+
+    @property
+    def erasures(self) -> Erasures:
+        """The receipts of what was erased."""
+        return Erasures(self)
 
     @property
     def streams(self) -> Streams:

@@ -44,6 +44,7 @@ class _Logged(NamedTuple):
     now_own: int | None
     now_running: bytes | None
     last_seq: int
+    erased: int | None
 
 
 LOG = Query(
@@ -57,6 +58,7 @@ LOG = Query(
         turn.c.seq,
         *(bookmark.c[each] for each in ("chain", "pos", "move", "own", "running")),
         select(counter.c.seq).where(counter.c.space == _space).scalar_subquery(),
+        turn.c.erased,
     )
     .select_from(
         bookmark_log.outerjoin(
@@ -176,6 +178,8 @@ class _Names:
         if move.change is not None:
             self._renamed |= move.chain is not None and before == self._place
             return True
+        if move.head is None and move.erased is not None:
+            return True  # it lost its meta, and with it what it said
         fits = move.head is not None and (self._renamed or move.head == self._said)
         self._said, self._renamed = move.head, False
         return fits

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from sqlalchemy import BindParameter, bindparam, func, select, union_all
 
 from headish.content.hashes import SPACE_LOG, run_on
+from headish.content.receipts import decode_told
 from headish.database.query import Connection, Query
 from headish.database.schema import bookmark_log, counter, definition, erasure, payload, space, space_log
 from headish.history.decode import is_time
-from headish.rows.counters import REMOVED, read_counter
+from headish.rows.counters import ERASED, REMOVED, Counter, read_counter
+from headish.rows.erasures import all_receipts
 from headish.rows.spaces import removed_name
+from headish.values.erasures import SPACE
 from headish.values.names import stored_name
 from headish.values.reports import Problem
 
@@ -65,14 +68,26 @@ def check_changes(connection: Connection, space: int, subject: str = "space") ->
         yield Problem(subject, "its counter is missing")
         return
     state, bars, barred = counted
-    if state not in (None, REMOVED):
+    if state not in (None, REMOVED, ERASED):
         yield Problem(subject, f"its state is {state!r}")
+    if state == ERASED:
+        yield from _check_erased(connection, space, subject, last or 0)
+        return
     if bars != barred:
         yield Problem(subject, f"its counter says that {bars} hashes are barred, and {barred} are")
     if (stored, different, last or 0) != (given_out, given_out, given_out):
         yield Problem(subject, f"it gave out {given_out} numbers of changes and holds {different}")
     for change, seq, before in connection.rows(OUT_OF_ORDER, space=space):
         yield Problem(subject, f"change {change} was made at commit number {seq}, and the one before it at {before}")
+
+
+def _check_erased(connection: Connection, space: int, subject: str, last: int) -> Iterator[Problem]:
+    """What a space that was erased leaves: receipts, and the number of the last change."""
+    if read_counter(connection, space) != Counter(0, last, 0, 0, 0, 0):
+        yield Problem(subject, "it was erased, and its counter says that it holds something")
+    receipts = [decode_told(each.receipt, each.number) for each in all_receipts(connection, space)]
+    if not any(told.scope == SPACE for told in receipts):
+        yield Problem(subject, "its state is 'erased', and no receipt says so")
 
 
 def check_names(connection: Connection, space: int, subject: str = "space") -> Iterator[Problem]:
