@@ -40,7 +40,7 @@ def append_once(
 ) -> list[Appended | StoredTurn]:
     """``append``, but a draft whose key is known stands for the turn that has it: nothing is stored, no name moves.
 
-    Cost: as ``append``; one statement more for each 32 keys, and one for each 64 turns that are superseded or copied.
+    Cost: as ``append``; one statement more for each 64 keys, and one for each 64 turns that are superseded or copied.
     Raises: KeyTaken where that turn says something else; as ``append``.
     """
     keys = [draft.facts.key for draft in drafts if draft.facts.key is not None]

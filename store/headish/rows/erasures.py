@@ -23,6 +23,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from headish.content.hashes import chain_receipt
 from headish.content.receipts import Told, decode_receipt, decode_told, encode_receipt
+from headish.database.dialects import holds
 from headish.database.query import Connection, Query
 from headish.database.schema import (
     bookmark,
@@ -135,11 +136,10 @@ LOGGED_IN = Query(
 OVERLAYS = Query(
     "overlays", select(turn.c.id, turn.c.attributes).where(turn.c.space == _space, turn.c.type == bindparam("overlay"))
 )
-# Both databases compare bytes with LIKE; what a copy says of its original is found by nothing else.
 COPIES = Query(
     "turns that say they are copies",
     select(turn.c.id, turn.c.system).where(
-        turn.c.space == _space, turn.c.system.is_not(None), turn.c.system.like(bindparam("says", type_=LargeBinary))
+        turn.c.space == _space, turn.c.system.is_not(None), holds(turn.c.system, bindparam("says", type_=LargeBinary))
     ),
 )
 VERSIONS = Query(
@@ -391,7 +391,7 @@ def overlays(connection: Connection, space: int) -> Sequence[tuple[TurnId, bytes
 
 def copies(connection: Connection, space: int) -> Sequence[tuple[TurnId, bytes]]:
     """The turns that say they are copies, with what they say. Cost: reads the space once."""
-    return [(row[0], row[1]) for row in connection.rows(COPIES, space=space, says=b'%"copy_of":%')]
+    return [(row[0], row[1]) for row in connection.rows(COPIES, space=space, says=b'"copy_of":')]
 
 
 def versions_of(connection: Connection, space: int, ids: Iterable[TurnId]) -> list[TurnId]:

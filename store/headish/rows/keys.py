@@ -7,14 +7,18 @@ from collections.abc import Iterable
 from sqlalchemy import BindParameter, bindparam, select
 
 from headish.content.hashes import hash_key
-from headish.database.query import Connection, Query
+from headish.database.query import Connection, Query, Row
 from headish.database.schema import turn
 from headish.rows.payloads import PORTION, in_portions
 from headish.rows.turns import StoredTurn, read_turns, select_turns
 from headish.values.ids import TurnId
 
 _space: BindParameter[int] = bindparam("space")
-BY_KEYS = Query("turns by their keys", select_turns().where(turn.c.key.in_([bindparam(each) for each in PORTION])))
+# A turn that lost its meta has the hash of its key.
+_hashed = [f"{each}_hash" for each in PORTION]
+BY_KEYS = Query(
+    "turns by their keys", select_turns().where(turn.c.key.in_([bindparam(each) for each in (*PORTION, *_hashed)]))
+)
 BY_KEY = Query("turn by its key", select_turns().where(turn.c.key.in_([bindparam("key"), bindparam("key_hash")])))
 # Without an order: to save the sort, SQLite would read the whole space by its commit numbers.
 SUPERSEDING = Query("turns that supersede a turn", select_turns().where(turn.c.supersedes == bindparam("id")))
@@ -30,10 +34,13 @@ def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | 
 
 
 def turns_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> dict[bytes, StoredTurn]:
-    """The turns with one of the keys, by key. Cost: one statement for each ``LOOKED_UP // 2`` keys: one that lost its
-    meta has the key's hash."""
-    known = {each: key for key in keys for each in (key, hash_key(key))}
-    rows = [row for portion in in_portions(known) for row in connection.rows(BY_KEYS, space=space, **portion)]
+    """The turns with one of the keys, by key. Cost: one statement for each ``LOOKED_UP`` keys."""
+    listed = list(keys)
+    known = {each: key for key in listed for each in (key, hash_key(key))}
+    rows: list[Row] = []
+    for portion in in_portions(listed):
+        hashed = {f"{name}_hash": hash_key(key) for name, key in portion.items()}
+        rows += connection.rows(BY_KEYS, space=space, **portion, **hashed)
     return {known[bytes(stored.key)]: stored for stored in read_turns(rows) if stored.key is not None}
 
 

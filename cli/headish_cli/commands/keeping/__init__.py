@@ -1,0 +1,1 @@
+"""Commands that keep a database: what is erased, collected, copied."""
