@@ -38,6 +38,9 @@ from headish.values.erasures import Barred, Found, Receipt, Repeat
 from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
+from headish.values.turns import reply_of
+
+_WORDS_OF_A_SOURCE = ("header", "header_raw", "pending", "tail")
 
 
 class Said(NamedTuple):
@@ -87,6 +90,7 @@ def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) 
         barred=len(bars),
         kept_turns=chosen.kept_turns,
         kept=chosen.kept,
+        beside=0 if wish.meta else sum(map(_keeps_words, chosen.turns)),
         repeats=() if wish.repeats else tuple(repeats),
         options=_options(chosen.turns) if wish.meta else (),
         children=around.children,
@@ -155,6 +159,12 @@ def _stays(found: Found) -> dict[str, int]:
     said = {"bytes": found.kept_bytes, "equal_turns": found.equal_turns, "definitions": found.definitions}
     said |= {"children": found.children, "repeats": len(found.repeats), "kept_turns": found.kept_turns}
     return {name: count for name, count in said.items() if count}
+
+
+def _keeps_words(each: Erasable) -> bool:
+    """Whether a turn's own keys may hold words of its source."""
+    system = read_mapping(each.turn, "system")
+    return any(key in system for key in _WORDS_OF_A_SOURCE) or "details" in reply_of(system)
 
 
 def _options(turns: Sequence[Erasable]) -> tuple[str, ...]:

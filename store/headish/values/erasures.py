@@ -76,10 +76,13 @@ class Found(Struct, frozen=True, kw_only=True):
     """What an erasure takes, and what it leaves.
 
     ``turns`` go, in walk order; ``bytes`` is what they hold, ``kept_bytes`` the part of it that stays because other
-    turns need it. ``equal_turns`` say the same and stay. ``kept`` says why turns of a thread stay, ``kept_turns`` how
-    many do. ``children`` is how many turns continue one that goes, and stay; ``names`` point at them. ``repeats`` may
-    say the same words. ``streams`` are answers to these turns that are still arriving. ``options`` are set by turns
-    that lose their meta. ``copies`` are files beside the database that hold older states of it.
+    turns need it. ``already`` counts named turns that were erased before. ``equal_turns`` and ``definitions`` say the
+    same and stay; ``barred`` is how much content is refused from now on. ``kept`` says why turns of a thread stay,
+    ``kept_turns`` how many do. ``beside`` counts turns that keep words of their source beside what they say (what a
+    provider sent besides, the head and the rest of a transcript), which only ``meta`` takes. ``children`` is how many
+    turns continue one that goes, and stay; ``names`` point at them. ``repeats`` may say the same words. ``streams`` are
+    answers to these turns that are still arriving. ``options`` are set by turns that lose their meta. ``copies`` are
+    files beside the database that hold older states of it. ``counts`` is what a space holds.
     """
 
     turns: tuple[TurnId, ...] = ()
@@ -91,6 +94,7 @@ class Found(Struct, frozen=True, kw_only=True):
     barred: int = 0
     kept_turns: int = 0
     kept: tuple[Kept, ...] = ()
+    beside: int = 0
     children: int = 0
     names: tuple[str, ...] = ()
     repeats: tuple[Repeat, ...] = ()

@@ -111,6 +111,7 @@ NAMES = {
     "bookmark": ("bookmark {name}:",),
     "bookmark_log": ("bookmark {name}:", "bookmark_log {name}/", *CHANGES),
     "definition": ("{kind} '{name}':", "definition {kind}/{name}/", *CHANGES),
+    "erasure": ("erasure {number}", "receipt {number}", "space {space}: ", "space: ", "it is erased", "its receipt"),
     "stream": ("stream {id}:",),
     "stream_chunk": ("stream {stream}:", "stream_chunk {stream}/"),
 }

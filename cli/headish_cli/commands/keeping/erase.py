@@ -218,6 +218,8 @@ def _stays(found: Found) -> Iterator[str]:
         yield f"Pointers and tools with the same bytes stay: {found.definitions:,}."
     if found.barred:
         yield f"Refused from now on: the content of {counted(found.barred, 'turn')}."
+    if found.beside:
+        yield f"Words of the source stay beside {counted(found.beside, 'turn')}; --meta erases those, too."
     if found.children:
         yield f"What continues these stays, and follows an erased turn: {counted(found.children, 'turn')}."
     if found.names:
