@@ -73,9 +73,9 @@ def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) 
         more = sift(connection, space, turns_of_repeats(connection, space, repeats), wish)
         chosen = chosen._replace(turns=[*chosen.turns, *more.turns], barring=[*chosen.barring, *more.barring])
     chosen = with_equals(connection, space, chosen)
-    held = {bytes(each.turn.hash): each.size for each in chosen.turns if each.turn.erased is None}
+    held = {each.turn.hash: each.size for each in chosen.turns if each.turn.erased is None}
     saying, defined = count_saying(connection, space, held), count_defined(connection, space, held)
-    going = Counter(bytes(each.turn.hash) for each in chosen.turns if each.turn.erased is None)
+    going = Counter(each.turn.hash for each in chosen.turns if each.turn.erased is None)
     needed = {hash for hash in held if saying.get(hash, 0) > going[hash] or hash in defined}
     large = {hash for hash, size in held.items() if size > INLINE_BYTES}
     bars = _new_bars(connection, space, chosen)
@@ -152,7 +152,7 @@ def _new_bars(connection: Connection, space: int, chosen: Chosen) -> dict[bytes,
     if not chosen.barring:
         return {}
     known = barred(connection, space)
-    return {bytes(each.turn.hash): each.size for each in chosen.barring if bytes(each.turn.hash) not in known}
+    return {each.turn.hash: each.size for each in chosen.barring if each.turn.hash not in known}
 
 
 def _stays(found: Found) -> dict[str, int]:

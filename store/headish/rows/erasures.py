@@ -249,7 +249,7 @@ class Logged(NamedTuple):
 def last_receipt(connection: Connection, space: int) -> tuple[int, bytes, Told | None]:
     """The number and hash of the last receipt, and what it tells; 0 and empty where there is none."""
     row = connection.row(LAST_RECEIPT, space=space)
-    return (0, b"", None) if row is None else (int(row[0]), bytes(row[1]), decode_told(bytes(row[2]), int(row[0])))
+    return (0, b"", None) if row is None else (int(row[0]), row[1], decode_told(row[2], int(row[0])))
 
 
 def is_scrubbed(connection: Connection, space: int) -> bool:
@@ -288,7 +288,7 @@ def has_receipt(connection: Connection, space: int, id: TurnId) -> bool:
 def read_receipt(connection: Connection, space: int, number: int) -> Receipt | None:
     """The receipt of an erasure. Raises: CorruptRecord."""
     row = connection.row(RECEIPT_AT, space=space, number=number)
-    return None if row is None else decode_receipt(bytes(row[0]), number)
+    return None if row is None else decode_receipt(row[0], number)
 
 
 def receipts_after(connection: Connection, space: int, number: int, limit: int = PAGE_RECEIPTS) -> list[Logged]:
@@ -313,7 +313,7 @@ def marks_of(connection: Connection, space: int, numbers: Iterable[int]) -> dict
     for number in dict.fromkeys(numbers):
         row = connection.row(RECEIPT_AT, space=space, number=number)
         if row is not None:
-            told = decode_told(bytes(row[0]), number)
+            told = decode_told(row[0], number)
             found[number] = Erased(number, told.time, told.reason)
     return found
 
@@ -368,7 +368,7 @@ def count_defined(connection: Connection, space: int, hashes: Iterable[bytes]) -
 
 def _counts(connection: Connection, query: Query, space: int, hashes: Iterable[bytes]) -> dict[bytes, int]:
     return {
-        bytes(hash): int(count)
+        hash: int(count)
         for portion in in_portions(dict.fromkeys(hashes))
         for hash, count in connection.rows(query, space=space, **portion)
     }
@@ -437,7 +437,7 @@ def bar(connection: Connection, space: int, number: int, sizes: dict[bytes, int]
 
 def barred(connection: Connection, space: int) -> dict[bytes, tuple[int, int]]:
     """The barred addresses, each with its size and the number of the erasure that barred it."""
-    return {bytes(hash): (size, number) for hash, size, number in connection.rows(BARRED, space=space)}
+    return {hash: (size, number) for hash, size, number in connection.rows(BARRED, space=space)}
 
 
 def count_gone(connection: Connection, space: int, *, bytes: int, bars: int) -> None:

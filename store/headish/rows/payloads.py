@@ -87,7 +87,7 @@ def refuse_barred(connection: Connection, space: int, hashes: Iterable[bytes]) -
     for portion in in_portions(dict.fromkeys(hashes)):
         row = connection.row(BARRED_AMONG, space=space, **portion)
         if row is not None:
-            raise BarredContent(bytes(row[0]).hex(), int(row[1]))
+            raise BarredContent(row[0].hex(), int(row[1]))
 
 
 def read_payload_at(connection: Connection, space: int, place: Place) -> bytes | None:
