@@ -89,8 +89,10 @@ def rm_command(
 def _erase(
     database: Database, name: str, reason: str, by: str | None, *, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
-    from headish_cli.commands.keeping.erase import ask_to_erase, tell_done
+    from headish_cli.commands.keeping.erase import ask_to_erase, check_terminal, tell_done
 
+    if not (yes or dry_run):
+        check_terminal()
     found = database.spaces.erase(name, reason=reason, by=by, dry_run=True).found
     if dry_run and as_json:
         print_json(found)

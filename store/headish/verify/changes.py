@@ -71,14 +71,14 @@ def check_changes(connection: Connection, space: int, subject: str = "space") ->
     state, bars, barred = counted
     if state not in (None, REMOVED, ERASED):
         yield Problem(subject, f"its state is {state!r}")
+    if bars != barred:
+        yield Problem(subject, f"its counter says that {bars} hashes are barred, and {barred} are")
     if (state == ERASED) != any(map(_says_all, all_receipts(connection, space))):
         yield Problem(subject, f"its state is {state!r}, and the receipts of its erasures say otherwise")
     if state == ERASED:
         if read_counter(connection, space) != Counter(0, last or 0, 0, 0, 0, 0):
             yield Problem(subject, "it was erased, and its counter says that it holds something")
         return
-    if bars != barred:
-        yield Problem(subject, f"its counter says that {bars} hashes are barred, and {barred} are")
     if (stored, different, last or 0) != (given_out, given_out, given_out):
         yield Problem(subject, f"it gave out {given_out} numbers of changes and holds {different}")
     for change, seq, before in connection.rows(OUT_OF_ORDER, space=space):

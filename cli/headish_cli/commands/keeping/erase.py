@@ -66,6 +66,8 @@ def erase_command(
     if reason is None and not dry_run:
         raise click.UsageError("say why: --reason TEXT")
     chosen: Any = {"scope": scope or "turn", "said_before": read_time(said_before, "--said-before"), **wish}
+    if not (yes or dry_run):
+        check_terminal()
     with settings.open() as store:
         # By their ids: a bookmark may move on between the question and the answer.
         ids = [store.get(each).id for each in headish]
@@ -75,7 +77,8 @@ def erase_command(
             return
         if not yes:
             _tell(store, found.found)
-            _ask("Erase this for good?" if _takes(found.found) else None)
+            if _takes(found.found):
+                ask_to_erase("Erase this for good?")
         done = store.erase(ids, **chosen, reason=reason or "", by=by, scrub=not no_scrub)
         tell_done(done, as_json=as_json)
 
@@ -143,17 +146,16 @@ def tell_done(done: Erasure, *, as_json: bool) -> None:
         say(f"Not reached: {one_line(place, None)}")
 
 
-def ask_to_erase(question: str) -> None:
-    """Ask a person. Raises: Told where nobody can be asked, or who was asked says no."""
+def check_terminal() -> None:
+    """Raises: Told where nobody can be asked."""
     if not sys.stdin.isatty():
         raise Told("Nothing was erased: there is no terminal to ask. Use --yes to erase without a question.")
+
+
+def ask_to_erase(question: str) -> None:
+    """Ask the person at the terminal. Raises: Told if the answer is no."""
     if not click.confirm(question, err=True):
         raise Told("Nothing was erased.")
-
-
-def _ask(question: str | None) -> None:
-    if question is not None:
-        ask_to_erase(question)
 
 
 def _takes(found: Found) -> bool:
@@ -210,7 +212,7 @@ def _lines(store: Store, found: Found) -> Iterator[str]:
 def _stays(found: Found) -> Iterator[str]:
     """What stays, and what to do about it."""
     if found.kept_turns:
-        yield f"Of the thread {counted(found.kept_turns, 'turn')} lead elsewhere and stay:"
+        yield f"Kept, since they lead elsewhere ({counted(found.kept_turns, 'turn')}):"
         yield from (f"  {each.turn}: {one_line(each.why, None)}" for each in found.kept)
     if found.equal_turns:
         yield f"What says the same stays: {counted(found.equal_turns, 'other turn')}; --content erases that, too."
