@@ -9,7 +9,7 @@ from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.history.decode import read_mapping
 from headish.history.order import arrange
-from headish.rows.erasures import Erasable, erasable, links_into, names_logged, read_receipt, turns_saying
+from headish.rows.erasures import Erasable, erasable, links_into, names_logged, places_saying, read_receipt
 from headish.rows.names import names_of_segments
 from headish.rows.turns import StoredTurn, tip_of
 from headish.rows.walks import read_links_of
@@ -89,13 +89,16 @@ def sift(connection: Connection, space: int, found: Sequence[Erasable], wish: Wi
 
 
 def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
-    """What is barred goes everywhere: the turns that say the same go, too. Cost: as ``turns_saying``."""
+    """What is barred goes everywhere: the turns that say the same go, too.
+
+    Cost: as ``places_saying``, and one statement for each of them.
+    """
     if not chosen.barring:
         return chosen
     known = {each.turn.place for each in chosen.turns}
-    equal = turns_saying(connection, space, [each.turn.hash for each in chosen.barring])
-    more = [each for each in equal if each.place not in known]
-    sized = [item for each in more for item in erasable(connection, space, Segment(each.chain, each.pos, each.pos))]
+    equal = places_saying(connection, space, [each.turn.hash for each in chosen.barring])
+    more = [Segment(place.chain, place.pos, place.pos) for place, _ in equal if place not in known]
+    sized = [item for each in more for item in erasable(connection, space, each)]
     return chosen._replace(turns=[*chosen.turns, *sized], barring=[*chosen.barring, *sized])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from headish.values.turns import DOCUMENT
 
 VERSION, COPY, OVERLAY, TITLE = "version", "copy", "overlay", "title"
 PAGE_RECORDS = 100
+_DIGEST = re.compile(rb"[0-9a-f]{64}")
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -75,9 +77,9 @@ def _related(connection: Connection, space: int, turns: Sequence[Any]) -> Iterat
     for id, system in copies(connection, space):
         if _decode(system).get("copy_of") in ids:
             yield id, COPY
-    digests = [stored.digest.hex().encode() for stored in turns]
+    digests = {stored.digest.hex().encode() for stored in turns}
     for id, attributes in overlays(connection, space):
-        if attributes is not None and any(digest in attributes for digest in digests):
+        if not digests.isdisjoint(_DIGEST.findall(attributes or b"")):
             yield id, OVERLAY
 
 

@@ -39,15 +39,15 @@ from headish.database.schema import (
 )
 from headish.database.schema import space as space_table
 from headish.rows.counters import ERASED
-from headish.rows.payloads import OF_TURN, PORTION, in_portions
+from headish.rows.payloads import LOOKED_UP, OF_TURN, PORTION, in_portions
 from headish.rows.places import place_portions, wanted_places
-from headish.rows.turns import COLUMNS, StoredTurn, read_turns, select_turns
+from headish.rows.turns import COLUMNS, StoredTurn
 from headish.values.blocks import Erased
 from headish.values.erasures import SCRUB, Receipt
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
-PAGE_RECEIPTS = 100
+PAGE_RECEIPTS, PAGE_PLACES = 100, 5000
 _space: BindParameter[int] = bindparam("space")
 _number: BindParameter[int] = bindparam("number")
 _at = (turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos"))
@@ -90,12 +90,18 @@ ERASABLE = Query(
     )
     .order_by(turn.c.pos),
 )
-SAYING = Query("turns with some addresses", select_turns().where(turn.c.hash.in_(_hashes), turn.c.erased.is_(None)))
-COUNT_SAYING = Query(
-    "how many turns have each of some addresses",
-    select(turn.c.hash, func.count())
-    .where(turn.c.space == _space, turn.c.hash.in_(_hashes), turn.c.erased.is_(None))
-    .group_by(turn.c.hash),
+SAYING = Query(
+    "where some addresses stand",
+    select(turn.c.seq, turn.c.chain, turn.c.pos, turn.c.hash).where(
+        turn.c.space == _space, turn.c.hash.in_(_hashes), turn.c.erased.is_(None)
+    ),
+)
+ALL_SAYING = Query(
+    "where all addresses stand, a page in commit order",
+    select(turn.c.seq, turn.c.chain, turn.c.pos, turn.c.hash)
+    .where(turn.c.space == _space, turn.c.seq > bindparam("seq"), turn.c.erased.is_(None))
+    .order_by(turn.c.seq)
+    .limit(bindparam("limit")),
 )
 COUNT_DEFINED = Query(
     "how many definitions have each of some addresses",
@@ -344,33 +350,29 @@ def erasable(connection: Connection, space: int, segment: Segment) -> list[Erasa
     return [Erasable(StoredTurn._make(row[:-1]), int(row[-1])) for row in rows]
 
 
-def turns_saying(connection: Connection, space: int, hashes: Iterable[bytes]) -> list[StoredTurn]:
-    """The turns with one of the addresses that are not erased, in commit order. Cost: reads the space once for each
-    ``LOOKED_UP`` addresses: erasing is rare, and an index would cost every append."""
-    found = (
-        stored
-        for portion in in_portions(dict.fromkeys(hashes))
-        for stored in read_turns(connection.rows(SAYING, space=space, **portion))
-    )
-    by_seq = {stored.seq: stored for stored in found}
-    return [by_seq[seq] for seq in sorted(by_seq)]
+def places_saying(connection: Connection, space: int, hashes: Iterable[bytes]) -> list[tuple[Place, bytes]]:
+    """Where the turns with one of the addresses are that are not erased, in commit order, each with its address.
 
-
-def count_saying(connection: Connection, space: int, hashes: Iterable[bytes]) -> dict[bytes, int]:
-    """How many turns that are not erased have each address. Cost: as ``turns_saying``."""
-    return _counts(connection, COUNT_SAYING, space, hashes)
+    Cost: reads the space once, however many addresses there are: erasing is rare, and an index would cost every append.
+    """
+    wanted = set(hashes)
+    if len(wanted) <= LOOKED_UP:
+        rows = [row for portion in in_portions(wanted) for row in connection.rows(SAYING, space=space, **portion)]
+        return [(Place(chain, pos), hash) for _, chain, pos, hash in sorted(rows)]
+    found: list[tuple[Place, bytes]] = []
+    seq = 0
+    while rows := list(connection.rows(ALL_SAYING, space=space, seq=seq, limit=PAGE_PLACES)):
+        found += [(Place(chain, pos), hash) for _, chain, pos, hash in rows if hash in wanted]
+        seq = rows[-1][0]
+    return found
 
 
 def count_defined(connection: Connection, space: int, hashes: Iterable[bytes]) -> dict[bytes, int]:
     """How many pointers and tools, past ones too, have each address."""
-    return _counts(connection, COUNT_DEFINED, space, hashes)
-
-
-def _counts(connection: Connection, query: Query, space: int, hashes: Iterable[bytes]) -> dict[bytes, int]:
     return {
         hash: int(count)
         for portion in in_portions(dict.fromkeys(hashes))
-        for hash, count in connection.rows(query, space=space, **portion)
+        for hash, count in connection.rows(COUNT_DEFINED, space=space, **portion)
     }
 
 
