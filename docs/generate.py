@@ -29,13 +29,14 @@ from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply,
 from headish.store.bookmarks import Bookmarks
 from headish.store.conversations import Conversations
 from headish.store.database import Spaces
+from headish.store.erasing import Erasures
 from headish.store.objects import Objects
 from headish.store.pointers import Pointers
 from headish.store.streams import Streams
 from headish.store.tools import Tools
 from headish.values.audits import Audited, Authored
 from headish.values.backups import Backup, Restored
-from headish.values.blocks import KINDS
+from headish.values.blocks import KINDS, Erased
 from headish.values.changes import (
     DefinitionChange,
     ErasureChange,
@@ -46,6 +47,7 @@ from headish.values.changes import (
     TurnChange,
 )
 from headish.values.conversations import Conversation, Entry, Page, Record
+from headish.values.erasures import Barred, Collected, ErasedTurn, Erasure, Found, Kept, Receipt, Repeat
 from headish.values.objects import Object
 from headish_cli.main import main as command
 
@@ -162,7 +164,7 @@ def write_library() -> str:
     """Databases, stores and their parts, and the functions beside them."""
     parts = ["# The library\n", NOTE, "`from headish import Database, Store, emit, Turn, Message, ContextWindow`\n"]
     parts += ["\n## Store\n\n", _text(headish.Store), "\n", *_members(headish.Store)]
-    for part in (Bookmarks, Conversations, Pointers, Tools, Objects, Streams):
+    for part in (Bookmarks, Conversations, Pointers, Tools, Objects, Streams, Erasures):
         parts += [f"\n## store.{part.__name__.lower()}\n\n", _text(part), "\n"]
         parts += _members(part, f"store.{part.__name__.lower()}")
     parts += ["\n## Database\n\n", _text(headish.Database), "\n", *_members(headish.Database)]
@@ -214,7 +216,16 @@ def write_library() -> str:
         Authored,
         Backup,
         Restored,
+        Erasure,
+        Found,
+        Kept,
+        Repeat,
+        Receipt,
+        ErasedTurn,
+        Barred,
+        Collected,
         *KINDS.values(),
+        Erased,
     ):
         parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")
     return "".join(parts)

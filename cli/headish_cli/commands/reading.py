@@ -9,6 +9,7 @@ import click
 from headish_cli.options import Settings, headish_argument, json_option, pass_settings
 from headish_cli.printing.graph import draw_graph
 from headish_cli.printing.output import (
+    content_of,
     marks,
     one_line,
     preview,
@@ -39,7 +40,7 @@ def get_command(settings: Settings, headish: str, payload: bool, as_json: bool) 
             write(store.payload(headish))
             return
         turn = store.get(headish)
-        content = store.blocks(turn.id)
+        content = content_of(store, turn.id)
         if as_json:
             from headish.values.blocks import to_mapping
 
@@ -101,6 +102,8 @@ def resolve_command(settings: Settings, headish: tuple[str, ...], as_json: bool)
     with settings.open() as store:
         window = store.resolve(list(headish) or "@")
     print_json(window.to_dict(), pretty=not as_json)
+    for note in window.notes:
+        say(f"note: {note}")
 
 
 def _log_line(store: Store, turn: Turn, short: str, names: list[str], indent: int) -> str:
@@ -108,7 +111,7 @@ def _log_line(store: Store, turn: Turn, short: str, names: list[str], indent: in
 
     before = f"{click.style(short, fg='yellow')} {local_time(turn.said_at)} {role_word(turn.meta.role)} "
     behind = reply_mark(turn.meta) + marks(names)
-    return before + one_line(preview(store.blocks(turn.id)), room_beside(" " * indent, before, behind)) + behind
+    return before + one_line(preview(content_of(store, turn.id)), room_beside(" " * indent, before, behind)) + behind
 
 
 def _describe(turn: Turn) -> str:
@@ -121,6 +124,7 @@ def _describe(turn: Turn) -> str:
     facts += ["incomplete"] if turn.meta.is_cut_off else []
     facts += [f"on {turn.meta.bookmark}"] if turn.meta.bookmark else []
     facts += [f"continues {', '.join(turn.meta.continues)}"] if turn.meta.continues else []
+    facts += [f"erased ({turn.erased})"] if turn.erased is not None else []
     facts += ["cached"] if turn.meta.cache else []
     return " · ".join(facts)
 
@@ -128,8 +132,10 @@ def _describe(turn: Turn) -> str:
 def _whole_text(block: object) -> str:
     from base64 import b64decode
 
-    from headish.values.blocks import Document, Text, to_mapping
+    from headish.values.blocks import Document, Erased, Text, to_mapping
 
+    if isinstance(block, Erased):
+        return f"({block})"
     if isinstance(block, Text):
         return block.text
     if isinstance(block, Document) and block.source.media_type.startswith("text/"):

@@ -12,9 +12,9 @@ from headish.content.merge import fold
 from headish.content.unfinished import without_partial
 from headish.history.decode import decode_mapping, read_all_blocks, read_attributes, read_blocks, read_mapping
 from headish.rows.walks import Walked
-from headish.values.blocks import ContentBlock
+from headish.values.blocks import ContentBlock, Erased
 from headish.values.ids import TurnId
-from headish.values.messages import NO_ATTRIBUTES, ContextWindow, Kept, Message, ThreadRecord
+from headish.values.messages import NO_ATTRIBUTES, ContextWindow, Kept, Message, Note, ThreadRecord
 from headish.values.turns import cut_off, reply_of
 
 
@@ -22,11 +22,20 @@ def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
     """The context window of a walk: one message per turn, and the options of all, merged in walk order (rule I8,
     options merge).
 
-    Blocks of an answer that were cut off are left out, with a note (rule R21, cut-off calls).
+    Blocks of an answer that were cut off are left out, with a note (rule R21, cut-off calls); so are messages that were
+    erased.
     Raises: CorruptTurn if a row does not decode.
     """
-    messages = list(map(_read_message, walked, read_all_blocks(walked)))
-    return without_partial(ContextWindow(tuple(messages), resolve_options(walked)))
+    present, notes = list(walked), list[Note]()
+    if any(isinstance(turn.payload, Erased) for turn in walked):
+        present = [turn for turn in walked if not isinstance(turn.payload, Erased)]
+        notes = [
+            Note(f"a message that was {turn.payload} is left out", turn.id)
+            for turn in walked
+            if isinstance(turn.payload, Erased)
+        ]
+    messages = list(map(_read_message, present, read_all_blocks(present)))
+    return without_partial(ContextWindow(tuple(messages), resolve_options(walked), tuple(notes)))
 
 
 def resolve_options(walked: Sequence[Walked]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headish.renderings.pages import INCOMPLETE, Entry, Page
+from headish.renderings.pages import INCOMPLETE, Entry, Page, Part
 
 
 def render_plain(page: Page) -> str:
@@ -13,7 +13,13 @@ def render_plain(page: Page) -> str:
 
 def _write_entry(entry: Entry) -> str:
     who = f"{entry.who} ({entry.model})" if entry.model else entry.who
-    said = "\n".join(f"({part.title}) {part.body}" if part.title else part.body for part in entry.parts)
+    said = "\n".join(map(_write_part, entry.parts))
     cut = f"\n({INCOMPLETE})" if entry.incomplete else ""
     others = f"\n(also continued by {len(entry.branches)} other)" if entry.branches else ""
     return f"{who}:\n{said.strip(chr(10))}{cut}{others}\n"
+
+
+def _write_part(part: Part) -> str:
+    if part.kind == "erased":
+        return f"({part.title}: {part.body})"
+    return f"({part.title}) {part.body}" if part.title else part.body
