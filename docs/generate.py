@@ -24,6 +24,10 @@ import headish
 from headish import errors, limits
 from headish.database import schema
 from headish.database.revisions import REVISION
+from headish.history.edits.differences import Change, Diff, Stat
+from headish.history.edits.edit import Edited
+from headish.history.edits.versions import Siblings
+from headish.history.edits.words import Piece
 from headish.providers.registry import PROVIDERS
 from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
 from headish.store.bookmarks import Bookmarks
@@ -224,6 +228,12 @@ def write_library() -> str:
         ErasedTurn,
         Barred,
         Collected,
+        Edited,
+        Siblings,
+        Diff,
+        Change,
+        Piece,
+        Stat,
         *KINDS.values(),
         Erased,
     ):

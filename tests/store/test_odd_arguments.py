@@ -159,6 +159,8 @@ OWN: dict[str, dict[str, Any]] = {
     "Database.open": {"target": ":memory:"},
     "Store.at_least": {"cursor": f"{'0' * 32}.0.0.{'0' * 8}"},
     "Store.copy_to": {"to": "other"},
+    "Store.edit": {"content": "another word"},
+    "Store.diff": {"first": "main", "second": "answered"},
     "Database.move": {"to": "other", "headish": "main"},
     "Spaces.limit": {"space": "default"},
     "Bookmarks.at": {"ids": []},

@@ -20,9 +20,10 @@ from headish_cli.printing.output import (
     room_beside,
     say,
     shorten,
+    version_mark,
     write,
 )
-from headish_cli.printing.telling import reply_record, timed_record, turn_record
+from headish_cli.printing.telling import reply_record, timed_record, turn_record, version_record
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -76,18 +77,25 @@ def find_command(settings: Settings, key: str, as_json: bool) -> None:
 @json_option
 @pass_settings
 def log_command(settings: Settings, headish: str, limit: int | None, graph: bool, as_json: bool) -> None:
-    """List the turns that lead to a HEADISH, newest first."""
+    """List the turns that lead to a HEADISH, newest first.
+
+    A..B lists the turns that lead to B and not to A; A...B those that lead to one of the two and not to both.
+    """
     with settings.open() as store:
         turns = store.log(headish, limit=limit)
+        versions = store.versions(turn.id for turn in turns)
         if as_json:
-            print_json_lines(map(timed_record, turns))
+            print_json_lines(timed_record(turn) | version_record(versions.get(turn.id)) for turn in turns)
             return
         short = shorten(store, (turn.id for turn in turns))
         rails = draw_graph(turns) if graph else [(turn, "") for turn in turns]
         names = store.bookmarks.at(turn.id for turn in turns)
         for turn, rail in rails:
-            line = "" if turn is None else _log_line(store, turn, short[turn.id], names.get(turn.id, []), len(rail))
-            click.echo((rail + line).rstrip())
+            if turn is None:
+                click.echo(rail.rstrip())
+                continue
+            behind = version_mark(versions.get(turn.id)) + marks(names.get(turn.id, []))
+            click.echo((rail + _log_line(store, turn, short[turn.id], behind, len(rail))).rstrip())
 
 
 @click.command("resolve")
@@ -106,11 +114,11 @@ def resolve_command(settings: Settings, headish: tuple[str, ...], as_json: bool)
         say(f"note: {note}")
 
 
-def _log_line(store: Store, turn: Turn, short: str, names: list[str], indent: int) -> str:
+def _log_line(store: Store, turn: Turn, short: str, behind: str, indent: int) -> str:
     from headish.values.times import local_time
 
     before = f"{click.style(short, fg='yellow')} {local_time(turn.said_at)} {role_word(turn.meta.role)} "
-    behind = reply_mark(turn.meta) + marks(names)
+    behind = reply_mark(turn.meta) + behind
     return before + one_line(preview(content_of(store, turn.id)), room_beside(" " * indent, before, behind)) + behind
 
 

@@ -14,7 +14,8 @@ from headish.errors import InvalidContent
 from headish.history.conversations import Found, change_record, read_record
 from headish.history.decode import read_mapping
 from headish.rows.conversations import records_page
-from headish.rows.erasures import Erasable, copies, erasable, overlays, versions_of
+from headish.rows.erasures import Erasable, copies, erasable, overlays
+from headish.rows.keys import superseding_some
 from headish.rows.turns import turn_by_id
 from headish.rows.walks import read_places
 from headish.values.blocks import join_texts
@@ -66,8 +67,8 @@ def take_titles(connection: Connection, space: int, repeats: Sequence[Repeat]) -
 
 def _related(connection: Connection, space: int, turns: Sequence[Any]) -> Iterator[tuple[TurnId, str]]:
     ids = {each.id: each for each in turns}
-    for each in versions_of(connection, space, ids):
-        yield each, VERSION
+    for each in superseding_some(connection, space, ids):
+        yield each.id, VERSION
     for stored in turns:
         if stored.supersedes is not None:
             yield stored.supersedes, VERSION

@@ -18,6 +18,7 @@ from headish.content.hashes import digest_turn
 from headish.database.query import Connection
 from headish.history.append import Appended, append
 from headish.history.decode import continues_of
+from headish.history.edits.versions import find_root_versions
 from headish.history.find import find_turn, parents_of
 from headish.history.keys import refuse_known
 from headish.history.order import arrange
@@ -149,11 +150,13 @@ def match_stored(
 
 
 def thread_roots(connection: Connection, space: int, place: Place | None) -> set[Place] | None:
-    """The turns without parents that the thread of a place begins with; None if there is no place."""
+    """The turns without parents that the thread of a place begins with, and their other versions; None if there is no
+    place."""
     if place is None:
         return None
     links = read_links(connection, space, place)
-    return {Place(chain, 0) for chain, _, _ in arrange([place], links) if chain not in links}
+    roots = {Place(chain, 0) for chain, _, _ in arrange([place], links) if chain not in links}
+    return roots | find_root_versions(connection, space, roots)
 
 
 def digests_of_list(drafts: Sequence[Draft], base: StoredTurn | None) -> list[bytes]:

@@ -6,7 +6,7 @@ import html
 import json
 
 from headish.renderings.harmless import disarm, disarm_line
-from headish.renderings.pages import INCOMPLETE, Entry, Page, Part
+from headish.renderings.pages import EDITED, INCOMPLETE, Entry, Page, Part
 from headish.values.controls import escape_json_controls
 from headish.values.times import local_time
 
@@ -29,6 +29,7 @@ def render_markdown(page: Page) -> str:
 
 def _write_entry(entry: Entry) -> str:
     about = f"*{local_time(entry.time)}*" + (f" · {disarm_line(entry.model)}" if entry.model else "")
+    about += (f" · {EDITED}" if entry.edited else "") + (f" · {entry.version}" if entry.version else "")
     heading = f"## {disarm_line(entry.who)}\n\n{about}\n"
     body = "\n".join(_write_part(part) for part in entry.parts)
     cut = f"\n*{INCOMPLETE}*\n" if entry.incomplete else ""

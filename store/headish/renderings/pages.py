@@ -32,6 +32,8 @@ from headish.values.ids import TurnId
 from headish.values.messages import Message
 from headish.values.turns import TreeTurn
 
+EDITED = "edited"
+"""What a page says beside the model of a reply whose words somebody changed."""
 INCOMPLETE = "This reply is incomplete."
 """What a page says below a reply that was cut off."""
 
@@ -53,7 +55,8 @@ class Branch(Struct, frozen=True):
 
 class Entry(Struct):
     """One message. ``branches`` lead to what else continues it; ``model`` is what replied; ``time`` is when it was
-    said, in UTC."""
+    said, in UTC; ``version`` is ``2/3`` where it is one of several in its place; ``edited``: somebody changed the words
+    of a reply."""
 
     id: TurnId
     who: str
@@ -64,6 +67,8 @@ class Entry(Struct):
     branches: list[Branch]
     model: str | None = None
     incomplete: bool = False
+    version: str = ""
+    edited: bool = False
 
 
 class Section(Struct, frozen=True):
@@ -172,6 +177,8 @@ def _entry(turn: TreeTurn, parts: tuple[Part, ...]) -> Entry:
         branches=[],
         model=model if isinstance(model, str) else None,
         incomplete=turn.is_cut_off,
+        version=f"{turn.version}/{turn.versions}" if turn.versions > 1 else "",
+        edited=bool(turn.reply.get("edited")),
     )
 
 

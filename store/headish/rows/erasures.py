@@ -36,7 +36,6 @@ LINKS_INTO = Query("links into a chain")
 LOGGED_IN = Query("names whose logs lead into a chain")
 OVERLAYS = Query("overlays")
 COPIES = Query("turns that say they are copies")
-VERSIONS = Query("turns that supersede some turns")
 EMPTY = Query("empty a turn")
 EMPTY_WHOLE = Query("empty a turn and its meta")
 DISOWN = Query("a name that its turn no longer says it moved")
@@ -217,12 +216,6 @@ def overlays(connection: Connection, space: int) -> Sequence[tuple[TurnId, bytes
 def copies(connection: Connection, space: int) -> Sequence[tuple[TurnId, bytes]]:
     """The turns that say they are copies, with what they say. Cost: reads the space once."""
     return [(row[0], row[1]) for row in connection.rows(COPIES, space=space, says=b'"copy_of":')]
-
-
-def versions_of(connection: Connection, space: int, ids: Iterable[TurnId]) -> list[TurnId]:
-    """The turns that take the place of one of these."""
-    rows = (row for portion in in_portions(ids) for row in connection.rows(VERSIONS, space=space, **portion))
-    return list(dict.fromkeys(row[0] for row in rows))
 
 
 def empty_turns(

@@ -58,7 +58,6 @@ from headish.rows.erasures import (
     RECEIPTS_AFTER,
     SAYING,
     UNNAMED,
-    VERSIONS,
 )
 from headish.rows.payloads import PORTION
 from headish.statements.compiling import define
@@ -179,13 +178,6 @@ define(
     COPIES,
     select(turn.c.id, turn.c.system).where(
         turn.c.space == _space, turn.c.system.is_not(None), holds(turn.c.system, bindparam("says", type_=LargeBinary))
-    ),
-)
-
-define(
-    VERSIONS,
-    select(turn.c.id, turn.c.supersedes).where(
-        turn.c.space == _space, turn.c.supersedes.in_([bindparam(each) for each in PORTION])
     ),
 )
 

@@ -10,9 +10,10 @@ from typing import Any, Literal
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument, shown
 from headish.history.decode import complete_turn, complete_turns, read_blocks, read_payload
+from headish.history.edits.ranges import find_segments, parse_range
 from headish.history.resolve import resolve_window, thread_records
 from headish.history.trees import read_part, read_whole_tree
-from headish.history.walk import walk, walk_backwards, walk_messages
+from headish.history.walk import read_backwards, walk, walk_messages
 from headish.rows import listings
 from headish.rows.bookmarks import ALL
 from headish.rows.turns import StoredTurn, shortest_prefix
@@ -122,13 +123,19 @@ def heads(
 
 @door()
 def log(space: Space, headish: str = "@", *, limit: int | None = None) -> list[Turn]:
-    """The turns of a thread, newest first: its walk read backwards. Only ``limit`` turns are read."""
+    """The turns of a thread, newest first: its walk read backwards. Only ``limit`` turns are read.
 
-    def work(connection: Connection, stored: StoredTurn) -> list[Turn]:
-        walked = walk_backwards(connection, space._number, [stored.place])
+    As git means them: ``A..B`` gives the turns that lead to B and not to A, ``A...B`` those that lead to one of the two
+    and not to both; a side that is left out is ``@``. A bookmark whose name holds ``..`` is that bookmark.
+    """
+    asked = parse_range(headish)
+
+    def work(connection: Connection) -> list[Turn]:
+        segments = find_segments(connection, space._number, asked)
+        walked = read_backwards(connection, space._number, segments)
         return complete_turns(connection, space._number, islice(walked, limit), space._options_at)
 
-    return space._read_at(headish, work)
+    return space._read(work)
 
 
 @door()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         auditing,
         awaiting,
         calls,
+        changing,
+        comparing,
         copying,
         erasing,
         exports,
@@ -43,13 +45,22 @@ if TYPE_CHECKING:
     from headish.values.turns import Turn
 else:
     # A command reads or writes: it does not wait for what it does not need.
-    asking, calls, copying, erasing, exports, imports = (
-        Later(f"headish.store.{name}") for name in ("ask", "calls", "copying", "erasing", "exports", "imports")
-    )
-    auditing, awaiting, feeding = (Later(f"headish.store.{name}") for name in ("auditing", "awaiting", "feeding"))
-    read, replies, reports, requests, write = (
-        Later(f"headish.store.{name}") for name in ("read", "replies", "reports", "requests", "write")
-    )
+    asking = Later("headish.store.ask")
+    auditing = Later("headish.store.auditing")
+    awaiting = Later("headish.store.awaiting")
+    calls = Later("headish.store.calls")
+    changing = Later("headish.store.changing")
+    comparing = Later("headish.store.comparing")
+    copying = Later("headish.store.copying")
+    erasing = Later("headish.store.erasing")
+    exports = Later("headish.store.exports")
+    feeding = Later("headish.store.feeding")
+    imports = Later("headish.store.imports")
+    read = Later("headish.store.read")
+    replies = Later("headish.store.replies")
+    reports = Later("headish.store.reports")
+    requests = Later("headish.store.requests")
+    write = Later("headish.store.write")
 
 
 class Store(Space):
@@ -108,6 +119,14 @@ class Store(Space):
     position = feeding.position
     at_least = awaiting.at_least
     audit = auditing.audit
+
+    # Change
+    edit = changing.edit
+
+    # Compare
+    siblings = comparing.siblings
+    versions = comparing.versions
+    diff = comparing.diff
 
     # Copy
     copy_to = copying.copy_to

@@ -58,7 +58,8 @@ class Meta(Struct, frozen=True, omit_defaults=True):
     @property
     def reply(self) -> Mapping[str, Any]:
         """What is kept of a provider's reply beside its content: ``provider``, ``model``, ``stop_reason``, ``usage``,
-        ``incomplete`` … (``headish.providers.Reply.to_meta``). Empty if the turn is not a reply."""
+        ``incomplete`` … (``headish.providers.Reply.to_meta``); of one that was edited ``provider``, ``model`` and
+        ``edited``. Empty if the turn is not a reply."""
         return reply_of(self.system)
 
     @property
@@ -157,6 +158,9 @@ class TreeTurn(Struct, frozen=True):
     """When it was said, in Unix milliseconds, if the turn says so."""
     more: int = 0
     """How many turns continue it that are not in this part of the tree."""
+    version: int = 1
+    """Which of the ``versions`` of one place it is, in commit order (``Store.siblings``)."""
+    versions: int = 1
 
     @property
     def said_at(self) -> datetime:

@@ -1,0 +1,1 @@
+"""Commands that change what was said, or show what was changed."""
