@@ -12,6 +12,7 @@ from headish.rows.counters import lock_counter, take_change
 from headish.rows.erasures import add_receipt, drop_payloads, is_scrubbed, last_receipt, unnamed_payloads
 from headish.rows.spaces import space_numbers
 from headish.rows.streams import count_ended, forget_ended
+from headish.rows.whole import is_restoring
 from headish.values.erasures import SCRUB, Receipt
 from headish.values.ids import Mint
 
@@ -22,8 +23,11 @@ KEPT_MILLISECONDS = 24 * 60 * 60 * 1000
 def collect(connection: Connection, space: int, *, dry_run: bool) -> tuple[int, int, int]:
     """Remove what nothing names: how many payloads, their bytes, and how many streams. The space is locked.
 
+    Nothing goes while the space is being restored: its payloads arrive before the turns that name them.
     Cost: reads the payloads and turns of the space once.
     """
+    if is_restoring(connection, space):
+        return 0, 0, 0
     payloads = unnamed_payloads(connection, space)
     before = time.time_ns() // 1_000_000 - KEPT_MILLISECONDS
     ended = count_ended(connection, space, before)
@@ -51,7 +55,7 @@ def scrub(backend: Backend, mint: Mint, *, forced: bool = False) -> str:
 
 def _unscrubbed(connection: Connection) -> list[tuple[int, int]]:
     """The spaces of which something was erased that may be on the disk, and the numbers of their last erasures."""
-    numbers = [space for space, _ in space_numbers(connection)]
+    numbers = [space for space, _ in space_numbers(connection) if not is_restoring(connection, space)]
     return [(space, last_receipt(connection, space)[0]) for space in numbers if not is_scrubbed(connection, space)]
 
 

@@ -9,12 +9,13 @@ from headish.content.hashes import chain_receipt
 from headish.content.receipts import Told, decode_receipt, decode_told, encode_receipt
 from headish.database.query import Connection, Query
 from headish.database.revisions import TABLES
+from headish.errors import CorruptRecord
 from headish.rows.counters import ERASED
 from headish.rows.payloads import LOOKED_UP, in_portions
 from headish.rows.places import place_portions
 from headish.rows.turns import StoredTurn
 from headish.values.blocks import Erased
-from headish.values.erasures import SCRUB, Receipt
+from headish.values.erasures import SCRUB, SPACE, Receipt
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
@@ -106,6 +107,18 @@ def add_receipt(connection: Connection, space: int, receipt: Receipt, before: by
 def has_erasures(connection: Connection, space: int) -> bool:
     """Whether anything was ever erased."""
     return connection.row(HAS_RECEIPTS, space=space) is not None
+
+
+def was_erased(connection: Connection, space: int) -> bool:
+    """Whether a receipt says that the whole space was erased; one that does not decode says nothing."""
+    return any(map(_says_all, all_receipts(connection, space)))
+
+
+def _says_all(logged: Logged) -> bool:
+    try:
+        return decode_told(logged.receipt, logged.number).scope == SPACE
+    except CorruptRecord:
+        return False  # reported by ``verify``
 
 
 def has_receipt(connection: Connection, space: int, id: TurnId) -> bool:

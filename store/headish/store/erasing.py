@@ -194,11 +194,14 @@ def _finish(
         return Erasure(found)
     if not scrub:
         return Erasure(found, receipt, False, "it was not asked for; 'headish gc' does it", became)
-    why = _scrub(database) if database.backend.scrubs_itself else SERVER
+    why = scrub_now(database)
     return Erasure(found, receipt, not why, why, became)
 
 
-def _scrub(database: Database) -> str:
+def scrub_now(database: Database) -> str:
+    """Take what was erased off the disk. Empty, or why that was not done."""
+    if not database.backend.scrubs_itself:
+        return SERVER
     try:
         return scrub(database.backend, database.mint)
     except DatabaseError as error:

@@ -475,7 +475,7 @@ WHERE space.name > %s ORDER BY space.id""", ('after',)),
 FROM object 
 WHERE object.space = %s::BIGINT AND (object.kind, object.key) > (%s, %s) ORDER BY object.kind, object.key 
  LIMIT %s""", ('space', 'kind', 'key', 'limit')),
-    'open a restored space': Compiled("""UPDATE counter SET epoch=%s, state=NULL WHERE counter.space = %s::BIGINT AND counter.state = %s::VARCHAR""", ('random', 'space', 'mark')),
+    'open a restored space': Compiled("""UPDATE counter SET epoch=%s, state=%s::VARCHAR WHERE counter.space = %s::BIGINT AND counter.state = %s::VARCHAR""", ('random', 'became', 'space', 'mark')),
     'open a stream': Compiled("""INSERT INTO stream (space, id, about, expires) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT)""", ('space', 'id', 'about', 'expires')),
     'open streams': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
 FROM stream 

@@ -475,7 +475,7 @@ WHERE space.name > ? ORDER BY space.id""", ('after',)),
 FROM object 
 WHERE object.space = ? AND (object.kind, object."key") > (?, ?) ORDER BY object.kind, object."key"
  LIMIT ? OFFSET ?""", ('space', 'kind', 'key', 'limit', 'param_1'), {'param_1': 0}),
-    'open a restored space': Compiled("""UPDATE counter SET epoch=?, state=NULL WHERE counter.space = ? AND counter.state = ?""", ('random', 'space', 'mark')),
+    'open a restored space': Compiled("""UPDATE counter SET epoch=?, state=? WHERE counter.space = ? AND counter.state = ?""", ('random', 'became', 'space', 'mark')),
     'open a stream': Compiled("""INSERT INTO stream (space, id, about, expires) VALUES (?, ?, ?, ?)""", ('space', 'id', 'about', 'expires')),
     'open streams': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
 FROM stream 
