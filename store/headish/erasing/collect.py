@@ -9,7 +9,7 @@ from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.history.tombstones import now
 from headish.rows.counters import lock_counter, take_change
-from headish.rows.erasures import add_receipt, drop_payloads, is_scrubbed, last_receipt, unnamed_payloads
+from headish.rows.erasures import add_receipt, drop_payloads, is_scrubbed, last_receipt, last_seq, unnamed_payloads
 from headish.rows.spaces import space_numbers
 from headish.rows.streams import count_ended, forget_ended
 from headish.rows.whole import is_restoring
@@ -70,6 +70,8 @@ def note_scrubbed(connection: Connection, space: int, upto: int, mint: Mint) -> 
     if number != upto:
         return
     seq, change = take_change(connection, space)
+    # The counter of an erased space begins at 0 again; the feed of its receipts goes on.
+    seq = max(seq, last_seq(connection, space))
     receipt = Receipt(
         number=number + 1, id=mint(), time=now(), seq=seq, change=change, scope=SCRUB, reason="", covers=upto
     )

@@ -23,6 +23,7 @@ PAGE_RECEIPTS, PAGE_PLACES = 100, 5000
 
 ADD_RECEIPT = Query("add receipt")
 LAST_RECEIPT = Query("last receipt")
+LAST_SEQ = Query("commit number of the last receipt")
 HAS_RECEIPTS = Query("whether anything was ever erased")
 RECEIPT_AT = Query("receipt of an erasure")
 RECEIPT_BY_ID = Query("receipt by id")
@@ -79,6 +80,12 @@ def last_receipt(connection: Connection, space: int) -> tuple[int, bytes, Told |
     """The number and hash of the last receipt, and what it tells; 0 and empty where there is none."""
     row = connection.row(LAST_RECEIPT, space=space)
     return (0, b"", None) if row is None else (int(row[0]), row[1], decode_told(row[2], int(row[0])))
+
+
+def last_seq(connection: Connection, space: int) -> int:
+    """How far the turns of a space were at its last receipt; 0 where there is none."""
+    row = connection.row(LAST_SEQ, space=space)
+    return 0 if row is None else int(row[0])
 
 
 def is_scrubbed(connection: Connection, space: int) -> bool:

@@ -50,6 +50,7 @@ from headish.rows.erasures import (
     GIVE_BACK,
     HAS_RECEIPTS,
     LAST_RECEIPT,
+    LAST_SEQ,
     LINKS_INTO,
     LOGGED_IN,
     OVERLAYS,
@@ -86,6 +87,11 @@ define(
     .where(erasure.c.space == _space)
     .order_by(erasure.c.number.desc())
     .limit(1),
+)
+
+define(
+    LAST_SEQ,
+    select(erasure.c.seq).where(erasure.c.space == _space).order_by(erasure.c.number.desc()).limit(1),
 )
 
 define(HAS_RECEIPTS, select(erasure.c.number).where(erasure.c.space == _space).limit(1))

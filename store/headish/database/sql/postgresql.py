@@ -63,6 +63,10 @@ FROM record_log
 WHERE record_log.space = %s::BIGINT AND record_log.change IS NOT NULL) AS numbered) AS in_order 
 WHERE in_order.seq < in_order.before ORDER BY in_order.change""", ('space', 'space', 'space', 'space')),
     'close a stream': Compiled("""UPDATE stream SET outcome=%s::VARCHAR, turn=%s::VARCHAR WHERE stream.space = %s::BIGINT AND stream.id = %s::VARCHAR""", ('became', 'stored', 'space', 'id')),
+    'commit number of the last receipt': Compiled("""SELECT erasure.seq 
+FROM erasure 
+WHERE erasure.space = %s::BIGINT ORDER BY erasure.number DESC 
+ LIMIT %s::INTEGER""", ('space', 'param_1'), {'param_1': 1}),
     'conversation by key': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data 
 FROM conversation 
 WHERE conversation.space = %s::BIGINT AND conversation.key = %s""", ('space', 'key')),

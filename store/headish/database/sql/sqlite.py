@@ -63,6 +63,10 @@ FROM record_log
 WHERE record_log.space = ? AND record_log.change IS NOT NULL) AS numbered) AS in_order 
 WHERE in_order.seq < in_order."before" ORDER BY in_order.change""", ('space', 'space', 'space', 'space')),
     'close a stream': Compiled("""UPDATE stream SET outcome=?, turn=? WHERE stream.space = ? AND stream.id = ?""", ('became', 'stored', 'space', 'id')),
+    'commit number of the last receipt': Compiled("""SELECT erasure.seq 
+FROM erasure 
+WHERE erasure.space = ? ORDER BY erasure.number DESC
+ LIMIT ? OFFSET ?""", ('space', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0}),
     'conversation by key': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data 
 FROM conversation 
 WHERE conversation.space = ? AND conversation."key" = ?""", ('space', 'key')),
