@@ -24,6 +24,7 @@ import headish
 from headish import errors, limits
 from headish.database import schema
 from headish.database.revisions import REVISION
+from headish.history.budgets.counting import Tokens, TurnTokens
 from headish.history.edits.differences import Change, Diff, Stat
 from headish.history.edits.edit import Edited
 from headish.history.edits.versions import Siblings
@@ -52,6 +53,7 @@ from headish.values.changes import (
 )
 from headish.values.conversations import Conversation, Entry, Page, Record
 from headish.values.erasures import Barred, Collected, ErasedTurn, Erasure, Found, Kept, Receipt, Repeat
+from headish.values.messages import Attributes, Overlay
 from headish.values.objects import Object
 from headish_cli.main import main as command
 
@@ -234,6 +236,10 @@ def write_library() -> str:
         Change,
         Piece,
         Stat,
+        Attributes,
+        Overlay,
+        Tokens,
+        TurnTokens,
         *KINDS.values(),
         Erased,
     ):

@@ -103,6 +103,24 @@ def expect_options(command: F) -> F:
 force_option = click.option("--force", is_flag=True, help="Take the name of --bookmark from wherever it is.")
 
 
+class Budget(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
+    """A number of tokens, or ``auto``."""
+
+    name = "budget"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        text = str(value).replace(",", "").replace("_", "")
+        if text != "auto" and not (text.isascii() and text.isdigit() and 0 < len(text) < 19 and int(text)):
+            self.fail(f"{value!r} is neither a number of tokens nor auto", param, ctx)
+        return text if text == "auto" else int(text)
+
+
+budget_option = click.option(
+    "--budget", type=Budget(), metavar="N|auto",
+    help="Leave out what has more than N tokens; auto: more than the pointer's context window takes.",
+)  # fmt: skip
+
+
 def read_expect(expect: str | None, absent: bool = False) -> Any:
     """The ``expect=`` of the library."""
     from headish import ABSENT

@@ -27,6 +27,7 @@
     │   │   └── TooLarge          more bytes than the limit
     │   ├── InvalidArgument       arguments that do not go together
     │   ├── InvalidBackup         a file to restore that is no backup, or was altered or cut off
+    │   ├── OverBudget            what must stay of a window has more tokens than the budget
     │   ├── InvalidImport         a file to import that does not hold what its format says
     │   ├── InvalidConfig         a file of tool servers that cannot be read
     │   ├── InvalidCall           a tool call that cannot be run (E-CALL-SCHEMA)
@@ -43,6 +44,7 @@
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
     ├── BookmarkTaken         the name is in use elsewhere: continue it, choose another, or force it
     ├── KeyTaken              the key is that of another turn or conversation
+    ├── SummaryFailed             a model was asked for a summary, and none came
     ├── RecordChanged             an object or a conversation has another revision: read again, try again
     ├── ServerFailed              a tool server that does not start, or does not answer
     ├── CallError                 a provider could not be asked, or did not answer
@@ -89,7 +91,7 @@ missing argument) is Python's own TypeError.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 SHOWN_CHARACTERS = 200
 """So much of a value that was given stands in an error."""
@@ -308,6 +310,18 @@ class InvalidBackup(InputError):
         super().__init__(f"{file}: {reason}")
 
 
+class OverBudget(InputError):
+    """What must stay of a window has more ``tokens`` than the ``budget``. ``turns`` are the largest, by id."""
+
+    def __init__(self, budget: int, tokens: int, turns: Mapping[str, int]) -> None:
+        self.budget, self.tokens, self.turns = budget, tokens, dict(turns)
+        largest = ", ".join(f"{turn} with {count:,}" for turn, count in self.turns.items())
+        told = (
+            f"what must stay has about {tokens:,} tokens, and the budget is {budget:,}; the largest turns are {largest}"
+        )
+        super().__init__(f"{told}: hide, replace or summarize one of them, or give a larger budget")
+
+
 class InvalidImport(InputError):
     """A file that does not hold what its format says; ``line`` counts from 1."""
 
@@ -457,6 +471,14 @@ class BookmarkTaken(HeadishError):
         )
         where = f"{turn} in the other space" if is_copy else turn
         super().__init__(f"bookmark {name!r} names {where}, which this does not continue: {way_out}")
+
+
+class SummaryFailed(HeadishError):
+    """A model was asked for a summary, and what came is none; nothing was stored."""
+
+    def __init__(self, provider: str, reason: str) -> None:
+        self.provider, self.reason = provider, reason
+        super().__init__(f"no summary came from {provider}: {reason}; nothing was stored")
 
 
 class KeyTaken(HeadishError):

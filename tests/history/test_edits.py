@@ -194,7 +194,7 @@ class TestKeep:
     def test_a_branch_of_several_portions_is_one_transaction(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("headish.limits.BATCH_TURNS", 7)
+        monkeypatch.setattr("headish.history.edits.edit.BATCH_TURNS", 7)
         monkeypatch.setattr("headish.history.edits.branches.PORTION", 5)
         store.add_turns({"content": str(index), "respond": index > 0} for index in range(40))
         store.bookmarks.set("main", "@")
@@ -204,7 +204,7 @@ class TestKeep:
         assert store.verify().problems == ()
 
     def test_a_failure_behind_many_copies_leaves_nothing(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("headish.limits.BATCH_TURNS", 2)
+        monkeypatch.setattr("headish.history.edits.edit.BATCH_TURNS", 2)
         store.add_turns({"content": str(index), "respond": index > 0} for index in range(9))
         store.bookmarks.set("main", "@")
         before = dict(store.bookmarks)

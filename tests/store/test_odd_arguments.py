@@ -33,8 +33,8 @@ from headish.errors import (
     shown,
 )
 from headish.providers import Settings
-from headish.store.ask import CallOptions
 from headish.store.bookmarks import Bookmarks
+from headish.store.calloptions import CallOptions
 from headish.store.conversations import Conversations
 from headish.store.database import Spaces
 from headish.store.erasing import Erasures
@@ -114,6 +114,7 @@ DEFAULTS: dict[str, Any] = {
     "items": ["hello"],
     "messages": [{"role": "user", "content": "hello"}],
     "headish": "main",
+    "first": "main",
     "ids": [],
     "provider": "openai",
     "to": "openai",
@@ -152,6 +153,7 @@ OWN: dict[str, dict[str, Any]] = {
     "Store.open_answer": CALLED,
     "Store.retry": {**CALLED, "headish": "answered"},
     "Store.open_retry": {**CALLED, "headish": "answered", "stream": False},
+    "Store.summarize": {"content": "in short"},
     "Store.run_tools": {"headish": "answered"},
     "Store.open": {"target": ":memory:"},
     **{f"{name}.backup": {"dest": "kept.hbackup"} for name in ("Store", "Database")},
@@ -217,12 +219,14 @@ FURTHER_OF = {
     "providers.prepare_request": [Settings],
     "providers.lint": [Settings],
     "headish.emit": [Settings],
+    "Store.summarize": [CallOptions],
+    "Store.compact": [CallOptions],
     "Store.ask": [CallOptions, Settings],
     "Store.open_answer": [CallOptions, Settings],
     "Store.retry": [CallOptions, Settings, Named],
     "Store.open_retry": [CallOptions, Settings, Named],
 }
-CALLED_BACK = ("write", "run", "approve", "on_delta", "told", "progress")
+CALLED_BACK = ("count", "warn", "write", "run", "approve", "on_delta", "told", "progress")
 SPELLING = ("bos", "eos", "strict")
 
 

@@ -35,6 +35,10 @@ TWINS_TRIED = 4
 """How many equal turns are looked at one by one. Where there are more, every message is looked up."""
 
 
+Matched = tuple[int, StoredTurn | None]
+"""How many messages of a list are stored, and the turn of the last of them."""
+
+
 class Wanted(NamedTuple):
     """A list that may be stored: the digest of each message, the first one behind ``base``.
 
@@ -58,13 +62,17 @@ def record_list(
     """Store what is new of a list; returns the turn of its last message, how many turns were new, and how many of the
     known ones are erased: what they said does not come back.
 
-    Cost: as ``match_recorded`` and ``append``.
+    A list that was not found as it stands is compared with what a model sees of the thread.
+    Cost: as ``match_recorded`` and ``append``; then as ``match_window``.
     """
     before = None if name is None else find_bookmark(connection, space, name)
     stored_base = None if base is None else find_turn(connection, space, base)
     roots = None if name is None or base is not None else thread_roots(connection, space, before)
     wanted = Wanted(digests_of_list(drafts, stored_base), stored_base, roots)
     matched, tip = match_recorded(connection, space, wanted)
+    end = before if stored_base is None else stored_base.place
+    if end is not None and (not matched if base is not None else tip is None or tip.place != end):
+        matched, tip = _match_seen(connection, space, drafts, end, (matched, tip))
     tail = [_follow(draft, index, tip) for index, draft in enumerate(drafts[matched:])]
     refuse_known(connection, space, tail)
     # By place, not by name: only the bookmark that was given may move (rule R4, only the new tail).
@@ -73,6 +81,19 @@ def record_list(
     if name is not None and before != last.turn.place:
         set_bookmark(connection, space, name, last.turn, drafts[-1].facts.said_at)
     return last, len(built), 0 if tip is None else _count_erased(connection, space, matched, tip)
+
+
+def _match_seen(connection: Connection, space: int, drafts: Sequence[Draft], end: Place, matched: Matched) -> Matched:
+    """The same, if the thread holds overlays and the list says what a model sees of it (rule R34, overlays)."""
+    from headish.history.overlays.recorded import match_window  # late: it reads windows, which record does not
+
+    found = match_window(connection, space, end, drafts)
+    if found is None:
+        return matched
+    known, tip = found
+    rest = drafts[known:]
+    further, last = match_recorded(connection, space, Wanted(digests_of_list(rest, tip), tip, None))
+    return known + further, last
 
 
 def match_recorded(connection: Connection, space: int, wanted: Wanted) -> tuple[int, StoredTurn | None]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -12,30 +12,58 @@ from headish.content.merge import fold
 from headish.content.unfinished import without_partial
 from headish.history.decode import decode_mapping, read_all_blocks, read_attributes, read_blocks, read_mapping
 from headish.rows.walks import Walked
-from headish.values.blocks import ContentBlock, Erased
+from headish.values.blocks import ContentBlock, Erased, erased_in
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, ContextWindow, Kept, Message, Note, ThreadRecord
-from headish.values.turns import cut_off, reply_of
+from headish.values.turns import OVERLAY, cut_off, reply_of
+
+if TYPE_CHECKING:
+    from headish.history.overlays.view import Seen
 
 
-def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
+def resolve_window(walked: Sequence[Walked], *, raw: bool = False) -> ContextWindow:
     """The context window of a walk: one message per turn, and the options of all, merged in walk order (rule I8,
     options merge).
 
-    Blocks of an answer that were cut off are left out, with a note (rule R21, cut-off calls); so are messages that were
-    erased.
+    Overlays and hidden turns have their effect, with a note each (rule R34, overlays); ``raw`` shows every turn as it
+    was stored. Blocks of an answer that were cut off are left out, with a note (rule R21, cut-off calls); so are
+    messages that were erased.
     Raises: CorruptTurn if a row does not decode.
     """
-    present, notes = list(walked), list[Note]()
-    if any(isinstance(turn.payload, Erased) for turn in walked):
-        present = [turn for turn in walked if not isinstance(turn.payload, Erased)]
-        notes = [
-            Note(f"a message that was {turn.payload} is left out", turn.id)
-            for turn in walked
-            if isinstance(turn.payload, Erased)
-        ]
-    messages = list(map(_read_message, present, read_all_blocks(present)))
-    return without_partial(ContextWindow(tuple(messages), resolve_options(walked), tuple(notes)))
+    return see_window(walked, raw=raw)[0]
+
+
+def see_window(walked: Sequence[Walked], *, raw: bool = False) -> tuple[ContextWindow, list[Seen] | None]:
+    """``resolve_window``, and what each of its messages stands for; None where each turn is a message."""
+    contents = read_all_blocks(walked)
+    is_marked = is_overlaid(walked)
+    if not is_marked and not any(isinstance(turn.payload, Erased) for turn in walked):
+        messages = tuple(map(read_message, walked, contents))
+        return without_partial(ContextWindow(messages, resolve_options(walked))), None
+    from headish.history.overlays.view import View, see, see_originals  # late: few threads need it
+
+    view = see(walked, contents) if is_marked and not raw else View(see_originals(walked, contents), [])
+    seen = [each for each in view.seen if erased_in(each.message.content) is None]
+    notes = (*view.notes, *_erased_notes(view.seen))
+    messages = tuple(each.message for each in seen)
+    return without_partial(ContextWindow(messages, resolve_options(walked), notes)), seen
+
+
+def _erased_notes(seen: Iterable[Seen]) -> Iterator[Note]:
+    """What is said of each message that would be seen, had it not been erased. An erased overlay goes on hiding."""
+    for message in (each.message for each in seen):
+        mark = erased_in(message.content)
+        if mark is not None:
+            yield Note(f"a message that was {mark} is left out", message.turn)
+
+
+def is_overlaid(walked: Sequence[Walked]) -> bool:
+    """Whether a walk holds an overlay, or a turn that is stored hidden. All that a thread without them pays."""
+    # A plain loop: every turn of every resolve passes here.
+    for turn in walked:
+        if turn.type == OVERLAY or (turn.attributes is not None and b'"hidden":' in turn.attributes):
+            return True
+    return False
 
 
 def resolve_options(walked: Sequence[Walked]) -> dict[str, Any]:
@@ -43,22 +71,34 @@ def resolve_options(walked: Sequence[Walked]) -> dict[str, Any]:
     return fold_options((turn.id, turn.inherited) for turn in walked if turn.inherited)
 
 
-def kept_thread(walked: Sequence[Walked]) -> list[Kept]:
+def kept_thread(walked: Sequence[Walked], *, raw: bool = False, for_people: bool = False) -> list[Kept]:
     """The messages of a walk with headish's own keys beside them: what a transcript is written from.
 
-    An answer that was cut off is a message without its end (``stop`` ``none``), as a transcript says it.
+    An answer that was cut off is a message without its end (``stop`` ``none``), as a transcript says it. Of a thread
+    with overlays it is what a model sees, or with ``for_people`` what people see; ``raw`` shows every turn as it was
+    stored.
     """
-    return list(map(_kept, walked, read_all_blocks(walked)))
+    contents = read_all_blocks(walked)
+    if is_overlaid(walked):
+        from headish.history.overlays.kept import see_kept  # late, as above
+
+        return [as_ended(each) for each in see_kept(walked, contents, raw=raw, for_people=for_people)]
+    return [
+        as_ended(Kept(read_message(turn, content), read_mapping(turn, "system")))
+        for turn, content in zip(walked, contents, strict=True)
+    ]
 
 
-def _kept(turn: Walked, content: tuple[ContentBlock, ...]) -> Kept:
-    message, system = _read_message(turn, content), read_mapping(turn, "system")
+def as_ended(kept: Kept) -> Kept:
+    """A message that was cut off without its end."""
+    message, system = kept
     if message.attributes.stop is None and cut_off(reply_of(system), message.attributes):
         message = replace(message, attributes=replace(message.attributes, stop="none"))
     return Kept(message, system)
 
 
-def _read_message(turn: Walked, content: tuple[ContentBlock, ...]) -> Message:
+def read_message(turn: Walked, content: tuple[ContentBlock, ...]) -> Message:
+    """A walked turn as a message of its own."""
     return Message(
         role=turn.role or None,
         content=content,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from headish.renderings.pages import EDITED, INCOMPLETE, Entry, Page, Part, Section
+from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, Entry, Page, Part, Section
 from headish.values.times import local_time
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def _write_section(section: Section, *, is_first: bool) -> Markup:
 
 
 def _write_entry(entry: Entry) -> Markup:
+    if entry.role == BOUNDARY:
+        return Markup('<p class="cut">{}</p>\n').format(entry.who)
     names = Markup("").join(Markup(' <span class="name">{}</span>').format(_clean(name)) for name in entry.bookmarks)
     links = Markup("").join(
         Markup('<li dir="auto"><a href="#{}">{}</a></li>').format(branch.anchor, _clean(branch.title))

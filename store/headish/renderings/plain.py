@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headish.renderings.pages import EDITED, INCOMPLETE, Entry, Page, Part
+from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, Entry, Page, Part
 
 
 def render_plain(page: Page) -> str:
@@ -12,6 +12,8 @@ def render_plain(page: Page) -> str:
 
 
 def _write_entry(entry: Entry) -> str:
+    if entry.role == BOUNDARY:
+        return f"({entry.who})\n"
     facts = [entry.model or "", EDITED if entry.edited else "", entry.version]
     who = f"{entry.who} ({', '.join(filter(None, facts))})" if any(facts) else entry.who
     said = "\n".join(map(_write_part, entry.parts))

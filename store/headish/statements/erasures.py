@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BindParameter,
     LargeBinary,
     and_,
     bindparam,
+    case,
     delete,
     func,
     insert,
@@ -66,6 +69,7 @@ from headish.statements.elements import holds
 from headish.statements.payloads import OF_TURN
 from headish.statements.places import wanted_places
 from headish.statements.turns import COLUMNS
+from headish.values.turns import OVERLAY
 
 _space: BindParameter[int] = bindparam("space")
 
@@ -189,7 +193,9 @@ define(
 
 define(EMPTY, update(turn).where(*_at).values(erased=_number, data=null()))
 
-_without_meta = {name: null() for name in ("data", "attributes", "inherited", "system", "app", "head")}
+_without_meta: dict[str, Any] = {name: null() for name in ("data", "inherited", "system", "app", "head")}
+# What an overlay does and what it covers is no content: it goes on hiding (rule R34, overlays).
+_without_meta["attributes"] = case((turn.c.type == literal_column(f"'{OVERLAY}'"), turn.c.attributes), else_=null())
 
 define(
     EMPTY_WHOLE,

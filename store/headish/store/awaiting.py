@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 from headish.database.backend import Backend
 from headish.database.query import Connection
@@ -14,10 +14,8 @@ from headish.feeds.cursors import Cursor, find_reached, parse_cursor, resume
 from headish.store.space import Space
 from headish.values.doors import SECONDS, door
 
-if TYPE_CHECKING:
-    from headish.store.store import Store
-
 T = TypeVar("T")
+S = TypeVar("S", bound=Space)
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.25
 """Seconds between two looks at a counter, from the shortest on, each twice as long as the last."""
 
@@ -37,7 +35,7 @@ class _Behind(NamedTuple):
 
 
 @door(timeout=SECONDS)
-def at_least(space: Space, cursor: str, *, timeout: float = 10.0) -> Store:
+def at_least(space: S, cursor: str, *, timeout: float = 10.0) -> S:
     """The same space for reads that must see what a cursor has seen: each waits until the database is as far.
 
     For a reader behind a replica, or behind several, one of which answers: the writer hands over ``store.position()``,
@@ -49,9 +47,10 @@ def at_least(space: Space, cursor: str, *, timeout: float = 10.0) -> Store:
     """
     parsed = parse_cursor(cursor)
     space._open_backend()
-    view = cast("Store", copy(space))
+    view: Any = copy(space)
     view._owns_database, view._awaited = False, Awaited(parsed, float(timeout))
-    return view
+    found: S = view
+    return found
 
 
 def read_awaited(backend: Backend, space: int, awaited: Awaited, work: Callable[[Connection], T]) -> T:

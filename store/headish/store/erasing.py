@@ -27,7 +27,7 @@ from headish.limits import REASON_LIMIT_BYTES
 from headish.rows.counters import lock_counter, lock_space
 from headish.rows.erasures import all_receipts, has_receipt, is_scrubbed, read_receipt
 from headish.rows.spaces import find_space, space_numbers
-from headish.store.space import Headishes, Space
+from headish.store.space import Headishes, Opened, Space
 from headish.values.doors import COUNT_LIMIT, FLAG, door
 from headish.values.erasures import SCOPES, Collected, Erasure, Found, Receipt
 from headish.values.grammar import Headish, parse_headishes
@@ -188,7 +188,7 @@ SERVER = "a server keeps dead rows until 'headish gc --scrub', which locks its t
 
 
 def _finish(
-    database: Database, found: Found, receipt: Receipt | None, *, scrub: bool, became: str | None = None
+    database: Opened, found: Found, receipt: Receipt | None, *, scrub: bool, became: str | None = None
 ) -> Erasure:
     if receipt is None:
         return Erasure(found)
@@ -198,7 +198,7 @@ def _finish(
     return Erasure(found, receipt, not why, why, became)
 
 
-def scrub_now(database: Database) -> str:
+def scrub_now(database: Opened) -> str:
     """Take what was erased off the disk. Empty, or why that was not done."""
     if not database.backend.scrubs_itself:
         return SERVER

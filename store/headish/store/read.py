@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument, shown
@@ -24,6 +24,9 @@ from headish.values.doors import LIST, door
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import ContextWindow, Message, ThreadRecord
 from headish.values.turns import TreeTurn, Turn
+
+if TYPE_CHECKING:
+    from headish.store.requests import Budget, Count
 
 PAGE_TURNS = 500
 
@@ -198,14 +201,45 @@ def tree(space: Space, headish: str = "@", *, limit: int | None = None) -> list[
     return space._read_at(headish, work)
 
 
-def resolve(space: Space, headish: Headishes = "@") -> ContextWindow:
+@door()
+def resolve(
+    space: Space,
+    headish: Headishes = "@",
+    *,
+    raw: bool = False,
+    budget: Budget = None,
+    count: Count | None = None,
+) -> ContextWindow:
     """The context window of a headish: the messages that lead to it, and the options they hand down, merged.
 
-    Several at once resolve as if one turn continued them all.
-    Cost: two statements for the walk, however long the thread; one step of the database's for each fork.
-    Raises: CorruptTurn where stored bytes do not decode.
+    Several at once resolve as if one turn continued them all. Overlays and hidden turns have their effect, with a note
+    each; ``raw`` shows every turn as it was stored.
+
+    ``budget`` is how many tokens the window may have: what does not fit is left out, with a note. ``"auto"`` is what
+    the context window of the thread's pointer leaves. ``count`` counts the tokens of a text; without it they are
+    guessed, as ``Store.tokens`` says.
+    Cost: two statements for the walk, however long the thread; one step of the database's for each fork. With a budget
+    one statement more, and for the tools of the thread.
+    Raises: CorruptTurn where stored bytes do not decode; OverBudget; InvalidArgument for a budget of raw turns.
     """
-    return space._read_from(headish, lambda connection, places: resolve_window(walk(connection, space._number, places)))
+    if budget is not None:
+        return _resolve_within(space, headish, raw, budget, count)
+    return space._read_from(
+        headish, lambda connection, places: resolve_window(walk(connection, space._number, places), raw=raw)
+    )
+
+
+def _resolve_within(space: Space, headish: Headishes, raw: bool, budget: Budget, count: Count | None) -> ContextWindow:
+    from headish.history.budgets.counting import cut_window
+    from headish.store.overlaying import measure_thread
+    from headish.store.requests import max_tokens_of, room_for_request
+
+    if raw:
+        raise InvalidArgument("a budget cuts what a model sees: it does not go with raw")
+    measured, pointer = measure_thread(space, headish, count=count)
+    room = room_for_request(pointer, max_tokens_of(measured.window.options)) if budget == "auto" else budget
+    assert isinstance(room, int)
+    return cut_window(measured, room)
 
 
 def options(space: Space, headish: Headishes = "@") -> dict[str, Any]:

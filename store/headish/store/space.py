@@ -7,7 +7,7 @@ space; ``Store`` lists them. A part holds the space and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from headish.database.backend import Backend, Settle
 from headish.database.query import Connection
@@ -37,17 +37,28 @@ if TYPE_CHECKING:
     from headish.history.append import Appended
     from headish.history.remembered import Remembered
     from headish.store.awaiting import Awaited
-    from headish.store.database import Database
 
 T = TypeVar("T")
 Headishes = str | Sequence[str]
 """One headish, or several that resolve as if one turn continued them all."""
 
 
+class Opened(Protocol):
+    """What a space knows of its database. A type of its own: a database knows stores, and a store is a space."""
+
+    backend: Backend
+    mint: Mint
+    payload_limit_bytes: int
+
+    def _count_written(self, turns: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class Space:
     """One space of an open database: its number there, its transactions, and how rows become turns."""
 
-    def __init__(self, database: Database, space: str, number: int, author: str | None = None) -> None:
+    def __init__(self, database: Opened, space: str, number: int, author: str | None = None) -> None:
         self.space = space
         """The name of the space."""
         self._database, self._number = database, number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from headish.database.backend import Durability
 from headish.errors import HeadishError
@@ -16,7 +16,19 @@ from headish.values.doors import PATH, door
 from headish.values.later import Later
 
 if TYPE_CHECKING:
-    from headish.store import ask as asking
+    from headish.store.bookmarks import Bookmarks
+    from headish.store.conversations import Conversations
+    from headish.store.database import Database
+    from headish.store.erasing import Erasures
+    from headish.store.objects import Objects
+    from headish.store.pointers import Pointers
+    from headish.store.streams import Streams
+    from headish.store.tools import Tools
+    from headish.values.backups import Backup
+    from headish.values.turns import Turn
+
+if TYPE_CHECKING:
+    import headish.store.ask as asking
     from headish.store import (
         auditing,
         awaiting,
@@ -28,21 +40,13 @@ if TYPE_CHECKING:
         exports,
         feeding,
         imports,
+        overlaying,
         read,
         replies,
         reports,
         requests,
         write,
     )
-    from headish.store.bookmarks import Bookmarks
-    from headish.store.conversations import Conversations
-    from headish.store.erasing import Erasures
-    from headish.store.objects import Objects
-    from headish.store.pointers import Pointers
-    from headish.store.streams import Streams
-    from headish.store.tools import Tools
-    from headish.values.backups import Backup
-    from headish.values.turns import Turn
 else:
     # A command reads or writes: it does not wait for what it does not need.
     asking = Later("headish.store.ask")
@@ -56,6 +60,7 @@ else:
     exports = Later("headish.store.exports")
     feeding = Later("headish.store.feeding")
     imports = Later("headish.store.imports")
+    overlaying = Later("headish.store.overlaying")
     read = Later("headish.store.read")
     replies = Later("headish.store.replies")
     reports = Later("headish.store.reports")
@@ -127,6 +132,16 @@ class Store(Space):
     siblings = comparing.siblings
     versions = comparing.versions
     diff = comparing.diff
+
+    # See otherwise
+    summarize = overlaying.summarize
+    hide = overlaying.hide
+    replace = overlaying.replace
+    keep = overlaying.keep
+    unhide = overlaying.unhide
+    original = overlaying.original
+    compact = overlaying.compact
+    tokens = overlaying.tokens
 
     # Copy
     copy_to = copying.copy_to
@@ -213,7 +228,7 @@ class Store(Space):
         from headish.store.backing import back_up
 
         self._open_backend()
-        return back_up(self._database, os.fspath(dest), [self.space.encode()], verify, progress)
+        return back_up(cast("Database", self._database), os.fspath(dest), [self.space.encode()], verify, progress)
 
     @property
     def read_only(self) -> bool:

@@ -148,18 +148,21 @@ FILE = Kind(
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("format", "policy", "bos", "eos", "model", "base_url", "key_env", "title", "by"), TEXT),
     **dict.fromkeys(("provider", "seed", "durability", "start_role"), TEXT),
-    **dict.fromkeys(("limit", "n", "payload_limit_bytes"), COUNT),
+    **dict.fromkeys(("limit", "n", "payload_limit_bytes", "context_window"), COUNT),
+    "budget": Kind(lambda value: value == "auto" or (_is_count(value) and value > 0), "a number of tokens, or auto"),
+    "count": CALLABLE,
     **dict.fromkeys(("params", "tool_names"), RECORD),
     "after": Kind(lambda value: isinstance(value, str), "text"),
     "prefix": Kind(lambda value: isinstance(value, str), "text"),
     **dict.fromkeys(
-        ("read_only", "prepared", "keep", "dry_run"), Kind(lambda value: isinstance(value, bool), "True or False")
+        ("read_only", "prepared", "keep", "dry_run", "raw"),
+        Kind(lambda value: isinstance(value, bool), "True or False"),
     ),
     "index": Kind(lambda value: isinstance(value, int) and abs(value) <= COUNT_LIMIT, "the number of a message"),
     "timeouts": Kind(
         lambda value: _is_seconds(value) or hasattr(value, "read_seconds"), "a number of seconds above 0, or Timeouts"
     ),
-    **dict.fromkeys(("progress", "on_delta", "told", "run", "approve", "write"), CALLABLE),
+    **dict.fromkeys(("progress", "on_delta", "told", "warn", "run", "approve", "write"), CALLABLE),
     "tools": Kind(_is_records, "a list of definitions"),
     "drop": WORDS,
     "lease_seconds": SECONDS,

@@ -21,6 +21,8 @@ YEAR_10000 = 253_402_300_800_000
 """The first millisecond that no date can name. A damaged row may say anything."""
 DOCUMENT = "document"
 """``meta.type`` of a turn whose payload is the raw bytes of a document."""
+OVERLAY = "overlay"
+"""``meta.type`` of a turn that says how turns before it are seen from here on."""
 
 
 class Meta(Struct, frozen=True, omit_defaults=True):

@@ -14,6 +14,7 @@ from headish.rows.turns import StoredTurn
 from headish.values.erasures import SPACE, Barred, ErasedTurn, Receipt
 from headish.values.ids import TurnId
 from headish.values.reports import Problem
+from headish.values.turns import OVERLAY
 
 _META = ("attributes", "inherited", "system", "app", "head")
 
@@ -54,7 +55,7 @@ class Receipted:
             yield "what is left of it is not what its receipt says"
         if stored.erased is not None and data is not None:
             yield "it is erased, and what it said is there"
-        if number == stored.erased and meta and any(getattr(stored, name) is not None for name in _META):
+        if number == stored.erased and meta and _says_something(stored):
             yield "it is erased, and what it said of itself is there"
 
 
@@ -105,3 +106,9 @@ def _is_hex(each: Barred) -> bool:
         return len(bytes.fromhex(each.hash)) == 32
     except ValueError:
         return False
+
+
+def _says_something(stored: StoredTurn) -> bool:
+    """Whether a turn that lost its meta holds some. An overlay goes on saying what it covers."""
+    going = _META if stored.type != OVERLAY else [name for name in _META if name != "attributes"]
+    return any(getattr(stored, name) is not None for name in going)

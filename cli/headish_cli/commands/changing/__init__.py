@@ -1,1 +1,1 @@
-"""Commands that change what was said, or show what was changed."""
+"""Commands that change what was said, or how a thread is seen."""

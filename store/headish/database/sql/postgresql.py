@@ -131,7 +131,7 @@ WHERE definition.space = %s::BIGINT AND definition.change > %s::BIGINT AND defin
     'drop a payload': Compiled("""DELETE FROM payload WHERE payload.space = %s::BIGINT AND payload.hash = %s AND payload.erased IS NULL""", ('space', 'hash')),
     'drop a stream': Compiled("""DELETE FROM stream WHERE stream.space = %s::BIGINT AND stream.id = %s::VARCHAR AND stream.outcome IS NULL""", ('space', 'id')),
     'empty a turn': Compiled("""UPDATE turn SET data=NULL, erased=%s::BIGINT WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos = %s::BIGINT""", ('number', 'space', 'chain', 'pos')),
-    'empty a turn and its meta': Compiled("""UPDATE turn SET attributes=NULL, inherited=NULL, system=NULL, data=NULL, head=NULL, app=NULL, erased=%s::BIGINT, key=%s WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos = %s::BIGINT""", ('number', 'key_hash', 'space', 'chain', 'pos')),
+    'empty a turn and its meta': Compiled("""UPDATE turn SET attributes=CASE WHEN (turn.type = 'overlay') THEN turn.attributes ELSE NULL END, inherited=NULL, system=NULL, data=NULL, head=NULL, app=NULL, erased=%s::BIGINT, key=%s WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos = %s::BIGINT""", ('number', 'key_hash', 'space', 'chain', 'pos')),
     'end of the log of a bookmark': Compiled("""SELECT bookmark_log.move, bookmark_log.running 
 FROM bookmark_log 
 WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = %s ORDER BY bookmark_log.move DESC 
@@ -632,6 +632,10 @@ WHERE counter.space = %s::BIGINT""", ('space', 'space')),
 FROM bookmark 
 WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s AND bookmark.chain = %s::BIGINT AND bookmark.pos = %s::BIGINT AND bookmark.move = %s::BIGINT AND bookmark.running = %s)) AND (counter.limit_turns IS NULL OR counter.limit_turns >= %s::BIGINT) AND (counter.limit_bytes IS NULL OR counter.given_bytes + %s::BIGINT <= counter.limit_bytes)""", ('following', 'following', 'more_bytes', 'space', 'known', 'changes', 'space', 'name', 'chain', 'pos', 'move', 'running', 'following', 'more_bytes')),
     'the last of the chains that a list looked at': Compiled("""WITH RECURSIVE chains(chain, n) AS (SELECT max(o.chain), 1 FROM turn AS o WHERE o.space = %s AND o.chain < %s UNION ALL SELECT (SELECT max(o.chain) FROM turn AS o WHERE o.space = %s AND o.chain < chains.chain), n + 1 FROM chains WHERE chains.chain IS NOT NULL AND n < %s) SELECT count(chain), min(chain) FROM chains""", ('space', 'before', 'space', 'looked_at')),
+    'the newest turns, with payloads': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, coalesce(turn.data, payload.data) AS coalesce_1 
+FROM turn LEFT OUTER JOIN payload ON payload.space = %s::BIGINT AND payload.hash = turn.hash AND turn.erased IS NULL AND turn.data IS NULL 
+WHERE turn.space = %s::BIGINT ORDER BY turn.seq DESC 
+ LIMIT %s""", ('space', 'space', 'limit')),
     'the next space with rows in bookmark': Compiled("""SELECT min(bookmark.space) AS min_1 
 FROM bookmark 
 WHERE bookmark.space > %s::BIGINT""", ('after',)),
@@ -828,6 +832,15 @@ FROM turn
 WHERE turn.space = %s::BIGINT AND turn.data IS NULL AND turn.erased IS NULL AND NOT (EXISTS (SELECT * 
 FROM payload 
 WHERE payload.space = %s::BIGINT AND payload.hash = turn.hash)) ORDER BY turn.id""", ('space', 'space')),
+    'types and attributes of turns that lead to a place': Compiled("""WITH RECURSIVE reach(chain, pos) AS 
+(SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
+FROM link, reach 
+WHERE link.space = %s::BIGINT AND link.chain = reach.chain), 
+top AS 
+(SELECT reach.chain AS chain, max(reach.pos) AS pos 
+FROM reach GROUP BY reach.chain)
+ SELECT turn.type, turn.attributes 
+FROM top LEFT OUTER JOIN turn ON turn.space = %s::BIGINT AND turn.chain = top.chain AND turn.pos <= top.pos AND (turn.type IS NOT NULL OR turn.attributes IS NOT NULL)""", ('chain', 'pos', 'space', 'space')),
     'values of another type in bookmark': Compiled("""SELECT '' AS anon_1, '' AS anon_2 
 FROM bookmark 
 WHERE '' != '' AND bookmark.space = %s::BIGINT""", ('space',)),
@@ -939,6 +952,10 @@ WHERE turn.space = %s::BIGINT AND turn.seq > %s::BIGINT AND turn.erased IS NULL 
     'where some addresses stand': Compiled("""SELECT turn.seq, turn.chain, turn.pos, turn.hash 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.hash IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) AND turn.erased IS NULL""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
+    'whether a chain branches from a position on': Compiled("""SELECT link.chain 
+FROM link 
+WHERE link.space = %s::BIGINT AND link.parent_chain = %s::BIGINT AND link.parent_pos >= %s::BIGINT 
+ LIMIT %s::INTEGER""", ('space', 'chain', 'pos', 'param_1'), {'param_1': 1}),
     'whether a chain continues anything': Compiled("""SELECT link.ordinal 
 FROM link 
 WHERE link.space = %s::BIGINT AND link.chain = %s::BIGINT 

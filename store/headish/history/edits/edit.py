@@ -13,7 +13,6 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headish import limits
 from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument
@@ -25,6 +24,7 @@ from headish.history.edits.drafts import Wanted, copied_draft, edited_draft
 from headish.history.edits.versions import OVERLAY, PREAMBLE
 from headish.history.find import parents_of
 from headish.history.planning import Earlier, Stream, check_expected
+from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.rows.conversations import find_first
 from headish.rows.turns import StoredTurn
 from headish.values.grammar import Headish
@@ -140,7 +140,7 @@ def _in_batches(drafts: Iterator[Draft | None]) -> Iterator[list[Draft]]:
     batch: list[Draft] = []
     size_bytes = 0
     for draft in drafts:
-        if batch and (draft is None or len(batch) == limits.BATCH_TURNS or size_bytes >= limits.BATCH_BYTES):
+        if batch and (draft is None or len(batch) == BATCH_TURNS or size_bytes >= BATCH_BYTES):
             yield batch
             batch, size_bytes = [], 0
         if draft is not None:
