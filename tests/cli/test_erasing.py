@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -105,3 +106,27 @@ class TestSpaces:
         talk("add", "anew")
         with Store.open(talk.target) as store, pytest.raises(TurnErased):
             store.text(store.erase("@", reason="r").found.turns[0])
+
+
+def test_the_receipts_of_what_was_erased_since_go_into_a_restore(talk: Command, tmp_path: Path) -> None:
+    talk("backup", str(tmp_path / "old.hbackup"))
+    talk("erase", "main~1", "--reason", "a card number", "--yes")
+    receipts = tmp_path / "receipts.jsonl"
+    receipts.write_text(talk("erasures", "--export").out)
+    again = str(tmp_path / "again.db")
+    done = talk("restore", str(tmp_path / "old.hbackup"), again, "--erasures", str(receipts))
+    assert "Erased again: 1 turn." in done.err
+    with Store.open(again) as store, pytest.raises(TurnErased, match="a card number"):
+        store.text("main~1")
+    receipts.write_text("no receipt")
+    said = talk.fails("restore", str(tmp_path / "old.hbackup"), f"{again}.2", "--erasures", str(receipts))
+    assert "line 1" in said
+
+
+def test_follow_siblings_and_audit_go_on_past_what_is_gone(talk: Command) -> None:
+    talk("erase", "main~1", "--reason", "a card number", "--by", "Ana", "--yes")
+    said = talk("follow", "--no-wait").out
+    assert "a card number" in said
+    assert "4000" not in said
+    assert "a card number" in talk("siblings", "main~1").out
+    assert "Ana" in talk("audit").out

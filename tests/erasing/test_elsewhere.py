@@ -148,6 +148,37 @@ class TestEdits:
             store.edit(turn.id, SECRET)
 
 
+class TestOverlays:
+    @pytest.mark.parametrize("meta", [False, True])
+    def test_an_erased_summary_goes_on_hiding_what_it_covers(self, store: Store, meta: bool) -> None:
+        ids = say(store, "q", "covered one", "covered two", "end")
+        overlay = store.summarize(ids[1], ids[2], f"summary {SECRET}", continues="main")
+        assert SECRET in str(store.resolve("main").to_dict())
+        store.erase(overlay.id, meta=meta, reason="asked for")
+        window = store.resolve("main")
+        assert [message.turn for message in window.messages] == [ids[0], ids[3]]
+        assert any("asked for" in str(note) for note in window.notes)
+        assert "covered" not in str(window.to_dict())
+        assert [message.turn for message in store.resolve("main", raw=True).messages] == ids
+        assert store.tokens("main").turns[-1].turn == ids[3]
+        assert store.verify().problems == ()
+
+    def test_what_is_hidden_and_erased_is_not_even_told(self, store: Store) -> None:
+        ids = say(store, "q", SECRET, "end")
+        store.hide(ids[1], continues="main")
+        store.erase(ids[1], reason="asked for")
+        window = store.resolve("main")
+        assert [message.turn for message in window.messages] == [ids[0], ids[2]]
+        assert "asked for" not in str(window.notes)
+        assert store.verify().problems == ()
+
+    def test_other_words_stand_in_the_place_of_what_is_erased(self, store: Store) -> None:
+        ids = say(store, "q", SECRET, "end")
+        store.replace(ids[1], "other words", continues="main")
+        store.erase(ids[1], reason="asked for")
+        assert [message.text for message in store.resolve("main").messages] == ["q", "other words", "end"]
+
+
 def test_an_erasure_gives_the_bytes_of_a_quota_back(durable_place: Place) -> None:
     store = durable_place.open()
     turn = store.add_turn("x" * 1000, bookmark="main")
