@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidName, UnknownPointer, UnknownServer
@@ -20,6 +21,9 @@ from headish.values.ids import TurnId
 from headish.values.messages import Kept
 from headish.values.places import Place
 from headish.values.turns import TreeTurn
+
+if TYPE_CHECKING:
+    from headish.transcripts.threads import Ending
 
 Definition = Mapping[str, Any]
 
@@ -74,7 +78,8 @@ def export(
 ) -> str:
     """The thread that leads to a headish as a transcript (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``).
 
-    Also as the messages of an API, in JSON text: ``chat``, ``responses``, ``anthropic``. Each message is written in its
+    Also as the messages of an API, in JSON text: ``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``; what
+    was recorded in that form comes back equal. Each message is written in its
     own form: one that was imported from the same format comes back byte for byte, if its text was canonical; one of
     another format is converted, one that a program or a provider made is written from the model. Where headish writes
     the head of the text, it says the version, the model and the settings that the thread's options hold, and defines
@@ -91,7 +96,7 @@ def export(
     InvalidArgument; UnknownServer for a completion whose tools are not known; CorruptTurn.
     """
     # Late: it brings every format, and most processes write none.
-    from headish.transcripts.threads import Ending, for_people, write_thread
+    from headish.transcripts.threads import APIS, Ending, for_people, write_thread
 
     ending = Ending(completes=for_completion, policy=policy, trains=for_training, tight=tight)
 
@@ -103,7 +108,30 @@ def export(
     thread, options, tools = space._read_from(headish, work)
     if as_user:
         thread, options, tools = [Kept(message, {}) for message in for_people(thread)], {}, []
+    if is_in_form(thread, format, APIS):
+        return _write_form(thread, format, drop, ending)
     return write_thread(thread, format, drop=drop, ending=ending, options=options, tools=tools, **spelling)
+
+
+def is_in_form(thread: Sequence[Kept], format: str, strict: Collection[str]) -> bool:
+    """Whether a thread is written by the forms: where a turn was recorded in one, or no strict interchange has it."""
+    from headish.content.forms.table import FORMS
+    from headish.content.forms.writing import is_form
+
+    return format in FORMS and (format not in strict or any(is_form(kept.system) for kept in thread))
+
+
+def _write_form(thread: Sequence[Kept], format: str, drop: Collection[str], ending: Ending) -> str:
+    """The body's list as JSON text. Raises: Unmappable, InvalidArgument."""
+    from headish.content.forms.table import FORMS
+    from headish.content.forms.writing import body_of, write_thread
+    from headish.transcripts.drops import drop_words
+
+    if ending.completes or ending.trains or ending.tight:
+        raise InvalidArgument(f"{format} is a list of messages: no prompt, no text to train with, and no layout")
+    form = FORMS[format]
+    body = body_of(form, write_thread(form, thread, drop_words(drop)))
+    return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
 
 
 def _with_model(connection: Connection, space: Space, options: Mapping[str, Any]) -> dict[str, Any]:

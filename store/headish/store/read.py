@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument, shown
@@ -21,7 +21,7 @@ from headish.store.space import Headishes, Space
 from headish.values.blocks import ContentBlock, join_texts
 from headish.values.doors import LIST, door
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.messages import ContextWindow, Message, ThreadRecord
+from headish.values.messages import ContextWindow, Kept, Message, ThreadRecord
 from headish.values.turns import TreeTurn, Turn
 
 PAGE_TURNS = 500
@@ -131,18 +131,50 @@ def log(space: Space, headish: str = "@", *, limit: int | None = None) -> list[T
     return space._read_at(headish, work)
 
 
+@overload
+def messages(
+    space: Space, headish: str = "@", *, limit: int | None = None, form: None = None
+) -> list[tuple[Turn, Message]]: ...
+
+
+@overload
+def messages(
+    space: Space, headish: str = "@", *, limit: int | None = None, form: str, drop: Collection[str] = ()
+) -> list[dict[str, Any]]: ...
+
+
 @door()
-def messages(space: Space, headish: str = "@", *, limit: int | None = None) -> list[tuple[Turn, Message]]:
+def messages(
+    space: Space,
+    headish: str = "@",
+    *,
+    limit: int | None = None,
+    form: str | None = None,
+    drop: Collection[str] = (),
+) -> Any:
     """The stored turns of a thread in walk order, each with its message; with ``limit`` the last so many.
 
     Nothing is left out or merged: what was cut off stands there as it was stored. Only what is given is read.
+    With ``form`` (``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``): the messages alone, as a client of
+    that API holds them. What was recorded in the form is equal to what was given; all else is written from the blocks,
+    and ``drop`` names what may be lost. Instructions that stood before the list stand at its head.
     Cost: a statement or two for the links, and two for each chain that the turns lie in, however long the thread.
-    Raises: CorruptTurn where stored bytes do not decode; InvalidArgument for a limit below 0.
+    Raises: CorruptTurn where stored bytes do not decode; InvalidArgument for a limit below 0; UnknownFormat;
+    Unmappable for what the form cannot say.
     """
-    return space._read_at(
+    found = space._read_at(
         headish,
         lambda connection, stored: walk_messages(connection, space._number, stored.place, limit, space._options_at),
     )
+    if form is None:
+        return found
+    from headish.content.forms.table import find_form  # late: most processes write none
+    from headish.content.forms.writing import write_thread
+    from headish.transcripts.drops import drop_words
+
+    thread = [Kept(message, turn.meta.system) for turn, message in found]
+    written = write_thread(find_form(form), thread, drop_words(drop))
+    return [*(entry for _, entry in written.instructions), *written.entries]
 
 
 @door()

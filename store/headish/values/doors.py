@@ -136,6 +136,9 @@ CALLABLE = Kind(callable, "something to call")
 PATH = Kind(is_path, "the path of a file")
 TEXT_OR_BYTES = Kind(lambda value: isinstance(value, str | bytes), "text, or bytes")
 LIST = Kind(_is_list, "a list, or another iterable")
+LIST_OR_BODY = Kind(
+    lambda value: _is_list(value) or isinstance(value, Mapping), "a list, or another iterable, or a body that holds one"
+)
 FILE = Kind(
     lambda value: is_path(value) or isinstance(value, io.IOBase) or hasattr(value, "read"),
     "a path, or a file that is open for reading bytes",

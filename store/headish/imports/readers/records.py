@@ -14,6 +14,7 @@ from typing import Any
 
 from headish.content import strictjson
 from headish.content.drafts import Draft, make_draft
+from headish.content.encoding import read_content
 from headish.errors import HeadishError, InvalidImport, shown
 from headish.imports.imported import ImportedTree
 from headish.limits import IMPORT_LINE_BYTES, PAYLOAD_LIMIT_BYTES
@@ -94,7 +95,8 @@ def _draft(record: dict[str, Any]) -> Draft:
         "cache": record.get("cache") is True,
         "meta": {"record": kept} if kept else None,
     }
-    return make_draft(record["content"], turn, PAYLOAD_LIMIT_BYTES)
+    # Blocks as headish writes them: what looks like an API's part is none.
+    return make_draft(read_content(record["content"]), turn, PAYLOAD_LIMIT_BYTES)
 
 
 def _parent(record: dict[str, Any], index: int, known: dict[str, int]) -> int | None:
