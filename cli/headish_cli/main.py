@@ -38,6 +38,7 @@ COMMANDS = {
     "list": "commands.conversing",
     "log": "commands.reading",
     "ptr": "commands.pointers",
+    "record": "commands.recording.record",
     "recover": "commands.replying",
     "reply": "commands.replying",
     "request": "commands.requesting",

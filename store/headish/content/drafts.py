@@ -127,9 +127,7 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
     return _draft(payload, said, turn, read_facts(turn, author))
 
 
-def make_read_draft(
-    read: Read, turn: Mapping[str, Any], payload_limit_bytes: int, author: str | None = None
-) -> Draft:
+def make_read_draft(read: Read, turn: Mapping[str, Any], payload_limit_bytes: int, author: str | None = None) -> Draft:
     """The draft of what was read of an API's message; ``turn`` are its further options. Raises: as ``make_draft``."""
     payload = encode_content(read.blocks)
     if len(payload) > payload_limit_bytes:

@@ -225,8 +225,10 @@ def _convert(given: dict[str, Any], known: type[KnownBlock], path: str) -> Known
 
 
 def _is_source(source: object) -> bool:
-    """Whether a document's source is of a kind that is known. Base64 without its data is an error; any other source that
-    is not as it should be is kept as it is."""
+    """Whether a document's source is of a kind that is known.
+
+    Base64 without its data is an error; any other source that is not as it should be is kept as it is.
+    """
     if not isinstance(source, Mapping):
         return False
     kind = source.get("type", BASE64)
@@ -236,4 +238,6 @@ def _is_source(source: object) -> bool:
     if known is None:
         return False
     named = [name for name in known.__struct_fields__ if name != "extra"]
-    return isinstance(source.get(named[0]), str) and all(isinstance(source[name], str) for name in named if name in source)
+    return isinstance(source.get(named[0]), str) and all(
+        isinstance(source[name], str) for name in named if name in source
+    )

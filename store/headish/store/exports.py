@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidName, UnknownPointer, UnknownServer
 from headish.history.definitions import find_pointer, tools_served
+from headish.history.documents import with_documents
 from headish.history.resolve import kept_thread, resolve_options
 from headish.history.trees import build_thread, read_whole_tree
 from headish.history.walk import walk
@@ -103,7 +104,10 @@ def export(
     def work(connection: Connection, places: list[Place]) -> tuple[list[Kept], dict[str, Any], list[Definition]]:
         walked = walk(connection, space._number, places)
         options = _with_model(connection, space, resolve_options(walked))
-        return kept_thread(walked), options, _tools(connection, space, options, must_know=for_completion)
+        thread = kept_thread(walked)
+        filled = with_documents(connection, space._number, [kept.message for kept in thread])
+        thread = [kept._replace(message=message) for kept, message in zip(thread, filled, strict=True)]
+        return thread, options, _tools(connection, space, options, must_know=for_completion)
 
     thread, options, tools = space._read_from(headish, work)
     if as_user:

@@ -162,18 +162,24 @@ def messages(
     Raises: CorruptTurn where stored bytes do not decode; InvalidArgument for a limit below 0; UnknownFormat;
     Unmappable for what the form cannot say.
     """
-    found = space._read_at(
-        headish,
-        lambda connection, stored: walk_messages(connection, space._number, stored.place, limit, space._options_at),
-    )
     if form is None:
-        return found
-    from headish.content.forms.table import find_form  # late: most processes write none
+        return space._read_at(
+            headish,
+            lambda connection, stored: walk_messages(connection, space._number, stored.place, limit, space._options_at),
+        )
+    # Late: most processes write none.
+    from headish.content.forms.table import find_form
     from headish.content.forms.writing import write_thread
+    from headish.history.documents import with_documents
     from headish.transcripts.drops import drop_words
 
-    thread = [Kept(message, turn.meta.system) for turn, message in found]
-    written = write_thread(find_form(form), thread, drop_words(drop))
+    def work(connection: Connection, stored: StoredTurn) -> list[Kept]:
+        found = walk_messages(connection, space._number, stored.place, limit, space._options_at)
+        filled = with_documents(connection, space._number, [message for _, message in found])
+        return [Kept(message, turn.meta.system) for (turn, _), message in zip(found, filled, strict=True)]
+
+    target, words = find_form(form), drop_words(drop)
+    written = write_thread(target, space._read_at(headish, work), words)
     return [*(entry for _, entry in written.instructions), *written.entries]
 
 

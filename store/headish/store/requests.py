@@ -11,6 +11,7 @@ from headish.content.merge import merge
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, UnknownPointer
 from headish.history.definitions import find_pointer, tools_served
+from headish.history.documents import with_documents
 from headish.history.replies import Pinned, pin_turns
 from headish.history.resolve import option_origins, resolve_window
 from headish.history.walk import walk
@@ -118,6 +119,7 @@ def _gather(
 ) -> Asked:
     walked = walk(connection, space, places)
     window = resolve_window(walked)
+    window = replace(window, messages=with_documents(connection, space, window.messages))
     ptr = ptr or pointer_named(window.options)
     pointer = None if ptr is None else usable_pointer(connection, space, ptr, to)
     if pointer is not None and pointer.params:

@@ -46,22 +46,22 @@ def read(entry: Mapping[str, Any]) -> Said:
     role = entry.get("role")
     if role not in ROLES:
         raise refuse(f"a message of Anthropic's has no role {role!r:.80}", "$.role")
-    return Said(str(role), tuple(read_content(entry.get("content"), "$.content")))
+    return Said(str(role), tuple(_read_content(entry.get("content"), "$.content", role != "assistant")))
 
 
-def read_content(content: Any, path: str) -> list[ContentBlock]:
-    """The blocks of a text, or of a list of blocks."""
+def _read_content(content: Any, path: str, media: bool = True) -> list[ContentBlock]:
+    """The blocks of a text, or of a list of blocks. ``media``: as for Chat."""
     if content is None:
         return []
     if isinstance(content, str):
         return [Text(content)]
-    return [_read_block(object_at(block, f"{path}[{at}]"), f"{path}[{at}]") for at, block in
-            enumerate(list_at(content, path))]  # fmt: skip
+    blocks = enumerate(list_at(content, path))
+    return [_read_block(object_at(block, f"{path}[{at}]"), f"{path}[{at}]", media) for at, block in blocks]
 
 
-def _read_block(block: Mapping[str, Any], path: str) -> ContentBlock:
+def _read_block(block: Mapping[str, Any], path: str, media: bool) -> ContentBlock:
     kind = block.get("type")
-    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    reader = _READERS.get(kind) if isinstance(kind, str) and (media or kind not in ("image", "document")) else None
     made = None if reader is None else reader(block, path)
     return ProviderBlock(PROVIDER, without(block, TRANSPORT)) if made is None else made
 
@@ -101,7 +101,7 @@ def _read_result(block: Mapping[str, Any], path: str) -> ToolResult:
     rest = rest_of(block, dict.fromkeys(("type", "tool_use_id", "content", "is_error")), TRANSPORT)
     return ToolResult(
         None if id is None else text_at(id, f"{path}.tool_use_id"),
-        content=tuple(read_content(block.get("content"), f"{path}.content")),
+        content=tuple(_read_content(block.get("content"), f"{path}.content")),
         is_error=failed if isinstance(failed, bool) else None,
         opaque=keep(PROVIDER, rest),
     )

@@ -1,7 +1,7 @@
 """Messages of OpenAI's Chat Completions, and of the many that speak like it.
 
-What nobody here knows is kept where an answer's reader keeps it: keys of a message in one block behind the others, those
-of a part or a call beside it, parts of other types as blocks of the provider's.
+What nobody here knows is kept where an answer's reader keeps it: keys of a message in one block behind the others,
+those of a part or a call beside it, parts of other types as blocks of the provider's.
 
 Source: the types of the official SDK, openai 3.54.0, read on 2026-11-22; ``reasoning_content``, ``reasoning`` and
 ``reasoning_details`` as DeepSeek, vLLM and OpenRouter have them.
@@ -9,7 +9,7 @@ Source: the types of the official SDK, openai 3.54.0, read on 2026-11-22; ``reas
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headish.content.forms.layout import is_nothing
@@ -69,22 +69,24 @@ def read(entry: Mapping[str, Any]) -> Said:
     return Said(str(role), tuple(blocks), speaker)
 
 
-def read_content(content: Any, provider: str, path: str = "$.content") -> list[ContentBlock]:
-    """The blocks of content that is a text, a list of parts, or nothing."""
+def read_content(content: Any, provider: str, path: str = "$.content", *, media: bool = True) -> list[ContentBlock]:
+    """The blocks of content that is a text, a list of parts, or nothing. ``media``: whether a part may be a document;
+    one that an answer holds is its maker's alone."""
     if content is None:
         return []
     if isinstance(content, str):
         return [Text(content)]
-    return [_read_part(part, provider, f"{path}[{at}]") for at, part in enumerate(list_at(content, path))]
+    parts = enumerate(list_at(content, path))
+    return [_read_part(part, provider, f"{path}[{at}]", media) for at, part in parts]
 
 
-def _read_part(part: Any, provider: str, path: str) -> ContentBlock:
+def _read_part(part: Any, provider: str, path: str, media: bool) -> ContentBlock:
     if isinstance(part, str):
         return Text(part)
     given = object_at(part, path)
     if given.get("type") == "text" and isinstance(given.get("text"), str):
         return Text(given["text"], opaque=_beside(given, {"type": "text", "text": given["text"]}, provider))
-    document = read_chat_media(given, provider)
+    document = read_chat_media(given, provider) if media else None
     if document is not None:
         return Document(document.source, document.name, _beside(given, write_chat_media(document), provider, "type"))
     said = given.get("thinking")
@@ -106,13 +108,11 @@ def _reasoning_keys(entry: Mapping[str, Any]) -> list[str]:
 
 def _read_answer(entry: Mapping[str, Any]) -> list[ContentBlock]:
     """The blocks of an answer, in the order in which a model makes them."""
-    blocks: list[ContentBlock] = [
-        Thinking(str(entry[key]), provider=PROVIDER) for key in _reasoning_keys(entry)[:1]
-    ]
+    blocks: list[ContentBlock] = [Thinking(str(entry[key]), provider=PROVIDER) for key in _reasoning_keys(entry)[:1]]
     calls, legacy, refusal = entry.get("tool_calls"), entry.get("function_call"), entry.get("refusal")
     content = entry.get("content")
     if content != "" or not (calls or legacy or refusal or blocks):
-        blocks += read_content(content, PROVIDER)
+        blocks += read_content(content, PROVIDER, media=False)
     if isinstance(refusal, str) and refusal:
         blocks.append(Text(refusal))
     if entry.get("annotations"):
@@ -190,7 +190,7 @@ def _name(said: Said) -> Part:
     return {"name": said.speaker} if said.speaker is not None else {}
 
 
-def _message_keys(blocks: list[ContentBlock]) -> Part:
+def _message_keys(blocks: Sequence[ContentBlock]) -> Part:
     """The keys of a message that are blocks of the provider's."""
     made: Part = {}
     for block in blocks:
@@ -199,7 +199,7 @@ def _message_keys(blocks: list[ContentBlock]) -> Part:
     return made
 
 
-def _write_answer(blocks: list[ContentBlock], said: Said, losses: Losses) -> Part:
+def _write_answer(blocks: Sequence[ContentBlock], said: Said, losses: Losses) -> Part:
     calls: list[Part] = []
     entry: Part = {"role": "assistant", "content": None} | _name(said)
     parts: list[Part] = []

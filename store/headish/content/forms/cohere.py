@@ -5,7 +5,7 @@ Source: the types of the official SDK, cohere 7.3.1 (``ChatMessageV2``), read on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headish.content import strictjson
@@ -47,7 +47,8 @@ def read(entry: Mapping[str, Any]) -> Said:
         raise refuse(f"a message of Cohere's has no role {role!r:.80}", "$.role")
     blocks = _read_content(entry.get("content"))
     if not is_nothing(entry.get("tool_plan")):
-        blocks.append(Thinking(text_at(entry["tool_plan"], "$.tool_plan"), provider=PROVIDER, opaque=keep(PROVIDER, PLAN)))
+        plan = text_at(entry["tool_plan"], "$.tool_plan")
+        blocks.append(Thinking(plan, provider=PROVIDER, opaque=keep(PROVIDER, PLAN)))
     calls = entry.get("tool_calls")
     for at, call in enumerate(list_at(calls, "$.tool_calls") if calls is not None else ()):
         blocks.append(_read_call(object_at(call, f"$.tool_calls[{at}]"), f"$.tool_calls[{at}]"))
@@ -134,7 +135,7 @@ def write(said: Said, losses: Losses) -> list[Part]:
     return [*results, _write_message(role, rest)]
 
 
-def _write_message(role: str, blocks: list[ContentBlock]) -> Part:
+def _write_message(role: str, blocks: Sequence[ContentBlock]) -> Part:
     entry: Part = {"role": role}
     parts: list[Part] = []
     calls: list[Part] = []
@@ -151,8 +152,10 @@ def _write_message(role: str, blocks: list[ContentBlock]) -> Part:
             parts.append(_write_part(block))
             entry |= {"citations": [*entry.get("citations", ()), *own["citations"]]} if "citations" in own else {}
     content = _as_content(parts)
-    return entry | ({"content": content} if parts or not (calls or "tool_plan" in entry) else {}) | (
-        {"tool_calls": calls} if calls else {}
+    return (
+        entry
+        | ({"content": content} if parts or not (calls or "tool_plan" in entry) else {})
+        | ({"tool_calls": calls} if calls else {})
     )
 
 
@@ -166,7 +169,8 @@ def _write_part(block: ContentBlock) -> Part:
         return dict(block.data[_PART])
     assert isinstance(block, Text)
     if _DOCUMENT in own:
-        return joined({"type": _DOCUMENT, _DOCUMENT: {"data": strictjson.decode(block.text, "a document")}}, own[_DOCUMENT])
+        data = strictjson.decode(block.text, "a document")
+        return joined({"type": _DOCUMENT, _DOCUMENT: {"data": data}}, own[_DOCUMENT])
     return joined({"type": "text", "text": block.text}, own.get(_PART))
 
 

@@ -40,16 +40,19 @@ _SPOKEN = ("output", "result", "error")
 def read(entry: Mapping[str, Any]) -> Said:
     """One content. Raises: InvalidContent."""
     role = entry.get("role")
-    if role is not None and not isinstance(role, str) or role not in ROLES:
+    if (role is not None and not isinstance(role, str)) or role not in ROLES:
         raise refuse(f"a content of Gemini's has no role {role!r:.80}", "$.role")
     parts = entry.get("parts")
-    blocks = [_read_part(object_at(part, f"$.parts[{at}]"), f"$.parts[{at}]") for at, part in
-              enumerate(list_at(parts, "$.parts") if parts is not None else ())]  # fmt: skip
+    listed = enumerate(list_at(parts, "$.parts") if parts is not None else ())
+    blocks = [
+        _read_part(object_at(part, f"$.parts[{at}]"), f"$.parts[{at}]", media=role != "model") for at, part in listed
+    ]
     rest = rest_of(entry, dict.fromkeys(("role", "parts")), TRANSPORT)
     return Said(ROLES[role], tuple([*blocks, ProviderBlock(PROVIDER, {"content": rest})] if rest else blocks))
 
 
-def _read_part(given: Mapping[str, Any], path: str) -> ContentBlock:
+def _read_part(given: Mapping[str, Any], path: str, *, media: bool = True) -> ContentBlock:
+    """A part. ``media``: as for Chat."""
     part = {camel(key): value for key, value in given.items()}
     if isinstance(part.get("text"), str) and not part.keys() & _DATA:
         return _read_text(part)
@@ -59,10 +62,11 @@ def _read_part(given: Mapping[str, Any], path: str) -> ContentBlock:
     if isinstance(response, Mapping):
         return _read_result(_camel(response), part, f"{path}.functionResponse")
     held = {key: _camel(value) if key in ("inlineData", "fileData") else value for key, value in part.items()}
-    document = read_gemini_media(held, PROVIDER)
+    document = read_gemini_media(held, PROVIDER) if media else None
     if document is None:
-        return ProviderBlock(PROVIDER, part)
-    return Document(document.source, document.name, keep(PROVIDER, rest_of(held, write_gemini_media(document), TRANSPORT)))
+        return ProviderBlock(PROVIDER, held)
+    rest = rest_of(held, write_gemini_media(document), TRANSPORT)
+    return Document(document.source, document.name, keep(PROVIDER, rest))
 
 
 def _camel(value: Any) -> Any:
@@ -95,10 +99,11 @@ def _read_result(response: Mapping[str, Any], part: Mapping[str, Any], path: str
     further = rest_of(response, dict.fromkeys(("id", "name", "response", "parts")), TRANSPORT)
     id, name, said = response.get("id"), response.get("name"), response.get("response")
     content: list[ContentBlock] = []
-    spoken = next(iter(said)) if isinstance(said, Mapping) and len(said) == 1 else None
+    only = said if isinstance(said, Mapping) and len(said) == 1 else {}
+    spoken = next(iter(only), None)
     opaque = beside | ({"functionResponse": further} if further else {})
-    if spoken in _SPOKEN and isinstance(said[spoken], str):
-        content = [Text(said[spoken])]
+    if spoken in _SPOKEN and isinstance(only[spoken], str):
+        content = [Text(only[spoken])]
         opaque |= {"response": "result"} if spoken == "result" else {}
     elif said is not None:
         content = [Text(strictjson.encode(said).decode())]

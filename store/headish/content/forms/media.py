@@ -113,7 +113,9 @@ def write_responses_media(document: Document, file_name: str | None = None) -> P
         return write_chat_media(document)
     if kind_of_media(document) == "image":
         image: Part = {"type": "input_image", "detail": "auto"}
-        return image | ({"file_id": source.file_id} if isinstance(source, FileSource) else {"image_url": url_of(source)})
+        return image | (
+            {"file_id": source.file_id} if isinstance(source, FileSource) else {"image_url": url_of(source)}
+        )
     if isinstance(source, FileSource):
         return {"type": "input_file", "file_id": source.file_id} | _named("filename", document)
     if isinstance(source, UrlSource):

@@ -78,7 +78,7 @@ class Losses:
                 elif not isinstance(block.data, Mapping) or FORM not in block.data:
                     self.leave_out(f"a block of {block.provider}", "provider")
             elif isinstance(block, ToolUse | ProviderBlock) and block.partial:
-                self.leave_out("a block that was cut off", "stop")
+                self.leave_out("a block that was cut off", "partial")
             elif not (isinstance(block, ProviderBlock) and isinstance(block.data, Mapping) and FORM in block.data):
                 yield block
 

@@ -1,4 +1,4 @@
-"""What clients send, read: a list, a request's body, or the content of one turn becomes blocks and how they were written.
+"""What clients send, read: a list, a body, or the content of one turn becomes blocks and how they were written.
 
 Each reading is proved at once: what is written of the blocks, with the difference that is kept, is what was given.
 """
@@ -78,7 +78,7 @@ def _as_entries(form: Form, content: Any, role: Any) -> list[Any]:
     if isinstance(content, Mapping) and ("role" in content or form.list_name == "input" or "parts" in content):
         return [content]
     parts = [content] if isinstance(content, Mapping) else content
-    if form.list_name == "input" and isinstance(parts, list) and any("role" in part or _is_item(part) for part in parts):
+    if form.list_name == "input" and isinstance(parts, list) and any(map(_is_item, parts)):
         return parts
     if form.list_name == "contents":
         texts = [{"text": parts}] if isinstance(parts, str) else parts
@@ -87,8 +87,9 @@ def _as_entries(form: Form, content: Any, role: Any) -> list[Any]:
 
 
 def _is_item(part: Any) -> bool:
-    found = tell_form([{"type": part.get("type")}]) if isinstance(part, Mapping) else None
-    return found is FORMS["responses"]
+    if not isinstance(part, Mapping):
+        return False
+    return "role" in part or tell_form([{"type": part.get("type")}]) is FORMS["responses"]
 
 
 def _read_body(body: Mapping[str, Any], form: Form | None) -> list[Read | Any]:
@@ -170,8 +171,9 @@ def _read_plain(entry: Any) -> Read | Any:
                 False, form, options)  # fmt: skip
 
 
-def _read(form: Form, entries: Sequence[Any], implied: Mapping[str, Any] = {}) -> Read:  # noqa: B006
+def _read(form: Form, entries: Sequence[Any], implied: Mapping[str, Any] | None = None) -> Read:
     """The entries of one turn. Raises: InvalidContent, TooDeep."""
+    implied = implied or {}
     strictjson.check(list(entries), WHAT)
     given = [strictjson.plain(entry) for entry in entries]
     saids = [form.read({**implied, **entry} if isinstance(entry, Mapping) else entry) for entry in given]
@@ -201,7 +203,9 @@ def is_neutral(part: Any) -> bool:
     if kind in ("provider", "mark", "tools") or (kind == "thinking" and "text" in part):
         return True
     if kind == "document" and isinstance(source, Mapping):
-        return source.get("type") == "turn" or "name" in part or "media_type" in source and source.get("type") == "url"
+        return (
+            source.get("type") == "turn" or "name" in part or ("media_type" in source and source.get("type") == "url")
+        )
     return kind == "tool_result" and "name" in part
 
 

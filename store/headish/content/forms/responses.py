@@ -1,7 +1,7 @@
 """Input items of OpenAI's Responses API.
 
-Items of the assistant that stand in a row are one turn, because reasoning belongs to what it led to. Every other item is
-a turn of its own. Items that only this API understands are blocks of the provider's, whole.
+Items of the assistant that stand in a row are one turn, because reasoning belongs to what it led to. Every other item
+is a turn of its own. Items that only this API understands are blocks of the provider's, whole.
 
 Source: the types of the official SDK, openai 3.54.0 (``ResponseInputItemParam``), read on 2026-11-22.
 """
@@ -42,8 +42,8 @@ PARAGRAPH = "\n\n"
 """Between the texts of one reasoning item."""
 CLIENT_ITEMS = frozenset(
     ("additional_tools", "apply_patch_call_output", "compaction_trigger", "computer_call_output",
-     "configuration_update", "custom_tool_call_output", "local_shell_call_output", "mcp_approval_response",
-     "shell_call_output")
+     "configuration_update", "custom_tool_call_output", "item_reference", "local_shell_call_output",
+     "mcp_approval_response", "shell_call_output")
 )  # fmt: skip
 """What a client says in items of its own; all others are the model's or the server's."""
 _TEXTS = ("input_text", "output_text", "text")
@@ -54,8 +54,9 @@ _OUTPUT = ("type", "call_id", "output")
 def group(items: Iterable[Any]) -> list[list[Any]]:
     """The items of each turn: those of the assistant in a row, any other by itself."""
     groups: list[list[Any]] = []
-    for is_answer, run in groupby(items, _is_answer):
-        groups += [list(run)] if is_answer else [[item] for item in run]
+    for is_answer, grouped in groupby(items, _is_answer):
+        run = list(grouped)
+        groups += [run] if is_answer else [[item] for item in run]
     return groups
 
 
@@ -63,9 +64,15 @@ def _is_answer(item: Any) -> bool:
     return isinstance(item, Mapping) and role_of(item) == "assistant"
 
 
+def kind_of_item(item: Mapping[str, Any]) -> Any:
+    """The type of an item. A message may go without one, and so may what only names another item."""
+    kind = item.get("type")
+    return kind if kind is not None else "message" if "role" in item else "item_reference" if "id" in item else "message"
+
+
 def role_of(item: Mapping[str, Any]) -> str:
     """Whose an item is. Raises: InvalidContent."""
-    kind = item.get("type", "message")
+    kind = kind_of_item(item)
     if kind == "message":
         role = item.get("role")
         if role not in ROLES:
@@ -82,7 +89,7 @@ def role_of(item: Mapping[str, Any]) -> str:
 def read(item: Mapping[str, Any]) -> Said:
     """One item. Raises: InvalidContent."""
     role = role_of(item)
-    return Said(role, tuple(_READERS.get(item.get("type", "message"), _read_own)(item)))
+    return Said(role, tuple(_READERS.get(kind_of_item(item), _read_own)(item)))
 
 
 def _read_own(item: Mapping[str, Any]) -> list[ContentBlock]:
@@ -93,21 +100,25 @@ def _read_message(item: Mapping[str, Any]) -> list[ContentBlock]:
     content, beside = item.get("content"), {}
     if item.get("role") == "assistant" and not is_nothing(item.get("phase")):
         beside = {"phase": item["phase"]}
-    blocks = _read_content(content, "$.content", beside)
+    blocks = _read_content(content, "$.content", beside, media=item.get("role") != "assistant")
     rest = rest_of(item, dict.fromkeys(("type", "role", "content", *beside)), PLACED)
     return [*blocks, ProviderBlock(PROVIDER, {"message": rest})] if rest else blocks
 
 
-def _read_content(content: Any, path: str, beside: Mapping[str, Any] = {}) -> list[ContentBlock]:  # noqa: B006
+def _read_content(
+    content: Any, path: str, beside: Mapping[str, Any] | None = None, *, media: bool = True
+) -> list[ContentBlock]:
+    """The blocks of a text or of a list of parts. ``media``: as for Chat."""
+    beside = beside or {}
     if content is None:
         return []
     if isinstance(content, str):
         return [Text(content, opaque=keep(PROVIDER, beside))]
     listed = list_at(content, path)
-    return [_read_part(object_at(part, f"{path}[{at}]"), f"{path}[{at}]", beside) for at, part in enumerate(listed)]
+    return [_read_part(object_at(part, f"{path}[{at}]"), beside, media) for at, part in enumerate(listed)]
 
 
-def _read_part(part: Mapping[str, Any], path: str, beside: Mapping[str, Any]) -> ContentBlock:
+def _read_part(part: Mapping[str, Any], beside: Mapping[str, Any], media: bool) -> ContentBlock:
     kind = part.get("type")
     if kind in _TEXTS and isinstance(part.get("text"), str):
         rest = rest_of(part, {"type": "", "text": ""}, TRANSPORT)
@@ -115,7 +126,7 @@ def _read_part(part: Mapping[str, Any], path: str, beside: Mapping[str, Any]) ->
     if kind == "refusal" and isinstance(part.get("refusal"), str):
         rest = rest_of(part, {"type": "", "refusal": ""}, TRANSPORT)
         return Text(part["refusal"], opaque=keep(PROVIDER, {**beside, **rest}))
-    document = read_responses_media(part, PROVIDER)
+    document = read_responses_media(part, PROVIDER) if media else None
     if document is None:
         return ProviderBlock(PROVIDER, {"part": without(part, TRANSPORT)})
     written = write_responses_media(document)
@@ -165,8 +176,9 @@ def write(said: Said, losses: Losses) -> list[Part]:
     """The items that say a turn: texts and media of one role and phase are one message."""
     items: list[Part] = []
     blocks = losses.own(said.blocks)
-    for key, run in groupby(blocks, lambda block: _message_of(block, said.role)):
-        items += [_write_item(block, losses) for block in run] if key is None else [_write_message(list(run), said.role)]
+    for key, grouped in groupby(blocks, lambda block: _message_of(block, said.role)):
+        run = list(grouped)
+        items += [_write_item(block, losses) for block in run] if key is None else [_write_message(run, said.role)]
     return items or [{"role": said.role if said.role in ROLES else "user", "content": ""}]
 
 
@@ -179,7 +191,9 @@ def _message_of(block: ContentBlock, role: str) -> Any:
 
 
 def _is_part(block: ContentBlock) -> bool:
-    return isinstance(block, ProviderBlock) and isinstance(block.data, Mapping) and block.data.keys() <= {"part", "message"}
+    if not isinstance(block, ProviderBlock) or not isinstance(block.data, Mapping):
+        return False
+    return block.data.keys() <= {"part", "message"}
 
 
 def _write_message(blocks: list[ContentBlock], role: str) -> Part:

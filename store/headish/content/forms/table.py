@@ -108,7 +108,8 @@ def _tell_known(kind: str, part: Mapping[str, Any], source: Any) -> str | None:
     if kind == "thinking" and "signature" in part and "thinking" in part and "provider" not in part:
         return "anthropic"
     if kind == "document" and isinstance(source, Mapping):
-        is_own = source.get("type") in ("text", "content") or (source.get("type") == "file" and "provider" not in source)
+        is_file = source.get("type") == "file" and "provider" not in source
+        is_own = is_file or source.get("type") in ("text", "content")
         return "anthropic" if is_own or part.keys() & {"title", "context", "citations"} else None
     if kind == "document" and isinstance(part.get("document"), Mapping):
         return "cohere"

@@ -1,17 +1,21 @@
-"""A thread in the words of an API: what was given in that form comes out as it was, all else is written from the blocks."""
+"""A thread in the words of an API: what was given in its form comes out as it was, all else is written from blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from headish.content.forms.layout import apply
 from headish.content.forms.parts import FORM, Form, Losses, Part, Said
 from headish.errors import Unmappable
-from headish.values.blocks import ProviderBlock
-from headish.values.messages import Kept
+from headish.values.blocks import ProviderBlock, Text, ToolResult, ToolUse
+from headish.values.messages import NO_ATTRIBUTES, Kept, Message
 
 _INSTRUCTING = ("system", "developer")
+_LOST = {"speaker": "name", "recipient": "to", "intent": "intent", "constrain": "constrain", "extra": "extra"}
+"""Attributes that no API has a place for, and the words that give them up."""
 
 
 class Written(NamedTuple):
@@ -34,12 +38,13 @@ def write_thread(form: Form, thread: Sequence[Kept], drop: Collection[str] = ())
     entries: list[Any] = []
     instructions: list[tuple[str, Any]] = []
     losses: list[Unmappable] = []
+    names: dict[str | None, str] = {}
     for kept in thread:
         lost = Losses(form.name, form.provider, kept.message.turn)
-        written, place = write_turn(form, kept, lost)
+        written, place = write_turn(form, _with_names(kept, names), lost)
         losses += [loss for loss in lost.losses if loss.drop not in drop]
-        is_lifted = form.name in ("anthropic", "gemini") and kept.message.role in _INSTRUCTING and not is_own(form, kept)
-        if place is not None or (is_lifted and not entries):
+        is_system = form.name in ("anthropic", "gemini") and kept.message.role in _INSTRUCTING
+        if place is not None or (is_system and not entries and not is_own(form, kept)):
             instructions += [(place or "", entry) for entry in written]
         else:
             entries += written
@@ -52,6 +57,10 @@ def write_thread(form: Form, thread: Sequence[Kept], drop: Collection[str] = ())
 def write_turn(form: Form, kept: Kept, losses: Losses) -> tuple[list[Any], str | None]:
     """The entries of one turn, and how they stood before the list, if they did."""
     message, stored = kept.message, kept.system.get(FORM)
+    if message.role is None:
+        raise losses.refuse("a bare sequence, which has no role")
+    if message.attributes is not NO_ATTRIBUTES:
+        message = _without_attributes(message, form, losses)
     written: Any = form.write(Said(str(message.role), message.content, message.attributes.speaker), losses)
     if not isinstance(stored, Mapping) or stored.get("name") not in (form.name, None):
         return written, None
@@ -75,6 +84,32 @@ def body_of(form: Form, written: Written) -> Part:
         return body
     assert form.system_name is not None
     return {form.system_name: _as_instructions(form, written.instructions), **body}
+
+
+def _without_attributes(message: Message, form: Form, losses: Losses) -> Message:
+    """The message as a form without a transcript's attributes has it; what is lost is said."""
+    given = message.attributes
+    if message.role == "assistant" and given.channel == "analysis" and message.text:
+        losses.leave_out("reasoning without a signature", "thinking")
+        message = replace(message, content=tuple(block for block in message.content if not isinstance(block, Text)))
+    for field, word in _LOST.items():
+        if getattr(given, field) and not (field == "speaker" and form.name == "chat"):
+            losses.leave_out(f"the {field} of a message", word)
+    return message
+
+
+def _with_names(kept: Kept, names: dict[str | None, str]) -> Kept:
+    """The message with the names of the calls that its results answer, which Gemini wants; ``names`` grows."""
+    calls = [block for block in kept.message.content if isinstance(block, ToolUse)]
+    names.update({call.id: call.name for call in calls})
+    results = [block for block in kept.message.content if isinstance(block, ToolResult) and block.name is None]
+    if not results or kept.system.get(FORM) is not None:
+        return kept
+    content = tuple(
+        replace(block, name=names.get(block.tool_use_id)) if isinstance(block, ToolResult) and not block.name else block
+        for block in kept.message.content
+    )
+    return kept._replace(message=replace(kept.message, content=content))
 
 
 def _as_instructions(form: Form, instructions: Sequence[tuple[str, Any]]) -> Any:

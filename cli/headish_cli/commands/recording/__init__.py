@@ -1,0 +1,1 @@
+"""Commands that store what the clients of APIs send."""
