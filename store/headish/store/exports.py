@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, InvalidName, UnknownPointer, UnknownServer
+from headish.errors import InvalidArgument, InvalidName, UnknownFormat, UnknownPointer, UnknownServer
 from headish.history.definitions import find_pointer, tools_served
 from headish.history.documents import with_documents
 from headish.history.resolve import kept_thread, resolve_options
@@ -24,6 +24,7 @@ from headish.values.places import Place
 from headish.values.turns import TreeTurn
 
 if TYPE_CHECKING:
+    from headish.content.forms.parts import Form
     from headish.transcripts.threads import Ending
 
 Definition = Mapping[str, Any]
@@ -97,8 +98,11 @@ def export(
     InvalidArgument; UnknownServer for a completion whose tools are not known; CorruptTurn.
     """
     # Late: it brings every format, and most processes write none.
-    from headish.transcripts.threads import APIS, Ending, for_people, write_thread
+    from headish.content.forms.table import FORMS
+    from headish.transcripts.threads import APIS, TARGETS, Ending, for_people, write_thread
 
+    if format not in TARGETS and format not in FORMS:
+        raise UnknownFormat(format, tuple(dict.fromkeys((*TARGETS, *FORMS))))
     ending = Ending(completes=for_completion, policy=policy, trains=for_training, tight=tight)
 
     def work(connection: Connection, places: list[Place]) -> tuple[list[Kept], dict[str, Any], list[Definition]]:
@@ -112,28 +116,25 @@ def export(
     thread, options, tools = space._read_from(headish, work)
     if as_user:
         thread, options, tools = [Kept(message, {}) for message in for_people(thread)], {}, []
-    if is_in_form(thread, format, APIS):
-        return _write_form(thread, format, drop, ending)
+    if format in FORMS and _is_written_by_forms(thread, format, APIS):
+        return _write_form(thread, FORMS[format], drop, ending)
     return write_thread(thread, format, drop=drop, ending=ending, options=options, tools=tools, **spelling)
 
 
-def is_in_form(thread: Sequence[Kept], format: str, strict: Collection[str]) -> bool:
-    """Whether a thread is written by the forms: where a turn was recorded in one, or no strict interchange has it."""
-    from headish.content.forms.table import FORMS
+def _is_written_by_forms(thread: Sequence[Kept], format: str, strict: Collection[str]) -> bool:
+    """Whether a turn was recorded in some form, or no strict interchange has the format."""
     from headish.content.forms.writing import is_form
 
-    return format in FORMS and (format not in strict or any(is_form(kept.system) for kept in thread))
+    return format not in strict or any(is_form(kept.system) for kept in thread)
 
 
-def _write_form(thread: Sequence[Kept], format: str, drop: Collection[str], ending: Ending) -> str:
-    """The body's list as JSON text. Raises: Unmappable, InvalidArgument."""
-    from headish.content.forms.table import FORMS
+def _write_form(thread: Sequence[Kept], form: Form, drop: Collection[str], ending: Ending) -> str:
+    """The part of a body that holds the thread, as JSON text. Raises: Unmappable, InvalidArgument."""
     from headish.content.forms.writing import body_of, write_thread
     from headish.transcripts.drops import drop_words
 
     if ending.completes or ending.trains or ending.tight:
-        raise InvalidArgument(f"{format} is a list of messages: no prompt, no text to train with, and no layout")
-    form = FORMS[format]
+        raise InvalidArgument(f"{form.name} is a list of messages: no prompt, no text to train with, and no layout")
     body = body_of(form, write_thread(form, thread, drop_words(drop)))
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
 

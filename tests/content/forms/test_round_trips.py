@@ -1,4 +1,4 @@
-"""What a client gives comes out again equal, whatever the types of the official SDKs allow and whatever stands beside."""
+"""What a client gives comes out again equal, whatever the types of the official SDKs allow, and unknown keys too."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import Any, get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.later import Later
-from support.sdktypes import Maker
 
 from headish.content import strictjson
 from headish.content.encoding import decode_payload, encode_payload
@@ -23,6 +21,8 @@ from headish.content.forms.writing import body_of, write_thread
 from headish.errors import HeadishError
 from headish.values.blocks import ProviderBlock, to_mapping
 from headish.values.messages import Attributes, Kept, Message
+from support.later import Later
+from support.sdktypes import Maker
 
 chat = Later("openai.types.chat")
 responses = Later("openai.types.responses.response_input_item_param")
@@ -33,8 +33,10 @@ cohere = Later("cohere")
 FEW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(("type", "text", "content", "role", "id", "name", "z")), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(("type", "text", "content", "role", "id", "name", "z")), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 

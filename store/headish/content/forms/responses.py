@@ -67,7 +67,9 @@ def _is_answer(item: Any) -> bool:
 def kind_of_item(item: Mapping[str, Any]) -> Any:
     """The type of an item. A message may go without one, and so may what only names another item."""
     kind = item.get("type")
-    return kind if kind is not None else "message" if "role" in item else "item_reference" if "id" in item else "message"
+    return (
+        kind if kind is not None else "message" if "role" in item else "item_reference" if "id" in item else "message"
+    )
 
 
 def role_of(item: Mapping[str, Any]) -> str:
