@@ -142,7 +142,7 @@ def _read_run(form: Form, run: Sequence[Any]) -> Read | Any:
     natives: list[Any] = []
     for entry in run:
         keys = frozenset(entry)
-        if keys & {WRAPPED} and keys <= {WRAPPED, *OPTIONS}:
+        if _is_wrapped(entry):
             native = entry[WRAPPED]
             natives += native if isinstance(native, list) else [native]
         elif keys <= {"role", "content", *OPTIONS}:
@@ -210,10 +210,14 @@ def is_neutral(part: Any) -> bool:
 
 
 def _unwrapped(entry: Any) -> Any:
-    if isinstance(entry, Mapping) and WRAPPED in entry and entry.keys() <= {WRAPPED, *OPTIONS}:
-        native = entry[WRAPPED]
-        return native[0] if isinstance(native, list) and native else native
-    return entry
+    if not _is_wrapped(entry):
+        return entry
+    native = entry[WRAPPED]
+    return native[0] if isinstance(native, list) and native else native
+
+
+def _is_wrapped(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and WRAPPED in entry and entry.keys() <= {WRAPPED, *OPTIONS}
 
 
 def _is_marked(value: Any) -> bool:

@@ -61,7 +61,8 @@ def group(items: Iterable[Any]) -> list[list[Any]]:
 
 
 def _is_answer(item: Any) -> bool:
-    return isinstance(item, Mapping) and role_of(item) == "assistant"
+    # What is no item by itself (headish's own messages, an item with options beside it) is a turn of its own.
+    return isinstance(item, Mapping) and ("type" in item or "role" in item) and role_of(item) == "assistant"
 
 
 def kind_of_item(item: Mapping[str, Any]) -> Any:

@@ -41,7 +41,7 @@ def write_thread(form: Form, thread: Sequence[Kept], drop: Collection[str] = ())
     names: dict[str | None, str] = {}
     for kept in thread:
         lost = Losses(form.name, form.provider, kept.message.turn)
-        written, place = write_turn(form, _with_names(kept, names), lost)
+        written, place = write_turn(form, _with_names(form, kept, names), lost)
         losses += [loss for loss in lost.losses if loss.drop not in drop]
         is_system = form.name in ("anthropic", "gemini") and kept.message.role in _INSTRUCTING
         if place is not None or (is_system and not entries and not is_own(form, kept)):
@@ -98,12 +98,12 @@ def _without_attributes(message: Message, form: Form, losses: Losses) -> Message
     return message
 
 
-def _with_names(kept: Kept, names: dict[str | None, str]) -> Kept:
+def _with_names(form: Form, kept: Kept, names: dict[str | None, str]) -> Kept:
     """The message with the names of the calls that its results answer, which Gemini wants; ``names`` grows."""
     calls = [block for block in kept.message.content if isinstance(block, ToolUse)]
     names.update({call.id: call.name for call in calls})
     results = [block for block in kept.message.content if isinstance(block, ToolResult) and block.name is None]
-    if not results or kept.system.get(FORM) is not None:
+    if not results or form.list_name != "contents" or is_own(form, kept):
         return kept
     content = tuple(
         replace(block, name=names.get(block.tool_use_id)) if isinstance(block, ToolResult) and not block.name else block

@@ -1,0 +1,215 @@
+"""What the clients of APIs re-send is recorded as it is, recognised when it comes again, and given back equal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.errors import HeadishError, InvalidArgument, InvalidContent, Unmappable, Unsupported
+from headish.providers import parse_response, prepare_request
+from headish.values.blocks import Document, Text, TurnSource
+from headish.values.messages import ContextWindow, Message
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 2}'}}
+CHAT: list[dict[str, Any]] = [
+    {"role": "user", "content": "2+3?"},
+    {"role": "assistant", "content": None, "tool_calls": [CALL], "reasoning": "Add.", "reasoning_details": [{"n": 1}]},
+    {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "5"}]},
+]
+SIGNED: list[dict[str, Any]] = [
+    {"role": "user", "content": [{"type": "text", "text": "Hi", **MARK}]},
+    {"role": "assistant", "content": [
+        {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+        {"type": "redacted_thinking", "data": "ZGF0YQ=="},
+        {"type": "text", "text": "Hello."},
+    ]},
+    {"role": "user", "content": "And now?"},
+]  # fmt: skip
+ITEMS: list[dict[str, Any]] = [
+    {"role": "user", "content": "2+3?"},
+    {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "enc"},
+    {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "add", "arguments": "{}", "status": "completed"},
+    {"type": "function_call_output", "call_id": "c1", "output": "5"},
+]
+
+
+@pytest.fixture
+def memory_store() -> Iterator[Store]:
+    with Store.open(":memory:") as store:
+        yield store
+
+
+class TestRecording:
+    @pytest.mark.parametrize(("name", "given"), [("chat", CHAT), ("anthropic", SIGNED), ("responses", ITEMS)])
+    def test_a_list_comes_back_equal_and_is_stored_once(self, store: Store, name: str, given: list[Any]) -> None:
+        recorded = store.record(given)
+        assert store.messages(recorded.tip.id, form=name) == given
+        assert store.record(given).added == 0
+        [body] = json.loads(store.export(recorded.tip.id, name)).values()
+        assert body == given
+
+    def test_a_mark_that_moves_on_makes_no_other_turn(self, memory_store: Store) -> None:
+        memory_store.record(SIGNED, bookmark="main")
+        moved = [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}, *SIGNED[1:-1]]
+        moved.append({"role": "user", "content": [{"type": "text", "text": "And now?", **MARK}]})
+        assert memory_store.record(moved, bookmark="main").added == 0
+
+    def test_a_plain_list_is_stored_as_it_always_was(self, memory_store: Store) -> None:
+        recorded = memory_store.record([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}])
+        assert recorded.tip.meta.system == {}
+        assert memory_store.payload(recorded.tip.id) == b'[{"type":"text","text":"Hello."}]'
+
+    def test_a_body_is_recorded_with_its_instructions(self, memory_store: Store) -> None:
+        body = {"system": "Be brief.", "messages": SIGNED}
+        recorded = memory_store.record(body)
+        assert recorded.added == 4
+        assert json.loads(memory_store.export(recorded.tip.id, "anthropic")) == body
+        with pytest.raises(InvalidArgument, match="without max_tokens, model"):
+            memory_store.record({**body, "model": "m", "max_tokens": 1})
+
+    def test_options_of_headish_stand_beside_a_message_of_any_form(self, memory_store: Store) -> None:
+        wrapped = [{"message": ITEMS[0], "key": "k1", "meta": {"a": 1}}, *ITEMS[1:]]
+        recorded = memory_store.record(wrapped)
+        found = memory_store.find("k1")
+        assert found is not None
+        assert found.meta.app == {"a": 1}
+        assert memory_store.messages(recorded.tip.id, form="responses") == ITEMS
+
+    def test_what_was_captured_is_what_the_client_re_sends(self, memory_store: Store) -> None:
+        message = {"role": "assistant", "content": "Five.", "reasoning_content": "Add.", "refusal": None,
+                   "tool_calls": [CALL], "annotations": [{"type": "url_citation"}], "new": {"a": 1}}  # fmt: skip
+        reply = parse_response(
+            "openai", {"object": "chat.completion", "choices": [{"message": message, "finish_reason": "stop"}]}
+        )
+        turn = memory_store.record([{"role": "user", "content": "2+3?"}, message]).tip
+        assert memory_store.blocks(turn.id) == reply.content
+
+    @pytest.mark.parametrize(
+        ("provider", "response", "entry"),
+        [
+            ("anthropic", {"type": "message", "stop_reason": "end_turn", **SIGNED[1]}, SIGNED[1]),
+            (
+                "gemini",
+                {"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": [
+                    {"text": "Hm.", "thought": True, "thoughtSignature": "c2ln"},
+                    {"functionCall": {"id": "g1", "name": "add", "args": {"a": 1}}, "thoughtSignature": "c2ln"},
+                    {"inlineData": {"mimeType": "image/png", "data": "AAAA"}},
+                ]}}]},
+                None,
+            ),
+        ],
+    )  # fmt: skip
+    def test_other_answers_too(
+        self, memory_store: Store, provider: str, response: dict[str, Any], entry: dict[str, Any] | None
+    ) -> None:
+        entry = entry or response["candidates"][0]["content"]
+        turn = memory_store.record([entry], form=provider).tip
+        assert memory_store.blocks(turn.id) == parse_response(provider, response).content
+
+    def test_reasoning_goes_back_to_its_maker_and_to_nobody_else(self, memory_store: Store) -> None:
+        tip = memory_store.record(SIGNED).tip.id
+        own = memory_store.request(tip, "anthropic")
+        assert [part["type"] for part in own.body["messages"][1]["content"]] == [
+            "thinking",
+            "redacted_thinking",
+            "text",
+        ]
+        assert own.notes == ()
+        other = memory_store.request(tip, "gemini")
+        assert "another provider's reasoning is left out" in {note.what for note in other.notes}
+
+    def test_items_of_one_answer_are_one_turn_so_reasoning_stays_with_its_call(self, memory_store: Store) -> None:
+        recorded = memory_store.record(ITEMS)
+        assert recorded.added == 3
+        sent = memory_store.request(recorded.tip.id, "openai_responses").body["input"]
+        assert [item.get("type") for item in sent] == [None, "reasoning", "function_call", "function_call_output"]
+
+    def test_one_turn_may_be_an_entry_or_its_parts(self, memory_store: Store) -> None:
+        picture = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+        told = memory_store.add_turn([{"type": "text", "text": "See"}, picture])
+        given = memory_store.add_turn({"role": "assistant", "content": None, "tool_calls": [CALL]}, continues=told.id)
+        item = memory_store.add_turn(ITEMS[2], form="responses")
+        assert (told.meta.role, given.meta.role, item.meta.role) == ("user", "assistant", "assistant")
+        assert memory_store.messages(item.id, form="responses") == [ITEMS[2]]
+        with pytest.raises(InvalidArgument, match="the message is of role assistant"):
+            memory_store.add_turn(ITEMS[2], form="responses", role="user")
+
+    @pytest.mark.parametrize(
+        ("entry", "form"),
+        [({"role": "boss", "content": "x"}, "chat"), ({"role": "user", "content": 5}, "anthropic"), (5, "gemini"),
+         ({"role": "assistant", "tool_calls": [5]}, "cohere"),
+         ({"type": 5}, "responses"), ({"role": "user", "content": "\ud800"}, "chat")],
+    )  # fmt: skip
+    def test_what_no_client_sends_is_refused_and_nothing_is_stored(
+        self, memory_store: Store, entry: Any, form: str
+    ) -> None:
+        with pytest.raises(InvalidContent):
+            memory_store.record([{"role": "user", "content": "a", "parts": []}, entry], form=form)
+        assert memory_store.heads() == []
+
+
+class TestOtherForms:
+    def test_a_thread_is_written_in_another_form_and_a_loss_has_a_word(self, memory_store: Store) -> None:
+        tip = memory_store.record(SIGNED).tip.id
+        with pytest.raises(Unmappable, match="drop=") as refused:
+            memory_store.messages(tip, form="chat")
+        assert refused.value.drops == ("thinking", "provider")
+        assert memory_store.messages(tip, form="chat", drop=("thinking", "provider")) == [
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "Hello."},
+            {"role": "user", "content": "And now?"},
+        ]
+
+    def test_reasoning_of_a_transcript_is_no_text_of_a_form(self, memory_store: Store) -> None:
+        turn = memory_store.add_turn("Hm.", role="assistant", attributes={"channel": "analysis"})
+        with pytest.raises(Unmappable, match="reasoning"):
+            memory_store.export(turn.id, "cohere")
+
+    def test_a_thread_of_many_makers_is_one_list(self, memory_store: Store) -> None:
+        tip = memory_store.record(CHAT).tip.id
+        last = memory_store.add_turn("Five.", role="assistant", continues=tip)
+        assert memory_store.messages(last.id, form="chat") == [*CHAT, {"role": "assistant", "content": "Five."}]
+        [written] = json.loads(memory_store.export(last.id, "gemini", drop=("thinking", "provider"))).values()
+        assert written[2]["parts"] == [{"functionResponse": {"id": "c1", "name": "add", "response": {"output": "5"}}}]
+
+
+class TestDocumentTurns:
+    def test_bytes_are_read_where_the_message_leaves(self, store: Store) -> None:
+        document = store.add_document(b"\x89PNG", name="a.png")
+        block = {"type": "document", "source": {"type": "turn", "turn": document.id}}
+        turn = store.add_turn([{"type": "text", "text": "See"}, block])
+        [_, stored] = store.blocks(turn.id)
+        assert isinstance(stored, Document)
+        assert stored.source == TurnSource(document.id)
+        [message] = store.request(turn.id, "anthropic").body["messages"]
+        assert message["content"][1]["source"] == {"type": "base64", "media_type": "image/png", "data": "iVBORw=="}
+        [entry] = store.messages(turn.id, form="chat")
+        assert entry["content"][1]["image_url"]["url"] == "data:image/png;base64,iVBORw=="
+
+    def test_a_reference_to_no_document_names_it(self, memory_store: Store) -> None:
+        other = memory_store.add_turn("no document")
+        for named in (other.id, "nobody"):
+            turn = memory_store.add_turn([{"type": "document", "source": {"type": "turn", "turn": named}}])
+            with pytest.raises(InvalidContent, match=f"no document of the space is the turn '{named}'"):
+                memory_store.request(turn.id, "anthropic")
+
+    def test_without_a_store_it_is_refused(self) -> None:
+        message = Message(role="user", content=(Text("See"), Document(TurnSource("0123"))))
+        with pytest.raises(Unsupported, match="whose bytes only its store has"):
+            prepare_request("gemini", ContextWindow((message,), {}))
+
+
+@pytest.mark.parametrize("form", ["chats", "", 5])
+def test_an_unknown_form_is_refused_by_name(memory_store: Store, form: Any) -> None:
+    for call in (
+        lambda: memory_store.record([], form=form),
+        lambda: memory_store.add_turn("x", form=form),
+        lambda: memory_store.messages(form=form),
+    ):
+        with pytest.raises(HeadishError, match=r"form|needs at least|no turn"):
+            call()
