@@ -83,9 +83,8 @@ class TestRecording:
     def test_what_was_captured_is_what_the_client_re_sends(self, memory_store: Store) -> None:
         message = {"role": "assistant", "content": "Five.", "reasoning_content": "Add.", "refusal": None,
                    "tool_calls": [CALL], "annotations": [{"type": "url_citation"}], "new": {"a": 1}}  # fmt: skip
-        reply = parse_response(
-            "openai", {"object": "chat.completion", "choices": [{"message": message, "finish_reason": "stop"}]}
-        )
+        choice = {"message": message, "finish_reason": "stop"}
+        reply = parse_response("openai", {"object": "chat.completion", "choices": [choice]})
         turn = memory_store.record([{"role": "user", "content": "2+3?"}, message]).tip
         assert memory_store.blocks(turn.id) == reply.content
 
@@ -110,6 +109,13 @@ class TestRecording:
         entry = entry or response["candidates"][0]["content"]
         turn = memory_store.record([entry], form=provider).tip
         assert memory_store.blocks(turn.id) == parse_response(provider, response).content
+
+    def test_the_items_of_a_response_too(self, memory_store: Store) -> None:
+        text = {"type": "output_text", "text": "Ok.", "annotations": [{"type": "url_citation"}], "logprobs": []}
+        said = {"type": "message", "id": "m", "role": "assistant", "phase": "final_answer", "content": [text]}
+        output = [{**ITEMS[1], "status": None}, ITEMS[2], {"type": "web_search_call", "id": "w"}, said]
+        reply = parse_response("openai_responses", {"object": "response", "status": "completed", "output": output})
+        assert memory_store.blocks(memory_store.record(output).tip.id) == reply.content
 
     def test_reasoning_goes_back_to_its_maker_and_to_nobody_else(self, memory_store: Store) -> None:
         tip = memory_store.record(SIGNED).tip.id
@@ -138,6 +144,11 @@ class TestRecording:
         assert memory_store.messages(item.id, form="responses") == [ITEMS[2]]
         with pytest.raises(InvalidArgument, match="the message is of role assistant"):
             memory_store.add_turn(ITEMS[2], form="responses", role="user")
+
+    @pytest.mark.parametrize("native", [[], 5, [5], None])
+    def test_an_entry_with_options_holds_a_message(self, memory_store: Store, native: Any) -> None:
+        with pytest.raises(InvalidContent):
+            memory_store.record([{"message": native}], form="chat")
 
     @pytest.mark.parametrize(
         ("entry", "form"),

@@ -174,9 +174,11 @@ def _read_plain(entry: Any) -> Read | Any:
 def _read(form: Form, entries: Sequence[Any], implied: Mapping[str, Any] | None = None) -> Read:
     """The entries of one turn. Raises: InvalidContent, TooDeep."""
     implied = implied or {}
+    if not entries or not all(isinstance(entry, Mapping) for entry in entries):
+        raise refuse("it is an object, or a list of objects that belong together")
     strictjson.check(list(entries), WHAT)
     given = [strictjson.plain(entry) for entry in entries]
-    saids = [form.read({**implied, **entry} if isinstance(entry, Mapping) else entry) for entry in given]
+    saids = [form.read({**implied, **entry}) for entry in given]
     said = Said(saids[0].role, tuple(block for each in saids for block in each.blocks), saids[0].speaker)
     written = form.write(said, Losses(form.name, form.provider))
     layout, further = find_difference(written, given, form.transport)

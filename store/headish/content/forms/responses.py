@@ -155,8 +155,7 @@ def _read_output(item: Mapping[str, Any]) -> list[ContentBlock]:
 
 def _read_reasoning(item: Mapping[str, Any]) -> list[ContentBlock]:
     text = _joined(item.get("summary")) or _joined(item.get("content"))
-    kept = {key: value for key, value in item.items() if value is not None and key not in TRANSPORT}
-    return [Thinking(text, provider=PROVIDER, opaque={PROVIDER: kept})]
+    return [Thinking(text, provider=PROVIDER, opaque={PROVIDER: without(item, TRANSPORT)})]
 
 
 def _joined(parts: Any) -> str:
