@@ -1,7 +1,8 @@
 """What media each API takes: types, sources, sizes and counts, with where that is said and when it was read.
 
 A request refuses what is not in the table by name, before anything is sent. Sizes are those of the decoded bytes. Where
-models of one API differ, the table has the largest: the API itself knows which model is asked.
+models of one API differ, the table has the largest: the API itself knows which model is asked. A number is unconfirmed
+where the stored copy of the page that was read does not show it.
 """
 
 from __future__ import annotations
@@ -53,19 +54,20 @@ MEDIA: dict[str, Media] = {
     "openai": Media(
         (*IMAGES, PDF, "audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3"), ("image",), ("document",),
         {"document": 50 * MB}, 50 * MB, 500,
-        "https://developers.openai.com/api/docs/guides/images-vision", "2026-11-22",
+        "https://developers.openai.com/api/docs/guides/images-vision", "2026-11-22; file size unconfirmed",
     ),
     "openai_responses": Media(
         (*IMAGES, PDF, *OFFICE), ("image", "document"), ("image", "document"), {"document": 50 * MB}, 50 * MB, 500,
-        "https://developers.openai.com/api/docs/guides/file-inputs", "2026-11-22",
+        "https://developers.openai.com/api/docs/guides/file-inputs", "2026-11-22; file size unconfirmed",
     ),
     "gemini": Media(
         ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", PDF, *GEMINI_AUDIO, *GEMINI_VIDEO),
         ("image", "document", "audio", "video"), ("image", "document", "audio", "video"), {"document": 50 * MB},
-        100 * MB, 3600, "https://ai.google.dev/gemini-api/docs/file-input-methods", "2026-11-22",
+        100 * MB, 3600, "https://ai.google.dev/gemini-api/docs/file-input-methods", "2026-11-22; sizes unconfirmed",
     ),
     "cohere": Media(
-        IMAGES, ("image",), (), {}, 20 * MB, 20, "https://docs.cohere.com/docs/image-inputs", "2026-11-22",
+        IMAGES, ("image",), (), {}, 20 * MB, 20, "https://docs.cohere.com/docs/image-inputs",
+        "2026-11-22; size unconfirmed",
     ),
     "cerebras": Media(
         ("image/jpeg", "image/png"), (), (), {}, None, None,
