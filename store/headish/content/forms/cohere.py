@@ -34,7 +34,7 @@ TRANSPORT: frozenset[str] = frozenset()
 ROLES = ("system", "user", "assistant")
 PLAN: Mapping[str, Any] = {"tool_plan": True}
 """What is kept beside reasoning that was a plan."""
-_KNOWN = dict.fromkeys(("role", "content", "tool_calls", "tool_plan", "tool_call_id"))
+_KNOWN: dict[str, Any] = dict.fromkeys(("role", "content", "tool_calls", "tool_plan", "tool_call_id"))
 _DOCUMENT, _PART, _MESSAGE = "document", "part", "message"
 
 

@@ -218,10 +218,10 @@ class BlockMapper(ABC):
 
     def _read_document(self, block: Document, message: Message) -> Piece | None:
         """A text document as its text, under its name; another one as it is, if the provider takes it."""
+        media_type = media_type_of(block)
         try:
             if isinstance(block.source, Base64Source) and is_text(block):
                 return self._read_text(block, message)
-            media_type = media_type_of(block)
             if not isinstance(block.source, Base64Source):
                 refused = refusal(self.provider, block)
             elif media_type in MEDIA[self.provider].types:
