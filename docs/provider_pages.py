@@ -69,6 +69,7 @@ BLOCKS: dict[str, list[dict[str, Any]]] = {
     "any other document (zip)": _said("user", _document("application/zip")),
     "a picture at a URL": _said("user", _at("url", "image/*", url="https://example.org/a.png")),
     "a PDF at a URL": _said("user", _at("url", "application/pdf", url="https://example.org/a.pdf")),
+    "a text at a URL": _said("user", _at("url", "text/plain", url="https://example.org/a.txt")),
     "a file that it keeps": _said("user", _at("file", None, file_id="file-1", provider="OWN")),
     "a file that another keeps": _said("user", _at("file", None, file_id="file-1", provider="another")),
     "a picture of the assistant": _said("assistant", TEXT, _document("image/png")),

@@ -35,15 +35,16 @@ def record_command(
     from headish.content import strictjson
 
     given: Any = strictjson.decode(read_file(file), "the list")
+    further: list[str] = []
     if isinstance(given, dict):
         further = sorted(given.keys() - _KEPT)
         given = {key: value for key, value in given.items() if key in _KEPT and value is not None}
-        if further:
-            say(f"Not stored: {', '.join(further)}.")
     elif not isinstance(given, list):
         raise click.UsageError("FILE holds a list of messages, or the body of a request")
     with settings.open(create=True) as store:
         recorded = store.record(given, form=form, bookmark=bookmark, continues=continues)
+        if further:
+            say(f"Not stored: {', '.join(further)}.")
         if as_json:
             print_json({**turn_record(recorded.tip), "added": recorded.added})
         else:

@@ -31,8 +31,8 @@ GEMINI_VIDEO = (
 class Media(NamedTuple):
     """What one API takes.
 
-    ``types`` are those of bytes; ``urls`` and ``files`` are kinds of media (``image`` …) that may lie at a URL or under
-    an id of the API's own. ``limit_bytes`` is that of one document, by kind, ``total_bytes`` that of all in a request;
+    ``types`` are those of bytes; ``urls`` and ``files`` are kinds of media (``image`` …) or types that may lie at a URL
+    or under an id of the API's own. ``limit_bytes`` is that of one document, by kind, ``total_bytes`` that of all in a request;
     ``image_limit`` is how many images fit.
     """
 
@@ -48,7 +48,7 @@ class Media(NamedTuple):
 
 MEDIA: dict[str, Media] = {
     "anthropic": Media(
-        (*IMAGES, PDF), ("image", "document"), ("image", "document"), {"image": 5 * MB}, 32 * MB, 600,
+        (*IMAGES, PDF), ("image", PDF), ("image", "document"), {"image": 5 * MB}, 32 * MB, 600,
         "https://platform.claude.com/docs/en/build-with-claude/vision", "2026-11-22",
     ),
     "openai": Media(
@@ -89,11 +89,11 @@ def refusal(provider: str, document: Document, size_bytes: int = 0) -> str | Non
     if isinstance(source, TurnSource):
         return f"a document that is the turn {source.turn[:80]}, whose bytes only its store has"
     if isinstance(source, UrlSource):
-        return None if kind in known.urls else f"a document at a URL ({media_type or kind})"
+        return None if {kind, media_type} & {*known.urls} else f"a document at a URL ({media_type or kind})"
     if isinstance(source, FileSource):
         if source.provider not in (None, provider):
             return f"a file that {source.provider} keeps ({source.file_id[:80]})"
-        return None if kind in known.files else f"a file of its own ({media_type or kind})"
+        return None if {kind, media_type} & {*known.files} else f"a file of its own ({media_type or kind})"
     assert isinstance(source, Base64Source)
     limit_bytes = known.limit_bytes.get(kind)
     if media_type not in known.types:
