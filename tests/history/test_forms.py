@@ -139,6 +139,8 @@ class TestRecording:
         picture = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
         told = memory_store.add_turn([{"type": "text", "text": "See"}, picture])
         given = memory_store.add_turn({"role": "assistant", "content": None, "tool_calls": [CALL]}, continues=told.id)
+        written = memory_store.add_turn(json.dumps([picture]), json=True)
+        assert memory_store.blocks(written.id) == memory_store.blocks(told.id)[1:]
         item = memory_store.add_turn(ITEMS[2], form="responses")
         assert (told.meta.role, given.meta.role, item.meta.role) == ("user", "assistant", "assistant")
         assert memory_store.messages(item.id, form="responses") == [ITEMS[2]]

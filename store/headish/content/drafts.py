@@ -116,7 +116,8 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
     which includes an option that a turn does not have.
     """
     _check_known(turn, TurnOptions, "a turn has content")
-    read = None if type(content) is str and turn.get("form") is None else _read_form(content, turn)
+    is_text = type(content) is str and not turn.get("json") and turn.get("form") is None
+    read = None if is_text else _read_form(content, turn)
     if read is not None:
         return make_read_draft(read, turn, payload_limit_bytes, author)
     role = _read_role(turn)
@@ -148,7 +149,15 @@ def _read_form(content: Any, turn: Mapping[str, Any]) -> Read | None:
 
     if not turn.get("json"):
         return read_turn(content, turn)
-    return None if turn.get("form") is None else read_turn(strictjson.decode(content, "content"), turn)
+    if not isinstance(content, str | bytes):
+        return None  # which is refused where it is read
+    try:
+        given = strictjson.decode(content, "content")
+    except InvalidContent:
+        if turn.get("form") is not None:
+            raise
+        return None  # its own reader keeps numbers that no other has
+    return read_turn(given, turn)
 
 
 def make_plain_draft(content: Content, role: object, payload_limit_bytes: int) -> Draft:

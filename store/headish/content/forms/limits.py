@@ -32,8 +32,8 @@ class Media(NamedTuple):
     """What one API takes.
 
     ``types`` are those of bytes; ``urls`` and ``files`` are kinds of media (``image`` …) or types that may lie at a URL
-    or under an id of the API's own. ``limit_bytes`` is that of one document, by kind, ``total_bytes`` that of all in a request;
-    ``image_limit`` is how many images fit.
+    or under an id of the API's own. ``limit_bytes`` is that of one document, by kind, ``total_bytes`` that of all in a
+    request; ``image_limit`` is how many images fit.
     """
 
     types: tuple[str, ...]
