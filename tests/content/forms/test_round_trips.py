@@ -234,6 +234,16 @@ def test_a_key_that_nobody_knows_is_said() -> None:
     ]
 
 
+def test_a_caller_that_is_the_model_itself_is_none() -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+    plain, direct = (
+        come_back([{"role": "assistant", "content": [{**call, **more}]}], "anthropic")
+        for more in ({}, {"caller": {"type": "direct"}})
+    )
+    assert plain[0][0].blocks == direct[0][0].blocks
+    assert direct[1][0]["content"][0]["caller"] == {"type": "direct"}
+
+
 def test_objects_of_an_sdk_are_read_as_the_json_that_they_send() -> None:
     class Model:
         def model_dump(self, **how: Any) -> dict[str, Any]:

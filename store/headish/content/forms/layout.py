@@ -130,7 +130,9 @@ def _split(patch: Patch, transport: Collection[str], key: str | None = None) -> 
 
 
 def _is_wordless(value: Any) -> bool:
-    return is_nothing(value) or isinstance(value, bool) or (isinstance(value, str) and value in WORDS_OF_FORMS)
+    if isinstance(value, Mapping) and value.keys() == {"type"}:  # as {"type": "direct"}, which is the same as none
+        value = value["type"]
+    return is_nothing(value) or (isinstance(value, str) and value in WORDS_OF_FORMS)
 
 
 def _apply(patch: Mapping[str, Any], value: Any) -> Any:
