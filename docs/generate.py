@@ -23,6 +23,12 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 import headish
 from headish import errors, limits
 from headish.database import schema
+from headish.database.revisions import REVISION
+from headish.history.budgets.counting import Tokens, TurnTokens
+from headish.history.edits.differences import Change, Diff, Stat
+from headish.history.edits.edit import Edited
+from headish.history.edits.versions import Siblings
+from headish.history.edits.words import Piece
 from headish.providers.registry import PROVIDERS
 from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
 from headish.store.bookmarks import Bookmarks
@@ -32,8 +38,20 @@ from headish.store.objects import Objects
 from headish.store.pointers import Pointers
 from headish.store.streams import Streams
 from headish.store.tools import Tools
+from headish.values.audits import Audited, Authored
+from headish.values.backups import Backup, Restored
 from headish.values.blocks import KINDS
+from headish.values.changes import (
+    DefinitionChange,
+    ErasureChange,
+    Live,
+    MoveChange,
+    Pulse,
+    RecordChange,
+    TurnChange,
+)
 from headish.values.conversations import Conversation, Entry, Page, Record
+from headish.values.messages import Attributes, Overlay
 from headish.values.objects import Object
 from headish_cli.main import main as command
 
@@ -156,6 +174,7 @@ def write_library() -> str:
     parts += ["\n## Database\n\n", _text(headish.Database), "\n", *_members(headish.Database)]
     parts += ["\n## database.spaces\n\n", _text(Spaces), "\n", *_members(Spaces, "database.spaces")]
     parts += ["\n## Emitting\n", _function("emit", headish.emit)]
+    parts += ["\n## Restoring\n", _function("restore", headish.restore)]
     from headish import providers, tools, transcripts
     from headish.answers.capture import Capture
     from headish.providers.pointers import NamedPointer, Pointer
@@ -190,6 +209,27 @@ def write_library() -> str:
         Entry,
         Page,
         Object,
+        TurnChange,
+        MoveChange,
+        RecordChange,
+        DefinitionChange,
+        ErasureChange,
+        Live,
+        Pulse,
+        Audited,
+        Authored,
+        Backup,
+        Restored,
+        Edited,
+        Siblings,
+        Diff,
+        Change,
+        Piece,
+        Stat,
+        Attributes,
+        Overlay,
+        Tokens,
+        TurnTokens,
         *KINDS.values(),
     ):
         parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")
@@ -198,15 +238,16 @@ def write_library() -> str:
 
 def _members(owner: type, name: str | None = None) -> Iterator[str]:
     """The public methods of a class in the order in which it lists them, those that open first."""
-    listed = [key for key, value in vars(owner).items() if not key.startswith("_") and _is_method(value)]
+    listed = [key for key in list(vars(owner)) if not key.startswith("_") and _is_method(owner, key)]
     for key in sorted(listed, key=lambda key: key != "open"):
         yield _function(f"{name or owner.__name__}.{key}", getattr(owner, key))
     if "__getitem__" in vars(owner):
         yield f"\n### `{name}[name]`\n\n{_text(vars(owner)['__getitem__'])}\n"
 
 
-def _is_method(value: Any) -> bool:
-    return inspect.isfunction(value) or isinstance(value, classmethod)
+def _is_method(owner: type, key: str) -> bool:
+    # Looked up first: a method may stand for one of a module that is not imported yet.
+    return inspect.isfunction(getattr(owner, key)) or isinstance(vars(owner)[key], classmethod)
 
 
 def _function(name: str, function: Any) -> str:
@@ -243,7 +284,7 @@ def _text(documented: Any) -> str:
 def write_schema() -> str:
     """The tables: what each is for, and the statements that make it on both databases."""
     said = _attribute_docstrings(schema)
-    parts = ["# The tables\n", NOTE, f"Revision `{schema.REVISION}`. {_text(schema)}\n"]
+    parts = ["# The tables\n", NOTE, f"Revision `{REVISION}`. {_text(schema)}\n"]
     for table in schema.metadata.sorted_tables:
         doc = said.get(table.name, "")
         parts += [f"\n## {table.name}\n\n{doc}\n"]

@@ -24,32 +24,48 @@ from headish_cli.printing.output import Told, sentence
 COMMANDS = {
     "add": "commands.writing",
     "ask": "commands.asking",
+    "audit": "commands.keeping.auditing",
+    "backup": "commands.keeping.backups",
     "bookmark": "commands.bookmarks",
+    "compact": "commands.changing.budgets",
     "convert": "commands.converting",
     "db": "commands.maintenance",
     "demo": "demo",
+    "diff": "commands.changing.comparing",
     "doc": "commands.writing",
+    "edit": "commands.changing.editing",
     "export": "commands.emitting",
     "find": "commands.reading",
+    "follow": "commands.keeping.following",
     "get": "commands.reading",
+    "hide": "commands.changing.overlays",
     "import": "commands.importing",
+    "keep": "commands.changing.overlays",
     "lint": "commands.requesting",
     "lint-transcript": "commands.converting",
     "list": "commands.conversing",
     "log": "commands.reading",
+    "original": "commands.changing.overlays",
+    "position": "commands.keeping.following",
     "ptr": "commands.pointers",
     "record": "commands.recording.record",
     "recover": "commands.replying",
+    "replace": "commands.changing.overlays",
     "reply": "commands.replying",
     "request": "commands.requesting",
     "resolve": "commands.reading",
+    "restore": "commands.keeping.backups",
     "retry": "commands.asking",
+    "siblings": "commands.changing.editing",
     "spaces": "commands.spaces",
     "stats": "commands.maintenance",
+    "summarize": "commands.changing.overlays",
     "title": "commands.conversing",
+    "tokens": "commands.changing.budgets",
     "tools": "commands.toolsets",
     "tree": "commands.drawing",
     "undo": "commands.bookmarks",
+    "unhide": "commands.changing.overlays",
     "usage": "commands.replying",
     "verify": "commands.maintenance",
 }
@@ -163,10 +179,14 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool)
               help="Change nothing: commands that write are refused.  [env: HEADISH_READ_ONLY]")  # fmt: skip
 @click.option("--author", metavar="NAME", envvar="HEADISH_AUTHOR",
               help="Who writes: kept in the turns that are added.  [env: HEADISH_AUTHOR]")  # fmt: skip
+@click.option("--at-least", metavar="CURSOR",
+              help="Wait until the database is as far as a cursor of 'headish position'.")  # fmt: skip
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version,
               help="Print the version and exit.")  # fmt: skip
 @click.pass_context
-def main(ctx: click.Context, db: str | None, space: str, read_only: bool, author: str | None) -> None:
+def main(
+    ctx: click.Context, db: str | None, space: str, read_only: bool, author: str | None, at_least: str | None
+) -> None:
     """Keep conversations with language models the way git keeps code.
 
     A HEADISH names a turn: its id or the id's first digits, a bookmark, or @ for the newest turn; behind it ~n goes n
@@ -177,6 +197,6 @@ def main(ctx: click.Context, db: str | None, space: str, read_only: bool, author
     Exit codes: 0 done; 1 an error, or findings (verify, lint, a broken file of an import, a cut-off
     answer); 2 wrong usage; 130 Ctrl-C; 141 a closed pipe.
     """
-    ctx.obj = Settings(db, space, read_only, author or None)
+    ctx.obj = Settings(db, space, read_only, author or None, at_least)
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         ctx.color = False  # https://no-color.org; else click colours what goes to a terminal

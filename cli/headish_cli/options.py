@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -16,6 +17,7 @@ from headish.limits import PAYLOAD_LIMIT_BYTES, TRANSCRIPT_LIMIT_BYTES
 
 if TYPE_CHECKING:
     from headish import Database, Store
+    from headish.database.backend import Backend
 
 F = TypeVar("F", bound=Callable[..., Any])
 INTERRUPTED, CLOSED_PIPE = 130, 141
@@ -29,6 +31,7 @@ class Settings(NamedTuple):
     space: str
     read_only: bool = False
     author: str | None = None
+    at_least: str | None = None
 
     @property
     def target(self) -> str:
@@ -43,13 +46,28 @@ class Settings(NamedTuple):
         """The store. Only commands that store something make what is missing."""
         from headish import Store
 
-        return Store.open(self.target, space=self.space, create=create, read_only=self.read_only, author=self.author)
+        store = Store.open(self.target, space=self.space, create=create, read_only=self.read_only, author=self.author)
+        if self.at_least is None:
+            return store
+        click.get_current_context().call_on_close(store.close)  # what waits shares the store's connections
+        return store.at_least(self.at_least)
 
     def open_database(self, *, create: bool = False) -> Database:
         """The database, for the commands that look at all of its spaces."""
         from headish import Database
 
         return Database.open(self.target, create=create, read_only=self.read_only)
+
+    @contextmanager
+    def connect(self, *, create: bool = False) -> Iterator[Backend]:
+        """What lies under a database, for the commands that look at its schema, whatever its revision."""
+        from headish.database.dialects import connect
+
+        backend = connect(self.target, create=create, read_only=self.read_only)
+        try:
+            yield backend
+        finally:
+            backend.close()
 
 
 pass_settings: Callable[[F], F] = click.make_pass_decorator(Settings)  # type: ignore[assignment]
@@ -69,11 +87,14 @@ def page_options(command: F) -> F:
     return command
 
 
+expect_option = click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+
+
 def expect_options(command: F) -> F:
     """Where a bookmark must be before it moves."""
     for option in (
         click.option("--absent", is_flag=True, help="Refuse if there is such a bookmark already."),
-        click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn."),
+        expect_option,
     ):
         command = option(command)
     return command
@@ -82,7 +103,25 @@ def expect_options(command: F) -> F:
 force_option = click.option("--force", is_flag=True, help="Take the name of --bookmark from wherever it is.")
 
 
-def read_expect(expect: str | None, absent: bool) -> Any:
+class Budget(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
+    """A number of tokens, or ``auto``."""
+
+    name = "budget"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        text = str(value).replace(",", "").replace("_", "")
+        if text != "auto" and not (text.isascii() and text.isdigit() and 0 < len(text) < 19 and int(text)):
+            self.fail(f"{value!r} is neither a number of tokens nor auto", param, ctx)
+        return text if text == "auto" else int(text)
+
+
+budget_option = click.option(
+    "--budget", type=Budget(), metavar="N|auto",
+    help="Leave out what has more than N tokens; auto: more than the pointer's context window takes.",
+)  # fmt: skip
+
+
+def read_expect(expect: str | None, absent: bool = False) -> Any:
     """The ``expect=`` of the library."""
     from headish import ABSENT
 

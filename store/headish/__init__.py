@@ -3,7 +3,7 @@
 The flow, which is also the way to read the code. A folder is a floor; a module imports lower floors only::
 
     5  store/ answers/                          what a program calls: verbs that open transactions
-    4  history/ imports/ verify/                the graph of turns: a Connection in, values out
+    4  history/ feeds/ imports/ verify/         the graph of turns: a Connection in, values out
     3  rows/                                    one or two statements each
     2  database/   calls/ tools/                the tables and their dialects   I/O without a store
     1  content/ providers/ transcripts/ renderings/                             no SQLAlchemy, no I/O
@@ -27,6 +27,7 @@ from headish.version import __version__
 if TYPE_CHECKING:
     from headish import errors as errors
     from headish.emission import emit as emit
+    from headish.store.backing import restore as restore
     from headish.store.database import Database as Database
     from headish.store.store import Store as Store
     from headish.values.messages import ContextWindow as ContextWindow
@@ -38,12 +39,13 @@ _HOMES = {
     "Database": "headish.store.database",
     "Store": "headish.store.store",
     "emit": "headish.emission",
+    "restore": "headish.store.backing",
     "ABSENT": "headish.values.names",
     "Turn": "headish.values.turns",
     "Message": "headish.values.messages",
     "ContextWindow": "headish.values.messages",
 }
-__all__ = ["ABSENT", "ContextWindow", "Database", "Message", "Store", "Turn", "__version__", "emit"]
+__all__ = ["ABSENT", "ContextWindow", "Database", "Message", "Store", "Turn", "__version__", "emit", "restore"]
 
 
 def __getattr__(name: str) -> Any:

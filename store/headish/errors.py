@@ -13,6 +13,7 @@
     │   ├── UnknownObject         no object of that kind and key
     │   ├── UnknownConversation   no conversation of that key, or a turn that is in none
     │   ├── TurnTaken             a turn that another space holds otherwise, so it cannot be copied there
+    │   ├── FileTaken             a file to be written that exists already
     │   ├── SpaceTaken            a space of that name exists
     │   ├── SpaceNotEmpty         a space to be removed that holds something
     │   ├── InvalidHeadish        text that does not follow the grammar of a headish
@@ -22,6 +23,8 @@
     │   │   ├── TooDeep           more nesting than the limit
     │   │   └── TooLarge          more bytes than the limit
     │   ├── InvalidArgument       arguments that do not go together
+    │   ├── InvalidBackup         a file to restore that is no backup, or was altered or cut off
+    │   ├── OverBudget            what must stay of a window has more tokens than the budget
     │   ├── InvalidImport         a file to import that does not hold what its format says
     │   ├── InvalidConfig         a file of tool servers that cannot be read
     │   ├── InvalidCall           a tool call that cannot be run (E-CALL-SCHEMA)
@@ -33,9 +36,12 @@
     ├── HiddenMessage             a message that an end user may not see (E-PERM-VISIBILITY)
     ├── Closed                the store or its database was closed before
     ├── RemovedSpace          the space was removed while a store had it open
+    ├── QuotaExceeded         the space may not hold more turns or bytes
+    ├── CursorLost            the space no longer holds what a reader has read: read it anew
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again
     ├── BookmarkTaken         the name is in use elsewhere: continue it, choose another, or force it
     ├── KeyTaken              the key is that of another turn or conversation
+    ├── SummaryFailed             a model was asked for a summary, and none came
     ├── RecordChanged             an object or a conversation has another revision: read again, try again
     ├── ServerFailed              a tool server that does not start, or does not answer
     ├── CallError                 a provider could not be asked, or did not answer
@@ -55,6 +61,7 @@
     └── DatabaseError             the database cannot do it: mend the place, not the call
         ├── UnknownDatabase       no database there, and headish was not to create one
         │   └── UnknownSpace      no such space in it
+        ├── SpaceRestoring        the space is being restored, or a restore of it was cut off
         ├── NotADatabase          something else is there
         ├── DatabaseTooNew        written by a newer headish; left untouched
         ├── DatabaseTooOld        run ``headish db upgrade`` first
@@ -64,6 +71,7 @@
         ├── DatabaseFull          no space left on the disk
         ├── DatabaseCorrupt       the file itself is damaged
         ├── DatabaseUnavailable   the server or file cannot be reached
+        ├── NotReplicated         it is not as far as it was to be, within the time allowed
         ├── DatabaseTimedOut      a time limit of the server ended the statement
         ├── DatabaseReplaced      the file was removed or replaced while it was open
         ├── OutcomeUnknown        the connection was lost during the commit: it may be stored
@@ -80,7 +88,7 @@ missing argument) is Python's own TypeError.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 SHOWN_CHARACTERS = 200
 """So much of a value that was given stands in an error."""
@@ -114,6 +122,10 @@ class UnknownTurn(InputError):
     def __init__(self, headish: str, reason: str = "") -> None:
         self.headish = headish
         super().__init__(f"no turn is named {headish!r} in this space" + (f": {reason}" if reason else ""))
+
+    def tell(self, more: str) -> None:
+        """Say more of it, at the end of its sentence."""
+        self.args = (f"{self}; {more}",)
 
 
 class Ambiguous(InputError):
@@ -187,6 +199,14 @@ class TurnTaken(InputError):
         super().__init__(f"turn {turn} cannot be copied: the other space has it already {how}")
 
 
+class FileTaken(InputError):
+    """Something stands where a file is to be written; nothing is overwritten."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        super().__init__(f"{file} exists already: choose another name, or move it away")
+
+
 class SpaceTaken(InputError):
     """A space of this name exists already."""
 
@@ -250,6 +270,26 @@ class TooLarge(InvalidContent):
 
 class InvalidArgument(InputError):
     """Arguments that do not go together, or one of the wrong kind."""
+
+
+class InvalidBackup(InputError):
+    """A file to restore that is no backup, was altered or cut off, or holds what cannot be put back."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        self.file, self.reason = file, reason
+        super().__init__(f"{file}: {reason}")
+
+
+class OverBudget(InputError):
+    """What must stay of a window has more ``tokens`` than the ``budget``. ``turns`` are the largest, by id."""
+
+    def __init__(self, budget: int, tokens: int, turns: Mapping[str, int]) -> None:
+        self.budget, self.tokens, self.turns = budget, tokens, dict(turns)
+        largest = ", ".join(f"{turn} with {count:,}" for turn, count in self.turns.items())
+        told = (
+            f"what must stay has about {tokens:,} tokens, and the budget is {budget:,}; the largest turns are {largest}"
+        )
+        super().__init__(f"{told}: hide, replace or summarize one of them, or give a larger budget")
 
 
 class InvalidImport(InputError):
@@ -353,6 +393,32 @@ class RemovedSpace(HeadishError):
         super().__init__("the space of this store was removed; nothing was stored")
 
 
+class QuotaExceeded(HeadishError):
+    """The space may not hold so much; nothing was stored. ``what`` is turns or bytes.
+
+    It may hold ``limit`` of them and holds ``used``; ``more`` were to be stored.
+    """
+
+    def __init__(self, what: str, limit: int, used: int, more: int) -> None:
+        self.what, self.limit, self.used, self.more = what, limit, used, more
+        limited = f"the space is limited to {limit:,} {what.removesuffix('s') if limit == 1 else what}"
+        super().__init__(
+            f"{limited}, has {used:,} and was given {more:,} more: nothing was stored; "
+            f"'headish spaces limit' shows and changes its limits"
+        )
+
+
+class CursorLost(HeadishError):
+    """The space does not hold, any more, what lay where a reader has read up to: it was put back, or it is another one.
+
+    ``cursor`` is the reader's, ``now`` the commit number and the number of the last change that the space has.
+    """
+
+    def __init__(self, cursor: str, reason: str, now: tuple[int, int]) -> None:
+        self.cursor, self.reason, self.now = cursor, reason, now
+        super().__init__(f"the cursor {cursor} is lost: {reason}; read the space anew, without a cursor")
+
+
 class BookmarkMoved(HeadishError):
     """The bookmark is not where ``expect`` says. ``expected`` and ``actual`` are ids; None: no such bookmark."""
 
@@ -375,6 +441,14 @@ class BookmarkTaken(HeadishError):
         )
         where = f"{turn} in the other space" if is_copy else turn
         super().__init__(f"bookmark {name!r} names {where}, which this does not continue: {way_out}")
+
+
+class SummaryFailed(HeadishError):
+    """A model was asked for a summary, and what came is none; nothing was stored."""
+
+    def __init__(self, provider: str, reason: str) -> None:
+        self.provider, self.reason = provider, reason
+        super().__init__(f"no summary came from {provider}: {reason}; nothing was stored")
 
 
 class KeyTaken(HeadishError):
@@ -574,6 +648,16 @@ class UnknownSpace(UnknownDatabase):
         super().__init__(target, f"it has no space {space!r}")
 
 
+class SpaceRestoring(DatabaseError):
+    """The space is being restored, or a restore of it was cut off: nobody may read what is not whole."""
+
+    def __init__(self, target: str, space: str) -> None:
+        self.space = space
+        super().__init__(
+            target, f"the space {space!r} is being restored; if no restore runs, one was cut off: restore it again"
+        )
+
+
 class NotADatabase(DatabaseError):
     """Something else is there."""
 
@@ -630,6 +714,17 @@ class CorruptTurn(CorruptRecord):
 
 class DatabaseTimedOut(DatabaseError):
     """A time limit of the server (statement_timeout, lock_timeout) ended the statement; nothing was stored."""
+
+
+class NotReplicated(DatabaseError):
+    """The database is not as far as a cursor says, and did not get there within the time allowed.
+
+    ``cursor`` is what was waited for, ``now`` the commit number and the number of the last change that are there.
+    """
+
+    def __init__(self, target: str, cursor: str, now: tuple[int, int], seconds: float) -> None:
+        self.cursor, self.now, self.seconds = cursor, now, seconds
+        super().__init__(target, f"after {seconds:g} s it is at {now[0]}/{now[1]}, and not yet at the cursor {cursor}")
 
 
 class DatabaseReplaced(DatabaseError):

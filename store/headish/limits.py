@@ -55,6 +55,9 @@ PREFIX_MINIMUM = 8
 CONTINUES_LIMIT = 1024
 """How many turns one turn may continue. Error: ``InvalidArgument``."""
 
+COVERED_LIMIT = 15_000
+"""How many turns one overlay may cover: their digests stand in its attributes. Error: ``InvalidArgument``."""
+
 BATCH_TURNS = 1000
 """How many turns ``add_turns`` stores in one transaction at most."""
 

@@ -36,23 +36,23 @@ class TestDrawings:
     def test_a_tree_shows_branches_names_and_where_we_are(self, headish: Command, grown: dict[str, str]) -> None:
         assert drawn(headish("tree", "main").out) == [
             "○ user      q",
-            "├─○ assistant a",
+            "├─○ assistant a 1/2",
             "│ ● user      m (also continues ) [main]",
-            "└─○ assistant b [other]",
+            "└─○ assistant b 2/2 [other]",
         ]
 
     def test_a_log_graph_shows_how_the_rails_part_and_meet(self, headish: Command, grown: dict[str, str]) -> None:
         assert drawn(headish("log", "main", "--graph").out) == [
             "* user      m [main]",
             "|\\",
-            "| * assistant b [other]",
-            "* | assistant a",
+            "| * assistant b 2/2 [other]",
+            "* | assistant a 1/2",
             "|/",
             "* user      q",
         ]
 
     def test_a_log_lists_newest_first_and_can_be_cut(self, headish: Command, grown: dict[str, str]) -> None:
-        assert drawn(headish("log", "main", "-n", "2").out) == ["user      m [main]", "assistant b [other]"]
+        assert drawn(headish("log", "main", "-n", "2").out) == ["user      m [main]", "assistant b 2/2 [other]"]
         assert [turn["id"] for turn in headish("log", "main", "--json").json_lines] == [
             grown[name] for name in "mbaq"
         ]  # fmt: skip

@@ -57,3 +57,18 @@ def test_a_part_of_a_tree_says_where_it_is_cut_off(headish: Command) -> None:
     assert "⋮ continues" in drawn
     assert drawn.count("\n") == 2
     assert "⋮ 1 more" in headish("tree", "main~2", "-n", "2").out
+
+
+def test_what_a_space_may_hold_is_shown_and_set(headish: Command) -> None:
+    headish("--space", "work", "add", "hello")
+    assert headish("spaces", "limit", "work").out == (
+        "turns                 1 of any number\nbytes                32 of any number\n"
+    )
+    headish("spaces", "limit", "work", "--turns", "1", "--bytes", "1000")
+    assert headish("spaces", "limit", "work", "--json").json == {
+        "limit_turns": 1, "limit_bytes": 1000, "turns": 1, "bytes": 32,
+    }  # fmt: skip
+    assert "the space is limited to 1 turn, has 1" in headish.fails("--space", "work", "add", "more")
+    assert "1 of any number" in headish("spaces", "limit", "work", "--turns", "none").out
+    headish("--space", "work", "add", "more")
+    assert "'lots' is not a valid integer" in headish.misused("spaces", "limit", "work", "--bytes", "lots")

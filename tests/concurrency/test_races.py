@@ -13,7 +13,15 @@ from typing import Any
 import pytest
 
 from headish import ABSENT, Store
-from headish.errors import BookmarkMoved, BookmarkTaken, RecordChanged, UnknownBookmark, UnknownObject
+from headish.errors import (
+    BookmarkMoved,
+    BookmarkTaken,
+    RecordChanged,
+    UnknownBookmark,
+    UnknownObject,
+    UnknownPointer,
+    UnknownServer,
+)
 from support.growing import texts
 from support.places import Place
 
@@ -135,6 +143,60 @@ class TestObjects:
         assert (found.data, found.revision) == (b"%d" % WRITERS, WRITERS)
 
 
+class TestEdits:
+    def test_beside_edits_that_keep_the_branch_no_turn_falls_off_it(self, durable_place: Place) -> None:
+        durable_place.open().add_turns({"content": str(index), "respond": index > 0} for index in range(6))
+        durable_place.open().bookmarks.set("main", "@")
+
+        def work(store: Store, number: int) -> None:
+            for index in range(3):
+                if number % 2:
+                    store.add_turn(f"by {number}.{index}", continues="main")
+                else:
+                    store.edit("main~3", f"edit {number}.{index}", keep=True)
+
+        together(durable_place, work)
+        store = durable_place.open()
+        thread = texts(store, "main")
+        versions = {store.text(turn.id) for each in store.log("main") for turn in store.siblings(each.id).turns}
+        # An edit may have taken the place of a turn that was added: it is a version of one of the branch then.
+        assert {f"by {number}.{index}" for number in range(1, WRITERS, 2) for index in range(3)} <= {*thread, *versions}
+        assert len(thread) == 6 + 3 * WRITERS // 2
+        assert store.verify().problems == ()
+
+    def test_of_editors_that_saw_one_branch_one_moves_the_name(self, durable_place: Place) -> None:
+        first = durable_place.open()
+        first.add_turn("q?")
+        seen = first.add_turn("a", respond=True, bookmark="main").id
+
+        def work(store: Store, number: int) -> int:
+            try:
+                return store.edit("main~1", f"by {number}", keep=True, expect=seen).kept
+            except BookmarkMoved:
+                return 0
+
+        assert sorted(together(durable_place, work)) == [0] * (WRITERS - 1) + [1]
+        store = durable_place.open()
+        assert (store.stats().turns, len(store.siblings("main~1").turns)) == (4, 2)
+
+    def test_first_messages_that_are_edited_at_once_are_versions_of_one(self, durable_place: Place) -> None:
+        first = durable_place.open().add_turn("q?").id
+        together(durable_place, lambda store, number: store.edit(first, f"by {number}"))
+        store = durable_place.open()
+        assert len(store.siblings(first).turns) == WRITERS + 1
+        assert len(store.conversations.list().entries) == 1
+
+
+class TestCopies:
+    def test_copies_at_once_store_each_turn_once(self, durable_place: Place) -> None:
+        other = durable_place.open("copies")
+        durable_place.open().add_turns({"content": str(index), "respond": index > 0} for index in range(5))
+        durable_place.open().bookmarks.set("main", "@")
+        together(durable_place, lambda store, _: store.copy_to(other.space, "main"))
+        assert (other.stats().turns, len(other.log("main"))) == (5, 5)
+        assert other.verify().problems == ()
+
+
 class TestImports:
     def test_one_file_at_once_is_stored_once(self, durable_place: Place) -> None:
         done = together(durable_place, lambda each, _: each.import_file(io.BytesIO(TRANSCRIPT.encode()), "2.2"), 4)
@@ -210,6 +272,12 @@ def move(store: Store, tag: str) -> None:
 
 def point(store: Store, tag: str) -> None:
     store.pointers.set("pointer", f"openai/{tag.replace(' ', '-')}")
+    store.pointers.set("passing", "openai/m")
+    with suppress(UnknownPointer):
+        store.pointers.remove("passing")
+    store.tools.set("passing", [])
+    with suppress(UnknownServer):
+        store.tools.remove("passing")
 
 
 def document(store: Store, tag: str) -> None:
@@ -234,7 +302,13 @@ def call(store: Store, tag: str) -> None:
         store.conversations.set("main", app={"said": tag}, expect=1)
 
 
-VERBS = (add, add_batch, answer, record, take, claim, move, point, document, reply, keep, call)
+def edit(store: Store, tag: str) -> None:
+    with suppress(BookmarkMoved):
+        store.add_turn("to be edited", bookmark="edited", expect=ABSENT)
+    store.edit("edited", tag)
+
+
+VERBS = (add, add_batch, answer, record, take, claim, move, point, document, reply, keep, call, edit)
 LINEAR = {add, add_batch, answer, document, point, keep, call}
 """Verbs that continue what ``main`` names when they store, or store no turn: they leave one line."""
 

@@ -35,7 +35,7 @@ def test_the_payload_is_the_files_bytes(store: Store, tmp_path: Path) -> None:
 def test_meta_tells_name_path_size_and_types(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "report.pdf").write_bytes(PDF)
     monkeypatch.chdir(tmp_path)
-    turn = store.add_document("report.pdf", cache=True)
+    turn = store.add_document("report.pdf", cache=True, keep_path=True)
     assert turn.meta.to_dict() == {
         "role": "user",
         "content_type": "application/pdf",
@@ -49,6 +49,14 @@ def test_meta_tells_name_path_size_and_types(store: Store, tmp_path: Path, monke
     assert store.get(turn.id).to_dict() == turn.to_dict()
 
 
+def test_a_path_is_this_machines_own_and_left_out(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"x")
+    assert store.add_document(path).meta.system == {"document_name": "a.txt", "file_size": 1}
+    with pytest.raises(InvalidArgument, match="keep_path is True or False"):
+        store.add_document(path, keep_path="yes")  # type: ignore[arg-type]
+
+
 def test_bytes_have_no_path_and_only_the_name_that_is_given(store: Store) -> None:
     assert store.add_document(b"x").meta.system == {"file_size": 1}
     assert store.add_document(b"x", name="x.txt").meta.system == {"document_name": "x.txt", "file_size": 1}
@@ -57,7 +65,7 @@ def test_bytes_have_no_path_and_only_the_name_that_is_given(store: Store) -> Non
 def test_a_given_name_wins_over_the_files(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"x")
-    turn = store.add_document(path, name="b.md")
+    turn = store.add_document(path, name="b.md", keep_path=True)
     assert turn.meta.document_name == "b.md"
     assert turn.meta.content_type == "text/markdown"
     assert turn.meta.system["original_path"] == str(path)

@@ -82,12 +82,21 @@ def problems_of(statement: object) -> Iterator[str]:
 
 
 def problems_of_text(sql: str) -> Iterator[str]:
-    tables = re.findall(r"\b(?:FROM|JOIN|UPDATE|INTO) ([a-z_]+)", sql)
+    words = r"\b(?:FROM|JOIN|UPDATE|INTO) ([a-z_]+)(?: AS ([a-z_]+))?"
     # What is no table of ours is a name for rows that the statement itself has found.
-    wanted = [table for table in tables if table in metadata.tables and table not in WITHOUT_SPACE]
+    wanted = [
+        (table, alias or table)
+        for table, alias in re.findall(words, sql)
+        if table in metadata.tables and table not in WITHOUT_SPACE
+    ]
     bound = len(re.findall(r"\bspace = :space", sql)) + (1 if "INSERT INTO" in sql else 0)
     if bound < len(wanted):
         yield f"{len(wanted)} tables, and {bound} are bound to :space"
+    for table, alias in wanted:
+        if alias != table and not re.search(rf"\b{alias}\.space = :space", sql):
+            yield f"{table} AS {alias} is not bound to :space"
+    for found in re.findall(r"\b[a-z_]+\.space = [a-z_]+\.space\b", sql):
+        yield f"{found}: one is found through the other"
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)
@@ -112,5 +121,8 @@ def test_the_check_finds_what_it_looks_for() -> None:
     bad = select(turn.c.id).where(turn.c.space == bindparam("space"), link.c.space == turn.c.space)
     assert list(problems_of(bad)) == ["link is not bound to :space", "link.space is found through turn.space"]
     assert list(problems_of(select(turn.c.id).where(turn.c.space == bindparam("space")))) == []
+    through = "SELECT 1 FROM turn AS t JOIN link AS l ON l.space = t.space AND l.space = :space AND 1 = :space"
     assert list(problems_of_text("SELECT 1 FROM turn JOIN link ON link.space = turn.space")) != []
+    assert "l.space = t.space: one is found through the other" in list(problems_of_text(through))
+    assert "turn AS t is not bound to :space" in list(problems_of_text(through))
     assert len(QUERIES) > 80

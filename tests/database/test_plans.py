@@ -33,7 +33,14 @@ CALLS: dict[str, Callable[[Store, int], Any]] = {
     "a part of a tree": lambda store, index: store.tree("main", limit=3),
     "names": lambda store, index: store.bookmarks.at([store.get("main").id]),
     "log": lambda store, index: store.log("main", limit=3),
+    "follow": lambda store, index: follow_a_turn(store, index),
 }
+
+
+def follow_a_turn(store: Store, index: int) -> list[Any]:
+    before = store.position()
+    store.add_turn(f"more {index}", continues="main")
+    return list(store.follow(before, wait=False, bookmark="main"))
 
 
 def rows_read(store: Store, work: Callable[[], object]) -> int:

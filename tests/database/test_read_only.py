@@ -35,12 +35,12 @@ from support.places import FilePlace, Place
 
 READING_COMMANDS = (
     "log", "log --graph", "get main", "tree", "resolve", "export", "verify", "verify --all", "stats", "usage",
-    "bookmark list", "bookmark history main", "spaces list", "ptr list", "tools list", "db current", "db path",
-    "request main --to openai --model m", "lint main --for openai",
+    "siblings main", "diff main~1 main", "bookmark list", "bookmark history main", "spaces list", "ptr list",
+    "tools list", "db current", "db path", "request main --to openai --model m", "lint main --for openai",
 )  # fmt: skip
 WRITING_COMMANDS = (
-    "add hello", "bookmark set other main", "bookmark rm main", "undo main", "spaces add new", "ptr set p openai/m",
-    "recover", "db upgrade",
+    "add hello", "edit main bye", "bookmark set other main", "bookmark rm main", "undo main", "spaces add new",
+    "ptr set p openai/m", "recover", "db upgrade",
 )  # fmt: skip
 
 
@@ -107,6 +107,7 @@ def writing_verbs(store: Store) -> dict[str, Callable[[], object]]:
         "retry": lambda: store.retry("main", to="openai", model="m", base_url="http://127.0.0.1:1"),
         "open_retry": lambda: store.open_retry("main"),
         "run_tools": lambda: store.run_tools("main", lambda calls: []),
+        "edit": lambda: store.edit("main", "x"),
         "bookmarks.set": lambda: store.bookmarks.set("x", "main"),
         "bookmarks.remove": lambda: store.bookmarks.remove("main"),
         "bookmarks.undo": lambda: store.bookmarks.undo("main"),

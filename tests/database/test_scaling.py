@@ -39,11 +39,27 @@ OPERATIONS: dict[str, Callable[[Store, dict[str, Turn]], object]] = {
     "make a name": lambda store, grown: store.add_turn("new", continues=grown["b"].id, bookmark=f"n{random()}"),
     "rename": lambda store, grown: [store.bookmarks.rename(*pair) for pair in (("main", "new"), ("new", "main"))],
     "conversation of a name": lambda store, grown: store.conversations.set("main", title="T"),
+    "edit and keep": lambda store, grown: store.edit("main~1", f"edit {random()}", keep=True),
+    "edit a first message": lambda store, grown: store.edit(grown["q?"].id, f"edit {random()}"),
+    "siblings": lambda store, grown: store.siblings(grown["b"].id),
+    "diff": lambda store, grown: store.diff(grown["a"].id, "main"),
+    "log of a range": lambda store, grown: store.log(f"{grown['a'].id}..main"),
     "list of conversations": lambda store, grown: store.conversations.list(limit=1),
     "object": lambda store, grown: store.objects.put("kind", "key", b"data"),
     "bookmark history": lambda store, grown: store.bookmarks.history("main"),
+    "position": lambda store, grown: store.position(),
+    "follow": lambda store, grown: follow_a_move(store, grown),
+    "at least": lambda store, grown: store.at_least(store.position()).get("main"),
     "record": lambda store, grown: store.record([{"role": "user", "content": "q?"}], bookmark="main"),
 }
+
+
+def follow_a_move(store: Store, grown: dict[str, Turn]) -> list[object]:
+    before = store.position()
+    store.bookmarks.set("main", grown["b"].id)
+    store.conversations.set("main", title="T")
+    store.bookmarks.set("main", grown["end"].id)
+    return list(store.follow(before, wait=False, bookmark="main"))
 
 
 def steps_among(others: int, operation: str) -> int:

@@ -11,7 +11,7 @@ import pytest
 from headish import Store
 from headish.errors import HeadishError, InvalidArgument, InvalidContent, Unmappable, Unsupported
 from headish.providers import parse_response, prepare_request
-from headish.values.blocks import Document, Text, TurnSource
+from headish.values.blocks import Document, ProviderBlock, Text, TurnSource
 from headish.values.messages import ContextWindow, Message
 
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -36,6 +36,14 @@ ITEMS: list[dict[str, Any]] = [
     {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "add", "arguments": "{}", "status": "completed"},
     {"type": "function_call_output", "call_id": "c1", "output": "5"},
 ]
+
+REFUSED: dict[str, Any] = {"role": "assistant", "content": "secret", "refusal": "a secret"}
+"""An entry that no blocks give back without what stands beside them."""
+FORM_OF = {"form"}
+
+
+def kind_of_data(block: Any) -> Any:
+    return set(block.data) if isinstance(block, ProviderBlock) else None
 
 
 @pytest.fixture
@@ -226,3 +234,98 @@ def test_an_unknown_form_is_refused_by_name(memory_store: Store, form: Any) -> N
     ):
         with pytest.raises(HeadishError, match=r"form|needs at least|no turn"):
             call()
+
+
+class TestBesideOverlays:
+    """A list is what a model sees: a client that is given it sends it back."""
+
+    @pytest.mark.parametrize(("name", "given"), [("chat", CHAT), ("anthropic", SIGNED), ("responses", ITEMS)])
+    def test_a_summary_that_comes_back_in_a_form_is_recognised(self, name: str, given: list[Any]) -> None:
+        with Store.open(":memory:") as store:
+            store.record(given, form=name, bookmark="main")
+            store.add_turn("And then?", continues="main")
+            store.summarize("main~1", "main", "In short.")
+            sent = store.messages("main", form=name)
+            assert "In short." in json.dumps(sent)
+            assert "And then?" not in json.dumps(sent)
+            assert store.record(sent, form=name, bookmark="main").added == 0
+            recorded = store.record([*sent, {"role": "user", "content": "New."}], form=name, bookmark="main")
+            assert (recorded.added, recorded.tip.meta.continues) == (1, (store.get("main~1").id,))
+            assert store.messages("main", form=name, limit=1) == [{"role": "user", "content": "New."}]
+
+    def test_raw_gives_the_list_as_it_was_recorded(self, memory_store: Store) -> None:
+        memory_store.record(CHAT, bookmark="main")
+        memory_store.hide("main~2", "main")
+        assert json.loads(memory_store.export("main", "chat", raw=True)) == {"messages": CHAT}
+        assert json.loads(memory_store.export("main", "chat")) == {"messages": []}
+        assert memory_store.messages("main", form="chat") == []
+
+    def test_words_in_the_place_of_others_bring_none_of_the_old_ones_back(self, memory_store: Store) -> None:
+        said = memory_store.record([REFUSED], form="chat", bookmark="main").tip.id
+        assert FORM_OF in map(kind_of_data, memory_store.blocks(said))
+        memory_store.replace("main", "open")
+        assert memory_store.messages("main", form="chat") == [{"role": "assistant", "content": "open"}]
+        assert memory_store.record(memory_store.messages("main", form="chat"), bookmark="main").added == 0
+        memory_store.edit(said, "open")
+        assert memory_store.messages("@", form="chat") == [{"role": "assistant", "content": "open"}]
+
+    def test_an_edit_and_a_replacement_are_written_anew(self, memory_store: Store) -> None:
+        parts = [{"type": "text", "text": "one", **MARK}, {"type": "text", "text": "two", "x": 1}]
+        memory_store.record([{"role": "user", "content": parts}], form="anthropic", bookmark="main")
+        memory_store.replace("main", "instead")
+        assert memory_store.messages("main", form="anthropic") == [{"role": "user", "content": "instead"}]
+        memory_store.edit("main~1", "three")
+        assert memory_store.messages("@", form="anthropic") == [{"role": "user", "content": "three"}]
+
+    def test_a_copy_behind_an_edit_comes_back_equal(self, memory_store: Store) -> None:
+        memory_store.record(SIGNED, bookmark="main")
+        memory_store.edit("main~2", "Hello?", keep=True)
+        assert memory_store.messages("main", form="anthropic")[1:] == SIGNED[1:]
+
+    def test_results_of_which_one_is_hidden_are_written_without_the_layout_of_all(self, memory_store: Store) -> None:
+        calls = [{"type": "tool_use", "id": id, "name": "f", "input": {}} for id in ("c1", "c2")]
+        results: list[dict[str, Any]] = [
+            {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "x"}], "y": None},
+            {"type": "tool_result", "tool_use_id": "c2", "content": "z"},
+        ]
+        memory_store.record(
+            [
+                {"role": "assistant", "content": calls[:1], "attributes": {"hidden": "model"}},
+                {"role": "assistant", "content": calls[1:]},
+                {"role": "user", "content": results},
+            ],
+            form="anthropic",
+            bookmark="main",
+        )
+        sent = [{"role": "assistant", "content": calls[1:]}, {"role": "user", "content": results[1:]}]
+        assert memory_store.messages("main", form="anthropic") == sent
+        assert memory_store.record(sent, form="anthropic", bookmark="main").added == 0
+
+
+class TestBesideBudgets:
+    def test_a_document_turn_weighs_what_it_holds_and_goes_out_within_a_budget(self, memory_store: Store) -> None:
+        document = memory_store.add_document(b"long words " * 4000, name="a.txt")
+        content = [{"type": "document", "source": {"type": "turn", "turn": document.id}}]
+        memory_store.add_turn([*content, {"type": "text", "text": "Read."}], bookmark="main")
+        weight = memory_store.tokens("main").tokens
+        assert weight > 8000
+        request = memory_store.request("main", "anthropic", model="m", max_tokens=5, budget=2 * weight)
+        assert "long words" in json.dumps(request.body)
+        assert memory_store.tokens("main", count=len).tokens > 40_000
+
+    @pytest.mark.parametrize("source", [{"type": "url", "url": "https://a/b"}, {"type": "file", "file_id": "f1"}])
+    def test_a_document_elsewhere_has_a_weight_and_a_difference(self, memory_store: Store, source: Any) -> None:
+        memory_store.add_turn("See", bookmark="main")
+        memory_store.bookmarks.set("other", "main")
+        memory_store.add_turn([{"type": "document", "source": source}], continues="main")
+        memory_store.add_turn("none", continues="other")
+        assert memory_store.tokens("main").tokens > 1000
+        assert memory_store.diff("main", "other").changes
+        assert memory_store.messages("main")
+
+    def test_what_says_only_how_others_were_written_weighs_nothing(self, memory_store: Store) -> None:
+        recorded = memory_store.record([REFUSED], form="chat").tip.id
+        *others, last = memory_store.blocks(recorded)
+        assert kind_of_data(last) == FORM_OF
+        plain = memory_store.add_turn(others, role="assistant").id
+        assert memory_store.tokens(recorded).tokens == memory_store.tokens(plain).tokens

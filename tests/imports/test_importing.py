@@ -252,3 +252,56 @@ def _paths(root: dict[str, Any]) -> Iterator[list[tuple[str, str]]]:
     for reply in root["replies"]:
         for path in _paths(reply):
             yield [here, *path]
+
+
+class TestKeys:
+    def test_a_message_is_found_by_the_id_that_its_source_gave_it(self, store: Store) -> None:
+        store.import_file(as_file(CAPITAL))
+        assert store.find("oasst:id of Lima.") == store.children("capital")[0]
+        assert store.verify().problems == ()
+
+    def test_a_changed_message_takes_the_place_of_the_first_once(self, store: Store) -> None:
+        store.import_file(as_file(CAPITAL))
+        lima = store.find("oasst:id of Lima.")
+        for number, text in enumerate(("Lima!", "Lima, of course."), 2):
+            changed = json.loads(json.dumps(CAPITAL))
+            changed["prompt"]["replies"][0]["text"] = text
+            assert store.import_file(as_file(changed)).added == 1
+            newest = store.find("oasst:id of Lima.")
+            assert (store.text(newest.id), newest.meta.key) == (text, f"oasst:id of Lima.;{number}")
+            assert newest.meta.continues == lima.meta.continues
+            with unchanged(store):
+                store.import_file(as_file(changed))
+        with unchanged(store):
+            assert store.import_file(as_file(CAPITAL)).added == 0  # as it was: the first version says so
+        assert store.verify().problems == ()
+
+    def test_what_was_imported_before_there_were_keys_is_recognised(self, store: Store) -> None:
+        without = json.loads(json.dumps(CAPITAL).replace('"message_id": "id of', '"id": "id of'))
+        store.import_file(as_file(without))
+        with unchanged(store):
+            assert store.import_file(as_file(CAPITAL)).added == 0
+
+    def test_equal_messages_of_two_ids_are_two(self, store: Store) -> None:
+        twins = tree("t", message("q", message("a", message_id="1"), message("a", message_id="2")))
+        assert store.import_file(as_file(twins)).added == 3
+        with unchanged(store):
+            store.import_file(as_file(twins))
+
+    @pytest.mark.parametrize("together", [True, False])
+    def test_two_messages_of_one_id_are_both_kept(self, store: Store, together: bool) -> None:
+        one = tree("one", message("q", message("a", message_id="same")))
+        other = tree("other", message("r", message("b", message_id="same")))
+        files = [as_file(one, other)] if together else [as_file(one), as_file(other)]
+        assert sum(store.import_file(file).added for file in files) == 4
+        with unchanged(store):
+            store.import_file(as_file(one, other))
+            store.import_file(as_file(other, one))
+        assert store.verify().problems == ()
+
+    @pytest.mark.parametrize("message_id", [None, 7, "", "x" * 2000, "a\0b"])
+    def test_what_can_be_no_key_is_none(self, store: Store, message_id: Any) -> None:
+        file = tree("t", message("q", message_id=message_id))
+        assert store.import_file(as_file(file)).added == 1
+        assert store.get("t").meta.key is None
+        assert store.import_file(as_file(file)).added == 0

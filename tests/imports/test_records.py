@@ -96,3 +96,14 @@ def test_an_empty_file_holds_no_thread(store: Store) -> None:
 def test_the_file_itself_names_its_thread(store: Store) -> None:
     with pytest.raises(InvalidArgument, match="a file of records names its trees itself"):
         store.import_file(io.BytesIO(as_lines(THREAD)), "records", bookmark="main")
+
+
+def test_a_record_is_found_by_an_id_that_is_its_alone(store: Store) -> None:
+    """Ids like 1 and 2 tell the records of their file apart, and no more."""
+    global_id = "03ha5m0pv28noc9tj9w3lk7qg"
+    data = json.dumps([{"id": global_id, "content": "a"}, {"id": "2", "content": "b"}]).encode()
+    assert store.import_file(io.BytesIO(data), "records").added == 2
+    assert store.text(store.find(f"records:{global_id}").id) == "a"
+    assert store.get("@").meta.key is None
+    with unchanged(store):
+        store.import_file(io.BytesIO(data), "records")

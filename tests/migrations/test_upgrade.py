@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -13,7 +12,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from headish import Database, Store
@@ -21,11 +19,8 @@ from headish.database import upkeep
 from headish.database.dialects import connect
 from headish.database.upgrade import current_revision, upgrade_schema
 from headish.errors import DatabaseFull, HeadishError
+from support.edition1 import EDITION1, FACTS, said
 from support.insides import dump, on_connections
-
-EDITION1 = Path(__file__).parent / "edition1"
-FACTS: dict[str, Any] = json.loads((EDITION1 / "facts.json").read_text("utf-8").replace('"head":', '"bookmark":'))
-"""``meta.head`` is called ``meta.bookmark`` since."""
 
 
 @pytest.fixture
@@ -43,27 +38,6 @@ def opened(path: Path) -> Iterator[Store]:
     """Its store; the answer that was under way stays so, which ``Store.open`` would recover."""
     with Database.open(path) as database:
         yield database.store()
-
-
-def said(store: Store) -> dict[str, Any]:
-    """What a store says, in the words of the facts."""
-    names = ("main", "other", "old", "again", "rec")
-    found = {
-        "turns": [turn.to_dict() for turn in store.turns()],
-        "payloads": {turn.id: store.payload(turn.id).hex() for turn in store.turns()},
-        "bookmarks": dict(store.bookmarks),
-        "history": {
-            name: [[move.number, move.turn, move.time.isoformat()] for move in store.bookmarks.history(name)]
-            for name in (*names, "gone")
-        },
-        "threads": {name: [record.to_dict() for record in store.thread(name)] for name in names},
-        "options": {name: store.options(name) for name in ("main", "other")},
-        "heads": [turn.id for turn in store.heads()],
-        "requests": {name: store.request(name, "openai", model="m").body for name in ("other", "rec")},
-        "exports": {name: store.export(name) for name in ("other", "again", "rec")},
-    }
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(found))
-    return plain
 
 
 class TestWhatStays:
@@ -222,3 +196,19 @@ def _upgrade_until(path: Path, at: int | None, tell: Callable[[int], object]) ->
         tell(count)
     finally:
         os._exit(0)
+
+
+def test_it_can_be_followed_from_its_first_turn(old: Path) -> None:
+    """And the moves lead to where the names are, although 0.1.0 gave them no numbers."""
+    with opened(old) as store:
+        names: dict[str, str] = {}
+        turns = []
+        for change in store.follow(wait=False):
+            if change.kind == "turn":
+                turns.append(change.turn)
+                names |= {change.turn.meta.bookmark: change.turn.id} if change.turn.meta.bookmark else {}
+            elif change.kind == "move":
+                names.pop(change.name, None)
+                names |= {change.name: change.new} if change.new else {}
+        assert turns == list(store.turns())
+        assert names == dict(store.bookmarks)

@@ -201,6 +201,24 @@ class TestWithTurns:
         assert len(store.add_turns([], objects=[{"kind": "k", "key": "a", "data": b"x"}])) == 0
         assert store.objects.get("k", "a").data == b"x"
 
+    def test_one_turn_takes_them_too(self, store: Store) -> None:
+        state = {"kind": "state", "key": "s", "expect": ABSENT}
+        turn = store.add_turn("a", bookmark="main", objects=[{**state, "data": b"1"}])
+        assert (store.bookmarks["main"], store.objects.get("state", "s").data) == (turn.id, b"1")
+        with unchanged(store), pytest.raises(RecordChanged):
+            store.add_turn("b", continues="main", objects=[{**state, "data": b"2"}])
+        with unchanged(store), pytest.raises(BookmarkMoved):
+            store.add_turn("b", bookmark="main", expect=ABSENT, objects=[{**state, "data": b"2", "expect": 1}])
+        after = store.add_turn("b", continues="main", objects=[{**state, "data": b"2", "expect": 1}])
+        assert (store.objects.get("state", "s").revision, store.text(after.id)) == (2, "b")
+        assert store.add_turn("c", continues="main").meta.continues == (after.id,)  # what it remembered is old
+        assert store.verify().problems == ()
+
+    @pytest.mark.parametrize("given", [5, "text", {"kind": "k", "key": "a", "data": b""}, None], ids=repr)
+    def test_what_is_no_list_of_objects_is_refused(self, store: Store, given: Any) -> None:
+        with unchanged(store), pytest.raises(InvalidArgument, match="objects is a list"):
+            store.add_turn("a", objects=given)
+
     @pytest.mark.parametrize(
         "given", ["text", {"kind": "k", "key": "a"}, {"kind": "k", "key": "a", "data": b"", "more": 1}], ids=repr
     )

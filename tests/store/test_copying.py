@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 
 from headish import Database, Store
-from headish.errors import BookmarkTaken, InvalidArgument, TurnTaken, UnknownSpace, UnknownTurn
+from headish.errors import (
+    BookmarkTaken,
+    Closed,
+    CorruptTurn,
+    DatabaseCorrupt,
+    InvalidArgument,
+    KeyTaken,
+    TurnTaken,
+    UnknownConversation,
+    UnknownSpace,
+    UnknownTurn,
+)
 from support.dags import dags
 from support.growing import grow, texts
-from support.insides import run_sql, unchanged
+from support.insides import counted_statements, run_sql, unchanged
 from support.places import FilePlace, Place
 
 
@@ -129,3 +143,124 @@ class TestWhatIsRefused:
             here._database.move("main", space=here.space, to="nowhere")
         with pytest.raises(InvalidArgument):
             here.copy_to("there", [])
+
+
+class TestManyTurns:
+    def test_they_go_in_portions_at_a_bounded_number_of_statements(self, spaces: tuple[Store, Store]) -> None:
+        here, there = spaces
+        here.add_turns(
+            {"content": f"{index}" + "x" * (3000 if index % 400 == 7 else 0), "continues": index - 1 if index else None,
+             "bookmark": "main", "key": f"key-{index}"}
+            for index in range(1200)
+        )  # fmt: skip
+        fork = here.add_turn("fork", continues="main~600", bookmark="fork")
+        with counted_statements() as statements:
+            copied = here.copy_to(there.space, ["main", "fork"])
+        assert copied.stored == 1201
+        assert statements.count < 120
+        assert there.get("fork").to_dict() == fork.to_dict()
+        assert [turn.id for turn in there.log("main")] == [turn.id for turn in here.log("main")]
+        assert there.verify().problems == ()
+        here.add_turn("more", continues="main")
+        assert here.copy_to(there.space, "main").stored == 1
+
+    def test_one_damaged_turn_among_them_stores_nothing(self, file_place: FilePlace) -> None:
+        here, there = file_place.open("here"), file_place.open("there")
+        here.add_turn("before", bookmark="main")
+        bad = here.add_turn("bad", continues="main")
+        here.add_turn("after", continues="main")
+        run_sql(here, f"UPDATE turn SET role = 'system' WHERE id = '{bad.id}'")
+        with unchanged(there), pytest.raises(CorruptTurn, match=bad.id):
+            here.copy_to(there.space, "main")
+
+    def test_a_value_of_another_type_is_named(self, file_place: FilePlace) -> None:
+        here, there = file_place.open("here"), file_place.open("there")
+        turn = here.add_turn("bad", bookmark="main", meta={"a": 1})
+        run_sql(here, f"UPDATE turn SET app = 7 WHERE id = '{turn.id}'")
+        with unchanged(there), pytest.raises(DatabaseCorrupt, match=turn.id):
+            here.copy_to(there.space, "main")
+
+
+class TestWhatIsSaidOfAConversation:
+    def test_it_goes_with_the_name(self, spaces: tuple[Store, Store]) -> None:
+        here, there = spaces
+        here.add_turn("a", bookmark="main")
+        here.conversations.set("main", title="Peru", tags=["trip"], pinned=True, key="chat-7")
+        copied = here.copy_to(there.space, "main", keep=False)
+        assert copied.records == ("main",)
+        record = there.conversations.find("chat-7").record
+        assert (record.title, record.tags, record.pinned) == ("Peru", ("trip",), True)
+        assert (there.verify().problems, here.verify().problems) == ((), ())
+        with pytest.raises(UnknownConversation):
+            here.conversations.find("chat-7")
+
+    def test_it_goes_with_a_nameless_one(self, spaces: tuple[Store, Store]) -> None:
+        here, there = spaces
+        grown = grow(here, "q? <- a")
+        here.conversations.set(grown["a"].id, title="Peru")
+        assert here.copy_to(there.space, grown["a"].id).records == (grown["q?"].id,)
+        assert there.conversations.get(grown["a"].id).record.title == "Peru"
+        assert there.verify().problems == ()
+
+    def test_what_the_other_space_says_already_stays(self, spaces: tuple[Store, Store]) -> None:
+        here, there = spaces
+        here.add_turn("a", bookmark="main")
+        here.copy_to(there.space, "main")
+        here.conversations.set("main", title="here")
+        there.conversations.set("main", title="there")
+        assert here.copy_to(there.space, "main").records == ()
+        assert there.conversations.get("main").record.title == "there"
+
+    def test_a_key_of_another_conversation_is_refused(self, spaces: tuple[Store, Store]) -> None:
+        here, there = spaces
+        here.add_turn("a", bookmark="main")
+        here.conversations.set("main", key="chat-7")
+        there.add_turn("b", bookmark="other")
+        there.conversations.set("other", key="chat-7")
+        with unchanged(there), pytest.raises(KeyTaken, match="chat-7"):
+            here.copy_to(there.space, "main")
+
+
+class TestIntoAnotherDatabase:
+    @pytest.fixture
+    def elsewhere(self, tmp_path: Path) -> Iterator[Store]:
+        with Store.open(tmp_path / "from.db", space="mine") as store:
+            yield store
+
+    def test_threads_arrive_with_all_that_belongs_to_them(self, elsewhere: Store, store: Store) -> None:
+        grown = grow(elsewhere, "q? <- a <- r?, q? <- b")
+        elsewhere.bookmarks.set("main", grown["r?"].id)
+        elsewhere.conversations.set("main", title="Peru")
+        elsewhere.add_document(b"\x00" * 50_000, name="x.bin", continues="main", said_at=7, key="doc")
+        elsewhere.pointers.set("mine", "openai/small")
+        heads = [head.id for head in elsewhere.heads()]
+        copied = elsewhere.copy_to(store, heads)
+        assert (copied.stored, copied.records) == (5, ("main",))
+        assert [turn.to_dict() for turn in store.turns()] != []
+        assert {turn.id: turn.to_dict() for turn in store.turns()} == {
+            turn.id: turn.to_dict() for turn in elsewhere.turns()
+        }
+        assert dict(store.bookmarks) == dict(elsewhere.bookmarks)
+        assert store.find("doc").said_at == elsewhere.find("doc").said_at
+        assert store.verify().problems == ()
+        assert elsewhere.copy_to(store, heads).stored == 0
+
+    def test_names_stay_in_the_first_one(self, elsewhere: Store, store: Store) -> None:
+        elsewhere.add_turn("a", bookmark="main")
+        with unchanged(store), pytest.raises(InvalidArgument, match="keep=True"):
+            elsewhere.copy_to(store, "main", keep=False)
+
+    def test_a_closed_store_takes_nothing(self, elsewhere: Store, store: Store) -> None:
+        elsewhere.add_turn("a", bookmark="main")
+        store.close()
+        with pytest.raises(Closed):
+            elsewhere.copy_to(store, "main")
+
+    def test_a_store_of_the_same_database_is_its_space(self, spaces: tuple[Store, Store]) -> None:
+        here, _ = spaces
+        there = here._database.store(f"{here.space}-more")
+        turn = here.add_turn("a", bookmark="main")
+        assert here.copy_to(there, keep=False).tips == (turn.id,)
+        assert (dict(here.bookmarks), dict(there.bookmarks)) == ({}, {"main": turn.id})
+        with pytest.raises(InvalidArgument, match="already"):
+            here.copy_to(here, turn.id)

@@ -19,9 +19,11 @@ import headish
 from headish import Database, Store, providers, transcripts
 from headish.content.drafts import DocumentOptions, TurnOptions
 from headish.errors import (
+    DatabaseError,
     HeadishError,
     InputError,
     InvalidArgument,
+    InvalidBackup,
     MissingKey,
     TooDeep,
     UnknownConversation,
@@ -30,8 +32,8 @@ from headish.errors import (
     shown,
 )
 from headish.providers import Settings
-from headish.store.ask import CallOptions
 from headish.store.bookmarks import Bookmarks
+from headish.store.calloptions import CallOptions
 from headish.store.conversations import Conversations
 from headish.store.database import Spaces
 from headish.store.objects import Objects
@@ -110,6 +112,7 @@ DEFAULTS: dict[str, Any] = {
     "items": ["hello"],
     "messages": [{"role": "user", "content": "hello"}],
     "headish": "main",
+    "first": "main",
     "ids": [],
     "provider": "openai",
     "to": "openai",
@@ -147,11 +150,18 @@ OWN: dict[str, dict[str, Any]] = {
     "Store.open_answer": CALLED,
     "Store.retry": {**CALLED, "headish": "answered"},
     "Store.open_retry": {**CALLED, "headish": "answered", "stream": False},
+    "Store.summarize": {"content": "in short"},
     "Store.run_tools": {"headish": "answered"},
     "Store.open": {"target": ":memory:"},
+    **{f"{name}.backup": {"dest": "kept.hbackup"} for name in ("Store", "Database")},
+    "headish.restore": {"file": "chat.txt", "target": "restored.db"},
     "Database.open": {"target": ":memory:"},
+    "Store.at_least": {"cursor": f"{'0' * 32}.0.0.{'0' * 8}"},
     "Store.copy_to": {"to": "other"},
+    "Store.edit": {"content": "another word"},
+    "Store.diff": {"first": "main", "second": "answered"},
     "Database.move": {"to": "other", "headish": "main"},
+    "Spaces.limit": {"space": "default"},
     "Bookmarks.at": {"ids": []},
     "Bookmarks.rename": {"old": "main", "new": "renamed"},
     **{f"Objects.{name}": {"kind": "kind", "key": "key"} for name in ("get", "remove")},
@@ -203,12 +213,14 @@ FURTHER_OF = {
     "providers.prepare_request": [Settings],
     "providers.lint": [Settings],
     "headish.emit": [Settings],
+    "Store.summarize": [CallOptions],
+    "Store.compact": [CallOptions],
     "Store.ask": [CallOptions, Settings],
     "Store.open_answer": [CallOptions, Settings],
     "Store.retry": [CallOptions, Settings, Named],
     "Store.open_retry": [CallOptions, Settings, Named],
 }
-CALLED_BACK = ("write", "run", "approve", "on_delta", "told", "progress")
+CALLED_BACK = ("count", "warn", "write", "run", "approve", "on_delta", "told", "progress")
 SPELLING = ("bos", "eos", "strict")
 
 
@@ -260,13 +272,15 @@ def find_verbs() -> Iterator[Verb]:
                 full = f"{module.__name__.rpartition('.')[2]}.{name}"
                 yield make_verb(full, function, lambda _, function=function: function)  # type: ignore[misc]
     yield make_verb("headish.emit", headish.emit, lambda _: headish.emit)
+    yield make_verb("headish.restore", headish.restore, lambda _: headish.restore)
 
 
 def use_up(made: Any) -> None:
     """Take what was made to its end, and close it: an iterator does its work when it is asked."""
     if isinstance(made, Iterator):
-        for _ in made:
-            pass
+        for each in made:
+            if getattr(each, "kind", None) == "live":
+                break  # it waits from now on
     if hasattr(made, "close"):
         made.close()
 
@@ -276,7 +290,9 @@ USUALLY_REFUSED: dict[str, tuple[type[HeadishError], ...]] = {
     "Streams.drop": (UnknownStream,),
     "Conversations.find": (UnknownConversation,),
     "Store.copy_to": (UnknownSpace,),
+    "headish.restore": (InvalidBackup,),
     "Database.move": (UnknownSpace,),
+    "Database.distribute": (DatabaseError,),
     "Spaces.remove": (UnknownSpace,),
 }
 VERBS = list(find_verbs())

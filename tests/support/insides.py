@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import Executable, bindparam, select
 
 from headish import Store
 from headish.database.backend import Backend
@@ -35,6 +35,11 @@ def kind_of(store: Store) -> str:
     return "sqlite" if isinstance(database_of(store), SQLiteBackend) else "postgresql"
 
 
+def query_of(store: Store, name: str, statement: Executable) -> Query:
+    """A statement of a test's own, in the words of the store's database."""
+    return Query(name, compile_for(kind_of(store), statement))
+
+
 def dump(store: Store) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of the store's space, table by table."""
     space = store._number
@@ -44,7 +49,7 @@ def dump(store: Store) -> dict[str, list[tuple[Any, ...]]]:
         for table in metadata.sorted_tables:
             column = table.c.id if table.name == "space" else table.c.space
             rows_of = select(table).where(column == bindparam("space")).order_by(*table.primary_key)
-            query = Query(f"dump {table.name}", compile_for(kind_of(store), rows_of))
+            query = query_of(store, f"dump {table.name}", rows_of)
             rows[table.name] = [
                 tuple(bytes(value) if isinstance(value, memoryview) else value for value in row)
                 for row in connection.rows(query, space=space)

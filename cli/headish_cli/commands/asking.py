@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from headish_cli.options import INTERRUPTED, Settings, force_option, json_option, pass_settings, read_text
+from headish_cli.options import (
+    INTERRUPTED,
+    Settings,
+    budget_option,
+    force_option,
+    json_option,
+    pass_settings,
+    read_text,
+)
 from headish_cli.printing.output import Stopped, Told, print_json, say
 from headish_cli.printing.showing import AnswerPrinter, announce_call, approve_call, describe_call
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply
@@ -35,6 +43,7 @@ def call_options(command: F) -> F:
         click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for it."),
         click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS",
                      help="How long the provider may be silent; the whole call ends after an hour.  [default: 600]"),
+        budget_option,
     )):  # fmt: skip
         command = option(command)
     return command
@@ -54,13 +63,15 @@ def call_options(command: F) -> F:
 @click.option("--yes", is_flag=True, help="Run every tool without asking.")
 @click.option("--rounds", type=click.IntRange(min=1), default=20, show_default=True,
               help="How often --tool-loop asks at the most.")  # fmt: skip
+@click.option("--compact", type=click.Choice(["auto"]),
+              help="Sum up the oldest part first, where the pointer's context window is nearly full.")  # fmt: skip
 @call_options
 @json_option
 @pass_settings
 def ask_command(
     settings: Settings, text: str | None, continues: tuple[str, ...], bookmark: str | None, force: bool,
     ptr: str | None, to: str | None, servers: tuple[str, ...], tool_loop: bool, mcp_config: str | None, yes: bool,
-    rounds: int, as_json: bool, timeout: float | None, **call: Any,
+    rounds: int, compact: str | None, as_json: bool, timeout: float | None, **call: Any,
 ) -> None:  # fmt: skip
     """Say something to a model, and keep what it answers.
 
@@ -79,6 +90,8 @@ def ask_command(
         named = [*servers, *(running.tools() if running and said is not None else ())] or None
         given = {**call, **_timeouts(timeout), "ptr": ptr, "to": to, "told": _tell_wait}
         heads = continues[0] if len(continues) == 1 else list(continues) or None
+        if compact is not None:
+            heads, given["budget"] = _compact(store, heads, ptr, given)
         asked = store.say(said, continues=heads, bookmark=bookmark, force=force, ptr=ptr, to=to, servers=named)
         loop = Loop(store, running, announce_call if yes else approve_call, rounds)
         with _kept(said, asked, {"to": to, **call}):
@@ -208,6 +221,23 @@ def _start_servers(stack: ExitStack, store: Store, config: str) -> ToolServers:
     for server, tools in running.tools().items():
         store.tools.set(server, tools)
     return running
+
+
+def _compact(store: Store, heads: Headishes | None, ptr: str | None, given: dict[str, Any]) -> tuple[Any, Any]:
+    """Sum the thread up where it is nearly full; what to continue then, and the budget that cuts what is still over."""
+    from headish.store.overlaying import compact_when_full
+
+    call = {key: value for key, value in given.items() if key in ("base_url", "key_env", "timeouts", "told")}
+    turn = None
+    if isinstance(heads, str):
+        turn = compact_when_full(store, heads, ptr=ptr, warn=lambda note: say(f"note: {note}"), **call)
+    if turn is not None:
+        from headish.history.overlays.states import describe
+
+        assert turn.meta.attributes.overlay is not None
+        say(f"compacted: {describe(turn.meta.attributes.overlay)} (turn {turn.id})")
+        heads = heads if heads == turn.meta.bookmark else turn.id
+    return heads, given.get("budget") or "auto"
 
 
 def _timeouts(seconds: float | None) -> dict[str, Any]:

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import Settings, expect_options, json_option, page_options, pass_settings, read_expect
+from headish_cli.options import (
+    Settings,
+    expect_option,
+    expect_options,
+    json_option,
+    page_options,
+    pass_settings,
+    read_expect,
+)
 from headish_cli.printing.output import (
     cells,
     one_line,
@@ -73,24 +81,24 @@ def set_command(settings: Settings, name: str, headish: str, expect: str | None,
 
 @bookmark_command.command("rm")
 @click.argument("name")
-@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+@expect_option
 @pass_settings
 def remove_command(settings: Settings, name: str, expect: str | None) -> None:
     """Remove NAME; its turns and its history stay."""
     with settings.open() as store:
-        store.bookmarks.remove(name, expect=read_expect(expect, absent=False))
+        store.bookmarks.remove(name, expect=read_expect(expect))
     say(f"Removed {name}. Its history stays: headish bookmark history {name}")
 
 
 @bookmark_command.command("rename")
 @click.argument("old")
 @click.argument("new")
-@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+@expect_option
 @pass_settings
 def rename_command(settings: Settings, old: str, new: str, expect: str | None) -> None:
     """Rename the bookmark OLD to NEW; its history and its title go with it."""
     with settings.open() as store:
-        click.echo(store.bookmarks.rename(old, new, expect=read_expect(expect, absent=False)).turn)
+        click.echo(store.bookmarks.rename(old, new, expect=read_expect(expect)).turn)
 
 
 @bookmark_command.command("history")
@@ -114,7 +122,7 @@ def history_command(settings: Settings, name: str, as_json: bool) -> None:
 @click.command("undo")
 @click.argument("name")
 @click.argument("n", type=click.IntRange(min=1), default=1, metavar="[N]")
-@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+@expect_option
 @json_option
 @pass_settings
 def undo_command(settings: Settings, name: str, n: int, expect: str | None, as_json: bool) -> None:
@@ -124,7 +132,7 @@ def undo_command(settings: Settings, name: str, n: int, expect: str | None, as_j
     name is removed.
     """
     with settings.open() as store:
-        left = store.bookmarks.undo(name, n, expect=read_expect(expect, absent=False))
+        left = store.bookmarks.undo(name, n, expect=read_expect(expect))
         where = store.bookmarks.get(name)
     if as_json:
         print_json({"name": name, "turn": where, "left": [turn.id for turn in left]})

@@ -21,7 +21,9 @@ from headish_cli.printing.output import (
     role_word,
     room_beside,
     shorten,
+    version_mark,
 )
+from headish_cli.printing.telling import version_record
 
 if TYPE_CHECKING:
     from headish.values.ids import TurnId
@@ -79,7 +81,8 @@ def _line(rails: str, turn: TreeTurn, short: Mapping[TurnId, str], current: bool
     also += click.style(f" (⋮ continues {above[0]})", dim=True) if above else ""
     also += click.style(f" (⋮ {turn.more} more)", dim=True) if turn.more else ""
     before = f"{rails}{dot} {click.style(short[turn.id], fg='yellow')} {role_word(turn.role)} "
-    behind = reply_mark(turn) + also + marks(turn.bookmarks)
+    version = version_mark(f"{turn.version}/{turn.versions}" if turn.versions > 1 else "")
+    behind = reply_mark(turn) + version + also + marks(turn.bookmarks)
     return before + one_line(preview(turn.content), room_beside(before, behind)) + behind
 
 
@@ -90,6 +93,7 @@ def _record(turn: TreeTurn, current: str) -> dict[str, object]:
     record["content"] = [to_mapping(block) for block in turn.content]
     record |= {"reply": dict(turn.reply)} if turn.reply else {}
     record |= {"more": turn.more} if turn.more else {}
+    record |= version_record((turn.version, turn.versions) if turn.versions > 1 else None)
     record |= {"incomplete": True} if turn.is_cut_off else {}
     lists = {"continues": turn.continues, "children": turn.children, "bookmarks": turn.bookmarks}
     return {**record, **lists, "current": turn.id == current}

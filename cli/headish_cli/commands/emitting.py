@@ -30,6 +30,7 @@ DROPPED = "the transcript does not say so"
 @click.option("--bos", default="[BOS]", help="v0.1: the base model's token for the beginning.")
 @click.option("--eos", default="[EOS]", help="v0.1: the base model's token for the end.")
 @click.option("--branches", is_flag=True, help="In a page for people, show the other branches and the bookmarks too.")
+@click.option("--raw", is_flag=True, help="In a transcript, every turn as it was stored, whatever overlays say.")
 @click.option("--debug", is_flag=True, help="In a page for people, show hidden messages too.")
 @pass_settings
 def export_command(
@@ -43,6 +44,7 @@ def export_command(
     relaxed: bool,
     branches: bool,
     debug: bool,
+    raw: bool,
     **spelling: Any,
 ) -> None:
     """Print the thread that leads to a HEADISH as a transcript, or as a page for people.
@@ -57,6 +59,8 @@ def export_command(
         raise click.UsageError(f"--debug shows hidden messages in {', '.join(PAGES)}; other formats carry them anyway")
     if target in PAGES and (drop or for_completion or for_training):
         raise click.UsageError(f"--drop, --for-completion and --for-training are for transcripts, not for {target}")
+    if raw and target in PAGES:
+        raise click.UsageError(f"--raw is for transcripts, not for {target}: --debug shows what is hidden")
     from headish.errors import UnknownFormat
 
     with settings.open() as store:
@@ -72,6 +76,7 @@ def export_command(
                     for_completion=for_completion,
                     for_training=for_training,
                     strict=not relaxed,
+                    raw=raw,
                     **spelling,
                 )
             except UnknownFormat as error:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
+from headish_cli.commands.keeping.spreading import distribute_command, init_command
 from headish_cli.options import Settings, json_option, pass_settings
 from headish_cli.printing.output import counted, one_line, print_json, say, write
+from headish_cli.printing.progress import counting_turns
 
 if TYPE_CHECKING:
     from headish.values.reports import Report
@@ -26,7 +25,7 @@ def verify_command(settings: Settings, whole: bool, as_json: bool) -> None:
         with settings.open_database() as database:
             reports = database.verify()
     else:
-        with settings.open() as store, _progress(store.stats().turns) as progress:
+        with settings.open() as store, counting_turns("verifying", store.stats().turns) as progress:
             reports = {settings.space: store.verify(progress)}
     for space, report in reports.items():
         if as_json:
@@ -63,7 +62,11 @@ def stats_command(settings: Settings, as_json: bool) -> None:
 
 @click.group("db")
 def db_command() -> None:
-    """The database itself: where it is, its schema's revision, and its upgrade."""
+    """The database itself: where it is, its tables, their revision and upgrade, and where they are."""
+
+
+db_command.add_command(init_command)
+db_command.add_command(distribute_command)
 
 
 @db_command.command("path")
@@ -82,34 +85,43 @@ def path_command(settings: Settings, as_json: bool) -> None:
 @json_option
 @pass_settings
 def current_command(settings: Settings, as_json: bool) -> None:
-    """Print the schema's revision; nothing is changed."""
-    from headish.database.dialects import connect
+    """Print the schema's revision; nothing is changed.
+
+    Of a database that is spread over several machines, the tables that are not spread are named.
+    """
     from headish.database.revisions import REVISION
+    from headish.database.spreading import not_spread
     from headish.database.upgrade import current_revision
 
-    database = connect(settings.target, create=False, read_only=settings.read_only)
-    current = current_revision(database)
-    database.close()
+    with settings.connect() as database:
+        current, left = current_revision(database), not_spread(database)
     if as_json:
-        print_json({"current": current, "newest": REVISION})
+        print_json({"current": current, "newest": REVISION, **({} if left is None else {"not_spread": left})})
         return
     click.echo(current or "none")
     if current != REVISION:
         say(f"This headish writes {REVISION}.")
+    _tell_left(left)
 
 
 @db_command.command("upgrade")
 @pass_settings
 def upgrade_command(settings: Settings) -> None:
     """Upgrade the schema, in one transaction. A SQLite database is copied beside itself first."""
-    from headish.database.dialects import connect
     from headish.database.revisions import REVISION
+    from headish.database.spreading import not_spread
     from headish.database.upgrade import upgrade_schema
 
-    database = connect(settings.target, create=False, read_only=settings.read_only)
-    backup = upgrade_schema(database)
-    database.close()
+    with settings.connect() as database:
+        backup, left = upgrade_schema(database), not_spread(database)
     say(f"The schema is {REVISION}." + (f" The database before the upgrade: {backup}" if backup else ""))
+    _tell_left(left)
+
+
+def _tell_left(left: list[str] | None) -> None:
+    """What a database that is spread keeps on its coordinator alone."""
+    if left:
+        say(f"On the coordinator alone: {', '.join(left)}. 'headish db distribute' spreads them.")
 
 
 def _without_password(target: str) -> str:
@@ -118,17 +130,3 @@ def _without_password(target: str) -> str:
     from headish.database.urls import parse_url
 
     return str(parse_url(target))
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
-    """A bar on a terminal, where there is enough to wait for."""
-    if not sys.stderr.isatty() or total < 10_000:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("verifying", total=total)
-        yield lambda checked: bar.advance(task, checked)

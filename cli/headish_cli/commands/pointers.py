@@ -28,11 +28,13 @@ def ptr_command() -> None:
               help="A parameter of its requests, below those of the thread; several times.")  # fmt: skip
 @click.option("--base-url", metavar="URL", help="A compatible server: Ollama, vLLM, llama.cpp, a gateway.")
 @click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for --base-url.")
+@click.option("--context-window", type=click.IntRange(min=256), metavar="TOKENS",
+              help="How many tokens the model takes, its answer included; --budget auto goes by it.")  # fmt: skip
 @json_option
 @pass_settings
 def set_command(
     settings: Settings, name: str, target: str, params: tuple[str, ...], base_url: str | None, key_env: str | None,
-    as_json: bool,
+    context_window: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Let NAME point at a provider's model from now on. What it pointed at is kept in its history.
 
@@ -40,7 +42,9 @@ def set_command(
     """
     parsed = parse_settings(params, "--param")
     with settings.open(create=True) as store:
-        pointer = store.pointers.set(name, target, params=parsed, base_url=base_url, key_env=key_env)
+        pointer = store.pointers.set(
+            name, target, params=parsed, base_url=base_url, key_env=key_env, context_window=context_window
+        )
     if as_json:
         print_json({"name": name, **pointer.to_dict()})
     else:
@@ -105,4 +109,5 @@ def _describe(named: NamedPointer) -> str:
     more = ([f"at {pointer.base_url}"] if pointer.base_url else []) + (
         [f"key in {pointer.key_env}"] if pointer.key_env else []
     )
+    more += [f"takes {pointer.context_window:,} tokens"] if pointer.context_window else []
     return "  ".join([str(pointer), *params, *more])

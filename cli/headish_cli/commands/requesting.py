@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from headish_cli.options import Settings, headish_argument, json_option, pass_settings
+from headish_cli.options import Settings, budget_option, headish_argument, json_option, pass_settings
 from headish_cli.printing.output import one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def _given(strict: bool, **settings: bool) -> dict[str, Any]:
 @click.option("--model", metavar="NAME", help="The model to ask for.")
 @click.option("--stream/--no-stream", default=True, help="Ask for the answer as a stream, or whole.")
 @_settings
+@budget_option
 @click.option(
     "--explain", is_flag=True, help="Tell which turns each message came from, and which turn set each option."
 )
@@ -49,7 +50,7 @@ def _given(strict: bool, **settings: bool) -> dict[str, Any]:
 @pass_settings
 def request_command(
     settings: Settings, headish: tuple[str, ...], provider: str | None, ptr: str | None, model: str | None,
-    stream: bool, explain: bool, as_json: bool, **settings_given: bool,
+    stream: bool, explain: bool, as_json: bool, budget: Any, **settings_given: bool,
 ) -> None:  # fmt: skip
     """Print the request body that asks a provider to continue a HEADISH. What was repaired or left out is told.
 
@@ -57,7 +58,7 @@ def request_command(
     one turn continued them all.
     """
     with settings.open() as store:
-        given = {"model": model, "stream": stream, **_given(**settings_given)}
+        given = {"model": model, "stream": stream, "budget": budget, **_given(**settings_given)}
         request = store.request(list(headish) or "@", provider, ptr=ptr, **given)
     print_json(request.body, pretty=not as_json)
     if explain:

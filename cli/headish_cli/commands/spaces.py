@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal, TypeAlias
+
 import click
 
 from headish_cli.options import Settings, json_option, page_options, pass_settings
 from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
 
+Limit: TypeAlias = int | Literal["none"]
+
+
+class _Limit(click.ParamType[Limit]):
+    """A number, or none."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Limit:
+        if value == "none":
+            return "none"
+        limit: int = click.IntRange(min=0, max=2**63 - 1).convert(value, param, ctx)
+        return limit
+
+
+LIMIT = _Limit()
+
 
 @click.group("spaces")
 def spaces_command() -> None:
-    """The spaces of the database: list, add, rename, and remove an empty one.
+    """The spaces of the database: list, add, rename, limit, and remove an empty one.
 
     Nothing crosses from one space to another. --space NAME chooses the one that a command uses.
     """
@@ -62,6 +81,30 @@ def rm_command(settings: Settings, name: str) -> None:
     say(f"Removed the space {name}.")
 
 
+@spaces_command.command("limit")
+@click.argument("name")
+@click.option("--turns", type=LIMIT, metavar="N", help="How many turns it may hold; none takes the limit away.")
+@click.option("--bytes", "given_bytes", type=LIMIT, metavar="N",
+              help="How many bytes the payloads of its turns may have; none takes the limit away.")  # fmt: skip
+@json_option
+@pass_settings
+def limit_command(settings: Settings, name: str, turns: Limit | None, given_bytes: Limit | None, as_json: bool) -> None:
+    """Show what the space NAME may hold, and holds; with an option, change it.
+
+    A write past a limit is refused and stores nothing. A limit below what the space holds takes nothing away from it.
+    """
+    with settings.open_database() as database:
+        quota = database.spaces.limit(name, turns=turns, bytes=given_bytes)
+    if as_json:
+        print_json(quota)
+        return
+    for what, used, limit in (
+        ("turns", quota.turns, quota.limit_turns),
+        ("bytes", quota.bytes, quota.limit_bytes),
+    ):
+        click.echo(f"{what}  {used:>16,} of {'any number' if limit is None else f'{limit:,}'}")
+
+
 @spaces_command.command("move")
 @click.argument("headish", nargs=-1, required=True)
 @click.option("--to", "target", metavar="SPACE", required=True, help="The space that the conversation moves to.")
@@ -85,6 +128,7 @@ def move_command(settings: Settings, headish: tuple[str, ...], target: str, keep
     say(f"{'Copied' if keep else 'Moved'} {counted(copied.stored, 'turn')} to the space {target}{known}.")
     for what, names in (
         ("bookmarks went along", copied.names),
+        ("conversations went with their titles, tags and keys", copied.records),
         ("provider pointers are not there", copied.pointers),
         ("servers have no tools there", copied.servers),
         ("answers are still arriving here", copied.streams),

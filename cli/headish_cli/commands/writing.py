@@ -50,6 +50,18 @@ def _inherited(command: F) -> F:
     return command
 
 
+def _read_given(
+    continues: tuple[str, ...], servers: tuple[str, ...], settings_pairs: tuple[str, ...], said_at: str | None
+) -> dict[str, Any]:
+    """What text and documents have alike, as the library takes it."""
+    return {
+        "continues": list(continues) or None,
+        "servers": list(servers) or None,
+        "inherited": parse_settings(settings_pairs),
+        "said_at": read_time(said_at, "--said-at"),
+    }
+
+
 @click.command("add")
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @_continues
@@ -77,7 +89,7 @@ def add_command(
     A turn that continues a bookmark moves the bookmark along. One that continues an older turn starts a branch. What a
     pipe or file brings on standard input is joined to TEXT, below a blank line; - takes standard input alone.
     """
-    inherited = parse_settings(settings_pairs)
+    given = _read_given(continues, servers, settings_pairs, said_at)
     content = read_text(text)
     assert content is not None
     if json_blocks and text not in (None, "-", content):
@@ -86,11 +98,8 @@ def add_command(
         known = options["key"] and store.find(options["key"])
         turn = store.add_turn(
             content,
-            continues=list(continues) or None,
-            servers=list(servers) or None,
-            inherited=inherited,
+            **given,
             json=json_blocks,
-            said_at=read_time(said_at, "--said-at"),
             expect=read_expect(expect, absent),
             attributes={"speaker": speaker, "channel": channel, "intent": intent},
             **options,
@@ -102,6 +111,7 @@ def add_command(
 @click.argument("path", type=click.Path(exists=False, allow_dash=True))
 @click.option("--name", help="The name to show; the file's own where left out.")
 @click.option("--content-type", metavar="TYPE", help="The media type; told by name or content where left out.")
+@click.option("--keep-path", is_flag=True, help="Keep the whole path with the turn, not only the name.")
 @_continues
 @_bookmark
 @_inherited
@@ -115,16 +125,13 @@ def doc_command(
     settings_pairs: tuple[str, ...], said_at: str | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Store a document as a turn and print its id. PATH may be - for standard input."""
-    inherited = parse_settings(settings_pairs)
+    given = _read_given(continues, servers, settings_pairs, said_at)
     document: bytes | str = read_stdin(PAYLOAD_LIMIT_BYTES) if path == "-" else path
     with settings.open(create=True) as store:
         known = options["key"] and store.find(options["key"])
         turn = store.add_document(
             document,
-            continues=list(continues) or None,
-            servers=list(servers) or None,
-            inherited=inherited,
-            said_at=read_time(said_at, "--said-at"),
+            **given,
             **options,
         )
         tell_turn(store, turn, as_json, known=turn == known)

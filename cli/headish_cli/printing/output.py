@@ -161,8 +161,14 @@ def reply_mark(turn: Meta | TreeTurn) -> str:
     """What stands behind a reply in a list: the model, without the path before its name, and that it was cut off."""
     model, incomplete = turn.reply.get("model"), turn.is_cut_off
     named = [one_line(model.rpartition("/")[2], MODEL_COLUMNS if width() else None)] if isinstance(model, str) else []
-    facts = ", ".join([*named, *(["incomplete"] if incomplete else [])])
+    edited = ["edited"] if turn.reply.get("edited") else []
+    facts = ", ".join([*named, *edited, *(["incomplete"] if incomplete else [])])
     return " " + click.style(f"({facts})", fg="red" if incomplete else None, dim=not incomplete) if facts else ""
+
+
+def version_mark(version: object) -> str:
+    """Which version of how many a turn is; nothing where it is the only one."""
+    return " " + click.style(f"{version}", fg="yellow", dim=True) if version else ""
 
 
 def marks(bookmarks: Iterable[str]) -> str:

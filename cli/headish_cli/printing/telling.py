@@ -24,6 +24,11 @@ def timed_record(turn: Turn) -> dict[str, Any]:
     return turn.to_dict() | {name: each.isoformat(timespec="milliseconds") for name, each in times.items()}
 
 
+def version_record(version: tuple[int, int] | None) -> dict[str, int]:
+    """Which of how many versions a turn is, where there are several."""
+    return {} if version is None else {"version": version[0], "versions": version[1]}
+
+
 def reply_record(store: Store, turn: Turn) -> dict[str, Any]:
     """``turn_record``, and of a reply the message in the one form that all providers' replies are read into."""
     from headish.values.blocks import to_mapping

@@ -42,7 +42,7 @@ def downgrade() -> None:
     _downgrade_turns()
     _downgrade_bookmarks()
     _downgrade_definitions()
-    for table in ("erasure", "object", "conversation", "counter", "space_log", "inline"):
+    for table in ("erasure", "object", "conversation", "record_log", "counter", "space_log", "inline"):
         op.drop_table(table)
 
 
@@ -88,7 +88,7 @@ def _upgrade_definitions() -> None:
 def _upgrade_bookmarks() -> None:
     columns = (
         "space N NOT NULL, name B NOT NULL, move N NOT NULL, chain N, pos N, milliseconds N NOT NULL, "
-        "seq N NOT NULL, change N, running B NOT NULL"
+        "seq N NOT NULL, change N, running B NOT NULL, was B"
     )
     sql = (
         "SELECT l.space, l.name, l.move, l.chain, l.pos, l.milliseconds, coalesce(t.seq, 0), "
@@ -98,7 +98,7 @@ def _upgrade_bookmarks() -> None:
 
     def complete(row: Row, before: bytes) -> tuple[bytes, list[Any]]:
         running = _run(b"headish-log-1", before, row[2], _hex(row[8]), row[5])
-        return running, [*row[:8], running]
+        return running, [*row[:8], running, None]
 
     _rebuild_in_pages("bookmark_log", columns, ("space", "name", "move"), sql, complete)
     # A turn moves its name once. Whoever set the name onto the same turn later made a move of its own.
@@ -183,6 +183,12 @@ def _create_parts() -> None:
         clustered=True,
     )
     _create(
+        "record_log",
+        "space N NOT NULL, change N NOT NULL, seq N NOT NULL, subject B NOT NULL, milliseconds N NOT NULL",
+        ["PRIMARY KEY (space, change)"],
+        clustered=True,
+    )
+    _create(
         "object",
         "space N NOT NULL, kind T NOT NULL, key B NOT NULL, revision N NOT NULL, data B NOT NULL, "
         "milliseconds N NOT NULL",
@@ -230,6 +236,7 @@ def _make_indexes() -> None:
         where = sa.text(condition)
         op.create_index(name, table, columns, unique=unique, sqlite_where=where, postgresql_where=where)
     op.create_index("definition_change", "definition", ["space", "change"])
+    op.create_index("erasure_change", "erasure", ["space", "change"])
 
 
 _SPARSE = (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from headish.content import encoding, strictjson
 from headish.content.encoding import Content
@@ -22,12 +23,13 @@ from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarge, shown
 from headish.limits import CONTINUES_LIMIT, MAPPING_LIMIT_BYTES
 from headish.values.attributes import refused_attribute
+from headish.values.blocks import ContentBlock
 from headish.values.grammar import Headish, parse_headish
 from headish.values.ids import TurnId
-from headish.values.messages import NO_ATTRIBUTES, ROLES, Attributes, Message
+from headish.values.messages import NO_ATTRIBUTES, ROLES, Attributes, Message, Overlay
 from headish.values.names import Absent, check_name, read_expect
 from headish.values.places import Place
-from headish.values.turns import DOCUMENT
+from headish.values.turns import DOCUMENT, OVERLAY
 
 if TYPE_CHECKING:
     from headish.content.forms.reading import Read
@@ -216,6 +218,37 @@ def make_document_draft(
         document_name=system.get("document_name"),
     )
     return _draft(data, said, turn, read_facts(turn, author), system)
+
+
+def with_key(draft: Draft, key: bytes | None, supersedes: TurnId | None = None) -> Draft:
+    """The draft under another key, or under none; ``supersedes`` is the turn that it takes the place of."""
+    facts = replace(draft.facts, key=key, supersedes=supersedes)
+    system = {} if draft.system is None else strictjson.decode(draft.system, "system")
+    own = {name: value for name, value in system.items() if name not in Facts.__struct_fields__}
+    return replace(draft, facts=facts, system=_encode_system(own, facts))
+
+
+def make_overlay_draft(
+    overlay: Overlay,
+    blocks: tuple[ContentBlock, ...],
+    payload_limit_bytes: int,
+    *,
+    continues: tuple[Reference, ...],
+    expect: object = None,
+    system: Mapping[str, Any] | None = None,
+    author: str | None = None,
+) -> Draft:
+    """The draft of an overlay: ``blocks`` are what is put in the place of the turns that it covers.
+
+    Raises: TooLarge for the blocks, or for more turns than one overlay can cover; InvalidArgument.
+    """
+    payload = encoding.encode_payload(blocks)
+    if len(payload) > payload_limit_bytes:
+        raise TooLarge("content", len(payload), payload_limit_bytes)
+    attributes = _within(strictjson.encode(Attributes(overlay=overlay)), "turns of an overlay")
+    said = Said(role="system", hash=hash_payload(payload), type=OVERLAY, attributes=attributes)
+    draft = _draft(payload, said, {"expect": expect}, read_facts({}, author), system)
+    return msgspec.structs.replace(draft, continues=continues)
 
 
 def _draft(

@@ -116,3 +116,8 @@ def run_on(word: bytes, before: bytes, number: int, logged: bytes, milliseconds:
 
 def _netstrings(fields: Iterable[bytes]) -> bytes:
     return b"".join([b"%d:%b," % (len(field), field) for field in fields])
+
+
+def witness(seal: bytes, mark: bytes) -> str:
+    """What a cursor says of the turn and the change that it stands behind: 8 hex digits."""
+    return blake3(_netstrings([b"headish-cursor-1", hexlify(seal), hexlify(mark)])).hexdigest(length=4)

@@ -71,6 +71,15 @@ class Backend(Protocol):
         """A copy beside the database, named by ``label``; its path, or None if the server makes its own backups."""
         ...
 
+    def may_lag(self) -> bool:
+        """Whether what others have stored may not be here yet: on a server's replica, or where it was opened so."""
+        ...
+
+    def copy_into(self, path: str) -> bool:
+        """Copy the database, as it stands at one moment and without free pages, into the empty file at a path. False,
+        and nothing is copied, if it is no file and cannot become one."""
+        ...
+
     def check_integrity(self) -> list[str]:
         """What the database's own check finds: indexes that disagree with their tables, and the like."""
         ...

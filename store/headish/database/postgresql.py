@@ -85,6 +85,7 @@ _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
 }
 
 
+_IS_REPLICA = Query("whether the server is a replica", Compiled("SELECT pg_is_in_recovery()"))
 _ANALYZE = Query("refresh statistics", Compiled("ANALYZE turn, payload, link, bookmark, bookmark_log"))
 
 
@@ -177,6 +178,8 @@ class PostgreSQLBackend:
 
     def _read_arguments(self) -> dict[str, Any]:
         """What the driver is told: the URL, whose settings win over ours."""
+        from psycopg.conninfo import make_conninfo
+
         url = self._url
         named = {"user": url.user, "password": url.password, "host": url.host, "port": url.port, "dbname": url.database}
         arguments: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS}
@@ -187,7 +190,7 @@ class PostgreSQLBackend:
             arguments |= {"host": ",".join(each[0] for each in hosts), "port": ",".join(each[2] for each in hosts)}
         arguments |= {key: url.get(key) for key in url.query if key not in arguments or key == "connect_timeout"}
         try:
-            self._psycopg.conninfo.make_conninfo(**arguments)
+            make_conninfo(**arguments)
         except self._psycopg.Error as error:
             raise InvalidArgument(f"the database URL cannot be used: {error}") from None
         return arguments if self._prepared else arguments | {"prepare_threshold": None}
@@ -347,6 +350,19 @@ class PostgreSQLBackend:
 
     def backup(self, label: str) -> str | None:
         return None
+
+    def may_lag(self) -> bool:
+        # Asked where something was not found. A server that no longer answers has nothing to add to that.
+        if self.read_only:
+            return True
+        try:
+            [(lags,)] = self.read(lambda connection: connection.rows(_IS_REPLICA))
+        except DatabaseError:
+            return False
+        return bool(lags)
+
+    def copy_into(self, path: str) -> bool:
+        return False
 
     def check_integrity(self) -> list[str]:
         """What the extension amcheck finds in our indexes, if it is installed; nothing is checked without it."""

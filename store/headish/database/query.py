@@ -114,6 +114,10 @@ class Connection:
             self.run_rows(query, [values])
         return True
 
+    def parameters_of(self, query: Query) -> tuple[str, ...]:
+        """The names of a statement's parameters, in the order of its placeholders."""
+        return query.compiled_in(self._texts).names
+
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
         sql, names, constants = query.compiled_in(self._texts)
         self.statements += 1

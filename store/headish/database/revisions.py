@@ -16,6 +16,7 @@ TABLES = (
     "erasure",
     "object",
     "payload",
+    "record_log",
     "space_log",
     "stream",
     "turn",

@@ -73,10 +73,10 @@ counter = Table(
 )
 """A row for each space; whoever writes holds its lock until the commit (rule R1, commit order).
 
-``seq`` numbers the turns, ``change`` all else that a reader sees: moves of names that no turn made, definitions,
-erasures. ``latest`` is the ``seq`` of the newest turn written here. A restore makes the 16 random bytes ``epoch`` anew;
-``state`` says why the space takes no turns. Every append adds to ``roots``, ``heads`` and ``given_bytes``; ``bars``
-counts the hashes that are barred. The limits are null where there are none."""
+``seq`` numbers the turns, ``change`` all else that a reader sees: moves of names that no turn made, definitions, what
+is said of conversations, erasures. ``latest`` is the ``seq`` of the newest turn written here. A restore makes the 16
+random bytes ``epoch`` anew; ``state`` says why the space takes no turns. Every append adds to ``roots``, ``heads`` and
+``given_bytes``; ``bars`` counts the hashes that are barred. The limits are null where there are none."""
 
 payload = Table(
     "payload",
@@ -171,11 +171,13 @@ bookmark_log = Table(
     Column("seq", Number, nullable=False),
     Column("change", Number),
     Column("running", LargeBinary, nullable=False),
+    Column("was", LargeBinary),
     PrimaryKeyConstraint("space", "name", "move"),
     sqlite_with_rowid=False,
 )
 """Every move of every name (rule I6, every move is logged): where it pointed from then on (null: removed), and when, in
-Unix milliseconds. ``seq`` is the space's when it moved; ``change`` numbers the moves that no turn made."""
+Unix milliseconds. ``seq`` is the space's when it moved; ``change`` numbers the moves that no turn made. ``was`` is the
+name before, where the move is a rename: the rows of a log always say the newest name."""
 
 definition = Table(
     "definition",
@@ -230,6 +232,20 @@ conversation = Table(
 )
 """What people say of a conversation. ``subject`` is its bookmark, or the id of its first turn
 where no name lies there; ``data`` is JSON: title, tags and the application's own."""
+
+record_log = Table(
+    "record_log",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("change", Number, nullable=False),
+    Column("seq", Number, nullable=False),
+    Column("subject", LargeBinary, nullable=False),
+    Column("milliseconds", Number, nullable=False),
+    PrimaryKeyConstraint("space", "change"),
+    sqlite_with_rowid=False,
+)
+"""When something was said of a conversation, or what was said came under another subject. It holds none of the words:
+what was replaced is kept nowhere."""
 
 object = Table(
     "object",
@@ -298,3 +314,4 @@ bookmark_place = _sparse("bookmark_place", bookmark, "own = 0", "space", "chain"
 
 bookmark_log_change = _sparse("bookmark_log_change", bookmark_log, "change IS NOT NULL", "space", "change")
 definition_change = Index("definition_change", definition.c.space, definition.c.change)
+erasure_change = Index("erasure_change", erasure.c.space, erasure.c.change)

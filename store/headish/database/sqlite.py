@@ -301,6 +301,19 @@ class SQLiteBackend:
         except sqlite3.Error as error:
             raise self._translate(error) from error
 
+    def may_lag(self) -> bool:
+        return False
+
+    def copy_into(self, path: str) -> bool:
+        """By VACUUM INTO: what was deleted is not in the copy, and writers go on."""
+        with self._reading:
+            driver = self._take_connection()
+            try:
+                self._wait(lambda: driver.execute("VACUUM INTO ?", [path]))
+            finally:
+                self._give_back(driver)
+        return True
+
     def check_integrity(self) -> list[str]:
         """SQLite's ``integrity_check`` and ``foreign_key_check``: every index against its table, every reference."""
         from headish.database.upkeep import find_problems

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from headish.content.drafts import Draft
 from headish.content.hashes import digest_turn, seal_turn
 from headish.database.query import Connection
-from headish.history.planning import Earlier, Known, Plan, Planner, count_ends, stored_parents
+from headish.history.planning import ALONE, Known, Plan, Planner, Stream, count_ends, stored_parents
 from headish.rows.bookmarks import Named, Step, find_named, move_bookmark
 from headish.rows.counters import Numbers, take_seq
 from headish.rows.payloads import add_payloads, split_payload
@@ -50,14 +50,11 @@ def append(
     drafts: Sequence[Draft],
     mint: Mint,
     *,
-    first_index: int = 0,
-    earlier: Sequence[Earlier] = (),
+    stream: Stream = ALONE,
     carries_names: bool = True,
 ) -> list[Appended]:
     """``append_batch``: the stored turns alone."""
-    return append_batch(
-        connection, space, drafts, mint, first_index=first_index, earlier=earlier, carries_names=carries_names
-    ).built
+    return append_batch(connection, space, drafts, mint, stream=stream, carries_names=carries_names).built
 
 
 def append_batch(
@@ -66,20 +63,19 @@ def append_batch(
     drafts: Sequence[Draft],
     mint: Mint,
     *,
-    first_index: int = 0,
-    earlier: Sequence[Earlier] = (),
+    stream: Stream = ALONE,
     carries_names: bool = True,
 ) -> Written:
     """Store the drafts in order; all of them, or none.
 
-    A draft may continue earlier drafts by index; ``first_index`` is the index of the first one here, ``earlier``
-    finds those that former batches stored. Without ``carries_names`` no bookmark moves but the given ones.
+    A draft may continue earlier items of its ``stream`` by index. Without ``carries_names`` no bookmark moves but the
+    given ones.
     Cost: seven statements for one turn that continues a bookmark; a batch adds no more than two for each turn that
     says what it continues, two for each name that moves (four for a new one), one for each 64 names that it mentions
     and one for its large payloads.
     Raises: UnknownTurn, Ambiguous, BookmarkMoved, InvalidArgument.
     """
-    planner = Planner(connection, space, drafts, first_index, earlier, carries_names)
+    planner = Planner(connection, space, drafts, stream, carries_names)
     for index, draft in enumerate(drafts):
         planner.plan(index, draft)
     plans = planner.plans

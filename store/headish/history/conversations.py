@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -23,12 +23,13 @@ from headish.errors import (
     UnknownConversation,
     shown,
 )
+from headish.history.edits.versions import find_firsts
 from headish.history.find import find_turn
 from headish.limits import KEY_LIMIT_BYTES, MAPPING_LIMIT_BYTES, TAGS_LIMIT, TITLE_LIMIT
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.conversations import (
+    First,
     Stored,
-    find_first,
     find_record,
     find_records,
     names_in,
@@ -73,15 +74,16 @@ def find_conversation(connection: Connection, space: int, headish: Headish) -> F
         if found is not None:
             return found
     stored = find_turn(connection, space, headish)
-    first = find_first(connection, space, stored.place)
-    if first is None:
+    firsts = find_firsts(connection, space, stored.place)
+    if not firsts:
         raise UnknownConversation(headish.text, "only system turns lead to this one")
-    names = names_in(connection, space, first.place, NAMES_SHOWN)
+    lying = (names_in(connection, space, each.place, NAMES_SHOWN) for each in firsts)
+    names = sorted({name for found in lying for name in found})[:NAMES_SHOWN]
     if len(names) > 1:
         shown = ", ".join(map(stored_name, names))
         raise InvalidArgument(f"several bookmarks lie in the conversation of {headish.text!r}: say which ({shown} …)")
     found = _find_named(connection, space, names[0]) if names else None
-    return found or Found(None, first.id, newest_in(connection, space, first.place) or stored.id)
+    return found or Found(None, firsts[0].id, _newest(connection, space, firsts) or stored.id)
 
 
 def find_by_key(connection: Connection, space: int, key: bytes) -> Found:
@@ -117,6 +119,21 @@ def change_record(
     return _conversation(found, said)
 
 
+def copy_record(connection: Connection, space: int, subject: bytes, to: Connection, target: int) -> bool:
+    """Say of a conversation in another space what is said of it here, unless something is said of it there already.
+
+    Raises: KeyTaken, CorruptRecord.
+    """
+    stored = find_record(connection, space, subject)
+    if stored is None or find_record(to, target, subject) is not None:
+        return False
+    record = _read_record(stored)
+    if record.key is not None:
+        _free_key(to, target, record.key, subject)
+    _write(to, target, subject, stored.revision, record)
+    return True
+
+
 def check_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
     """What may be said of a conversation, without what is left unset. Raises: InvalidArgument, InvalidContent."""
     return {name: CHECKS[name](given) for name, given in changes.items() if not isinstance(given, UnsetType)}
@@ -139,6 +156,15 @@ def make_entries(connection: Connection, space: int, listed: list[Listed]) -> li
     return [_entry(each, here, records.get(here.subject)) for each, here in zip(listed, found, strict=True)]
 
 
+def _newest(connection: Connection, space: int, firsts: Sequence[First]) -> TurnId | None:
+    """The end of the newest branch of what grew from any version of a first turn."""
+    ends = [turn_id for each in firsts if (turn_id := newest_in(connection, space, each.place)) is not None]
+    if len(ends) < 2:
+        return next(iter(ends), None)
+    stored = [each for turn_id in ends if (each := turn_by_id(connection, space, turn_id)) is not None]
+    return max(stored, key=lambda each: each.chain).id
+
+
 def _find_named(connection: Connection, space: int, name: bytes) -> Found | None:
     place = find_bookmark(connection, space, name)
     if place is None:
@@ -157,7 +183,7 @@ def _find_subject(connection: Connection, space: int, subject: bytes) -> Found |
     stored = turn_by_id(connection, space, first)
     if stored is None:
         raise CorruptRecord(f"what is said of the conversation {first}", "its first turn is missing")
-    return Found(None, first, newest_in(connection, space, stored.place) or first)
+    return Found(None, first, _newest(connection, space, find_firsts(connection, space, stored.place)) or first)
 
 
 def _free_key(connection: Connection, space: int, key: str, subject: bytes) -> None:

@@ -31,6 +31,11 @@ def with_documents(connection: Connection, space: int, messages: Iterable[Messag
     )
 
 
+def refer(messages: Iterable[Message]) -> bool:
+    """Whether a message refers to a document turn."""
+    return any(_refers(block) for message in messages for block in message.content)
+
+
 def _refers(block: ContentBlock) -> bool:
     if isinstance(block, ToolResult):
         return any(map(_refers, block.content))

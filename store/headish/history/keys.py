@@ -17,7 +17,7 @@ from headish.database.query import Connection
 from headish.errors import KeyTaken, UnknownTurn
 from headish.history.append import Appended, append
 from headish.history.decode import read_mapping
-from headish.history.planning import EARLIER_ITEM, Earlier
+from headish.history.planning import ALONE, EARLIER_ITEM, Stream
 from headish.rows.keys import known_ids, superseding, turn_by_key, turns_by_keys
 from headish.rows.turns import StoredTurn
 from headish.values.ids import Mint
@@ -34,8 +34,7 @@ def append_once(
     drafts: Sequence[Draft],
     mint: Mint,
     *,
-    first_index: int = 0,
-    earlier: Sequence[Earlier] = (),
+    stream: Stream = ALONE,
     carries_names: bool = True,
 ) -> list[Appended | StoredTurn]:
     """``append``, but a draft whose key is known stands for the turn that has it: nothing is stored, no name moves.
@@ -52,7 +51,7 @@ def append_once(
         same = None if key is None else known.get(key)
         if same is None:
             same = len(new)
-            continues = tuple(_renumbered(each, where, first_index, index) for each in draft.continues)
+            continues = tuple(_renumbered(each, where, stream.first_index, index) for each in draft.continues)
             new.append(replace(draft, continues=continues) if continues != draft.continues else draft)
             if key is not None:
                 known[key] = same
@@ -61,7 +60,7 @@ def append_once(
         where.append(same)
     check_referred(connection, space, new)
     built = append(
-        connection, space, new, mint, first_index=first_index, earlier=earlier, carries_names=carries_names
+        connection, space, new, mint, stream=stream, carries_names=carries_names
     ) if new else []  # fmt: skip
     return [built[each] if isinstance(each, int) else each for each in where]
 
@@ -96,15 +95,29 @@ def find_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | 
     Cost: two statements, and one more for each version.
     """
     found = turn_by_key(connection, space, key)
+    return None if found is None else versions_of(connection, space, key, found)[-1]
+
+
+def versions_of(connection: Connection, space: int, key: bytes, first: StoredTurn) -> list[StoredTurn]:
+    """The turn with a key, and those that superseded it under ``KEY;2``, ``KEY;3`` …, each by the next.
+
+    Cost: one statement for each.
+    """
     version = re.compile(re.escape(key) + rb";[0-9]+")
-    newer = found
-    while newer is not None:
-        found = newer
-        versions = superseding(connection, space, found.id)
+    found = [first]
+    while True:
+        newer = superseding(connection, space, found[-1].id)
         # Later ones alone: a damaged row must not lead in a circle.
-        fitting = [each for each in versions if each.seq > found.seq and version.fullmatch(each.key or b"")]
-        newer = fitting[-1] if fitting else None
-    return found
+        fitting = [each for each in newer if each.seq > found[-1].seq and version.fullmatch(each.key or b"")]
+        if not fitting:
+            return found
+        found.append(fitting[-1])
+
+
+def next_version(key: bytes, last: bytes | None) -> bytes:
+    """The key of what supersedes the last version of the turn with a key."""
+    number = (last or b"").removeprefix(key + b";")
+    return b"%b;%d" % (key, int(number) + 1 if number.isdigit() else 2)
 
 
 def _renumbered(reference: Reference, where: Sequence[Where], first_index: int, index: int) -> Reference:
@@ -119,12 +132,13 @@ def _renumbered(reference: Reference, where: Sequence[Where], first_index: int, 
 
 def _check_equal(draft: Draft, same: Where, new: Sequence[Draft]) -> None:
     """Equal is what says the same; parents, options and meta are not compared."""
-    said = new[same].said if isinstance(same, int) else _said(same)
+    said = new[same].said if isinstance(same, int) else said_by(same)
     if said != draft.said:
         raise KeyTaken((draft.facts.key or b"").decode(), EARLIER_ITEM if isinstance(same, int) else same.id)
 
 
-def _said(stored: StoredTurn) -> Said:
+def said_by(stored: StoredTurn) -> Said:
+    """What a turn says: all that is compared under a key. Raises: CorruptTurn."""
     name = read_mapping(stored, "system").get("document_name") if stored.type is not None else None
     return Said(
         role=stored.role,

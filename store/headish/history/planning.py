@@ -42,6 +42,17 @@ class Earlier(NamedTuple):
         return self.first_seq + index if self.seqs is None else self.seqs[index]
 
 
+class Stream(NamedTuple):
+    """The stream that a batch is a part of: the index of the batch's first item, and how the items before are found."""
+
+    first_index: int = 0
+    earlier: Sequence[Earlier] = ()
+
+
+ALONE = Stream()
+"""A batch that is all there is."""
+
+
 class Known(NamedTuple):
     """What a child needs to know of a stored parent. A parent in this batch is known by its index alone.
 
@@ -69,12 +80,11 @@ class Planner:
         connection: Connection,
         space: int,
         drafts: Sequence[Draft],
-        first_index: int,
-        earlier: Sequence[Earlier],
+        stream: Stream,
         carries_names: bool,
     ) -> None:
         self._connection, self._space, self._carries_names = connection, space, carries_names
-        self._first_index, self._earlier = first_index, earlier
+        self._first_index, self._earlier = stream
         self.mentioned = _mentioned(drafts)
         self.found = find_bookmarks(connection, space, self.mentioned)
         """Where the names that the batch mentions were before it, of those that there are."""

@@ -18,6 +18,7 @@ from headish.content.hashes import digest_turn
 from headish.database.query import Connection
 from headish.history.append import Appended, append
 from headish.history.decode import continues_of
+from headish.history.edits.versions import find_root_versions
 from headish.history.find import find_turn, parents_of
 from headish.history.keys import refuse_known
 from headish.history.order import arrange
@@ -31,6 +32,10 @@ from headish.values.places import Place, Segment
 
 TWINS_TRIED = 4
 """How many equal turns are looked at one by one. Where there are more, every message is looked up."""
+
+
+Matched = tuple[int, StoredTurn | None]
+"""How many messages of a list are stored, and the turn of the last of them."""
 
 
 class Wanted(NamedTuple):
@@ -55,13 +60,17 @@ def record_list(
 ) -> tuple[Appended, int]:
     """Store what is new of a list; returns the turn of its last message, and how many turns were new.
 
-    Cost: as ``match_recorded`` and ``append``.
+    A list that was not found as it stands is compared with what a model sees of the thread.
+    Cost: as ``match_recorded`` and ``append``; then as ``match_window``.
     """
     before = None if name is None else find_bookmark(connection, space, name)
     stored_base = None if base is None else find_turn(connection, space, base)
     roots = None if name is None or base is not None else thread_roots(connection, space, before)
     wanted = Wanted(digests_of_list(drafts, stored_base), stored_base, roots)
     matched, tip = match_recorded(connection, space, wanted)
+    end = before if stored_base is None else stored_base.place
+    if end is not None and (not matched if base is not None else tip is None or tip.place != end):
+        matched, tip = _match_seen(connection, space, drafts, end, (matched, tip))
     tail = [_follow(draft, index, tip) for index, draft in enumerate(drafts[matched:])]
     refuse_known(connection, space, tail)
     # By place, not by name: only the bookmark that was given may move (rule R4, only the new tail).
@@ -70,6 +79,19 @@ def record_list(
     if name is not None and before != last.turn.place:
         set_bookmark(connection, space, name, last.turn, drafts[-1].facts.said_at)
     return last, len(built)
+
+
+def _match_seen(connection: Connection, space: int, drafts: Sequence[Draft], end: Place, matched: Matched) -> Matched:
+    """The same, if the thread holds overlays and the list says what a model sees of it (rule R34, overlays)."""
+    from headish.history.overlays.recorded import match_window  # late: it reads windows, which record does not
+
+    found = match_window(connection, space, end, drafts)
+    if found is None:
+        return matched
+    known, tip = found
+    rest = drafts[known:]
+    further, last = match_recorded(connection, space, Wanted(digests_of_list(rest, tip), tip, None))
+    return known + further, last
 
 
 def match_recorded(connection: Connection, space: int, wanted: Wanted) -> tuple[int, StoredTurn | None]:
@@ -147,11 +169,13 @@ def match_stored(
 
 
 def thread_roots(connection: Connection, space: int, place: Place | None) -> set[Place] | None:
-    """The turns without parents that the thread of a place begins with; None if there is no place."""
+    """The turns without parents that the thread of a place begins with, and their other versions; None if there is no
+    place."""
     if place is None:
         return None
     links = read_links(connection, space, place)
-    return {Place(chain, 0) for chain, _, _ in arrange([place], links) if chain not in links}
+    roots = {Place(chain, 0) for chain, _, _ in arrange([place], links) if chain not in links}
+    return roots | find_root_versions(connection, space, roots)
 
 
 def digests_of_list(drafts: Sequence[Draft], base: StoredTurn | None) -> list[bytes]:

@@ -70,7 +70,8 @@ def append_remembered(
     moved, move, log = move_on(
         space, name, Step(place, stored.digest, True, stored.seq, recent=draft.facts.said_at), left.named
     )
-    at = (name, *left.named.place, left.named.move, left.named.running)
+    chain, pos = left.named.place
+    at = (name, chain, pos, left.named.move, left.named.running)
     proof = take_next(space, numbers, len(draft.payload), at)
     if not connection.run_proven(proof, add_turn(space, stored, draft.payload), move, log):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -15,18 +15,43 @@ from headish.rows.walks import Walked
 from headish.values.blocks import ContentBlock
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, ContextWindow, Kept, Message, ThreadRecord
-from headish.values.turns import cut_off, reply_of
+from headish.values.turns import OVERLAY, cut_off, reply_of
+
+if TYPE_CHECKING:
+    from headish.history.overlays.view import Seen
 
 
-def resolve_window(walked: Sequence[Walked]) -> ContextWindow:
+def resolve_window(walked: Sequence[Walked], *, raw: bool = False) -> ContextWindow:
     """The context window of a walk: one message per turn, and the options of all, merged in walk order (rule I8,
     options merge).
 
-    Blocks of an answer that were cut off are left out, with a note (rule R21, cut-off calls).
+    Overlays and hidden turns have their effect, with a note each (rule R34, overlays); ``raw`` shows every turn as it
+    was stored. Blocks of an answer that were cut off are left out, with a note (rule R21, cut-off calls).
     Raises: CorruptTurn if a row does not decode.
     """
-    messages = list(map(_read_message, walked, read_all_blocks(walked)))
-    return without_partial(ContextWindow(tuple(messages), resolve_options(walked)))
+    return see_window(walked, raw=raw)[0]
+
+
+def see_window(walked: Sequence[Walked], *, raw: bool = False) -> tuple[ContextWindow, list[Seen] | None]:
+    """``resolve_window``, and what each of its messages stands for; None where each turn is a message."""
+    contents = read_all_blocks(walked)
+    if not is_overlaid(walked):
+        messages = tuple(map(read_message, walked, contents))
+        return without_partial(ContextWindow(messages, resolve_options(walked))), None
+    from headish.history.overlays.view import View, see, see_originals  # late: few threads need it
+
+    seen, notes = View(see_originals(walked, contents), []) if raw else see(walked, contents)
+    messages = tuple(each.message for each in seen)
+    return without_partial(ContextWindow(messages, resolve_options(walked), tuple(notes))), seen
+
+
+def is_overlaid(walked: Sequence[Walked]) -> bool:
+    """Whether a walk holds an overlay, or a turn that is stored hidden. All that a thread without them pays."""
+    # A plain loop: every turn of every resolve passes here.
+    for turn in walked:
+        if turn.type == OVERLAY or (turn.attributes is not None and b'"hidden":' in turn.attributes):
+            return True
+    return False
 
 
 def resolve_options(walked: Sequence[Walked]) -> dict[str, Any]:
@@ -34,22 +59,34 @@ def resolve_options(walked: Sequence[Walked]) -> dict[str, Any]:
     return fold_options((turn.id, turn.inherited) for turn in walked if turn.inherited)
 
 
-def kept_thread(walked: Sequence[Walked]) -> list[Kept]:
+def kept_thread(walked: Sequence[Walked], *, raw: bool = False, for_people: bool = False) -> list[Kept]:
     """The messages of a walk with headish's own keys beside them: what a transcript is written from.
 
-    An answer that was cut off is a message without its end (``stop`` ``none``), as a transcript says it.
+    An answer that was cut off is a message without its end (``stop`` ``none``), as a transcript says it. Of a thread
+    with overlays it is what a model sees, or with ``for_people`` what people see; ``raw`` shows every turn as it was
+    stored.
     """
-    return list(map(_kept, walked, read_all_blocks(walked)))
+    contents = read_all_blocks(walked)
+    if is_overlaid(walked):
+        from headish.history.overlays.kept import see_kept  # late, as above
+
+        return [as_ended(each) for each in see_kept(walked, contents, raw=raw, for_people=for_people)]
+    return [
+        as_ended(Kept(read_message(turn, content), read_mapping(turn, "system")))
+        for turn, content in zip(walked, contents, strict=True)
+    ]
 
 
-def _kept(turn: Walked, content: tuple[ContentBlock, ...]) -> Kept:
-    message, system = _read_message(turn, content), read_mapping(turn, "system")
+def as_ended(kept: Kept) -> Kept:
+    """A message that was cut off without its end."""
+    message, system = kept
     if message.attributes.stop is None and cut_off(reply_of(system), message.attributes):
         message = replace(message, attributes=replace(message.attributes, stop="none"))
     return Kept(message, system)
 
 
-def _read_message(turn: Walked, content: tuple[ContentBlock, ...]) -> Message:
+def read_message(turn: Walked, content: tuple[ContentBlock, ...]) -> Message:
+    """A walked turn as a message of its own."""
     return Message(
         role=turn.role or None,
         content=content,

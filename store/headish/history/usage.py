@@ -35,6 +35,11 @@ class CountedReply(NamedTuple):
         """What is kept of the answer; empty if the turn is none."""
         return reply_of(self.system)
 
+    @property
+    def is_paid(self) -> bool:
+        """Whether a provider gave this answer: what a person edited, or an edit copied, was paid for elsewhere."""
+        return bool(self.reply) and not self.reply.get("edited") and "copy_of" not in self.system
+
 
 class Count(Struct, frozen=True):
     """The tokens of some replies. ``key`` is what they share (a model, a day …), None if they do not say.
@@ -57,13 +62,13 @@ def read_replies(connection: Connection, space: int, places: Sequence[Place]) ->
     """The answers on the way to the places, each once, in walk order."""
     walked = walk_backwards(connection, space, list(dict.fromkeys(places)))
     answers = [_counted(each.id, each.head, each.system) for each in walked if each.system is not None]
-    return [answer for answer in reversed(answers) if answer.reply]
+    return [answer for answer in reversed(answers) if answer.is_paid]
 
 
 def read_page(connection: Connection, space: int, seq: int) -> tuple[list[CountedReply], int | None]:
     """A page of the space's answers in commit order, and where the next one begins."""
     rows = connection.rows(KEPT_AFTER, space=space, seq=seq, limit=PAGE_TURNS)
-    answers = [answer for _, *row in rows if (answer := _counted(*row)).reply]
+    answers = [answer for _, *row in rows if (answer := _counted(*row)).is_paid]
     return answers, rows[-1][0] if len(rows) == PAGE_TURNS else None
 
 

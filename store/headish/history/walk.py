@@ -14,9 +14,10 @@ from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.history.decode import Resolver, complete_turns, read_attributes, read_blocks, read_mapping
 from headish.history.order import arrange
+from headish.rows.keys import superseding_some
 from headish.rows.parts import grown_from
 from headish.rows.ranges import Whole, read_range
-from headish.rows.turns import StoredTurn, links_of, turns_of
+from headish.rows.turns import StoredTurn, links_of, turn_by_id, turns_of
 from headish.rows.walks import (
     Walked,
     read_inherited,
@@ -28,6 +29,7 @@ from headish.rows.walks import (
     read_tree,
     read_tree_links,
 )
+from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import Message
 from headish.values.places import Place, Segment
 from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Turn
@@ -91,8 +93,13 @@ def walk_backwards(connection: Connection, space: int, ends: Sequence[Place]) ->
 
     They are read in portions that grow, each when it is reached.
     """
+    yield from read_backwards(connection, space, arrange(ends, read_links_of(connection, space, ends)))
+
+
+def read_backwards(connection: Connection, space: int, segments: Sequence[Segment]) -> Iterator[StoredTurn]:
+    """The turns of ranges, last first, without payloads; read in portions that grow, each when it is reached."""
     size = _FIRST_PORTION
-    for segment in reversed(arrange(ends, read_links_of(connection, space, ends))):
+    for segment in reversed(segments):
         high = segment.high
         while high >= segment.low:
             portion = Segment(segment.chain, max(segment.low, high - size + 1), high)
@@ -130,9 +137,9 @@ class WalkedTree(NamedTuple):
 
 
 def walk_tree(connection: Connection, space: int, place: Place) -> WalkedTree:
-    """The tree that a place belongs to.
+    """The tree that a place belongs to, with those that it joins, and those of other versions of its roots.
 
-    Cost: two statements, and two more for each tree of other roots that a turn of this one joins.
+    Cost: three statements, and three more for each tree that is joined.
     Raises: CorruptTurn.
     """
     links: dict[int, list[Place]] = {}
@@ -148,7 +155,31 @@ def walk_tree(connection: Connection, space: int, place: Place) -> WalkedTree:
         if len(walked) == before:
             raise CorruptTurn(f"{joined.chain}/{joined.pos}", "a turn that others continue is missing")
         joined = next((parent for parents in links.values() for parent in parents if parent not in walked), None)
+        joined = joined or _other_root(connection, space, walked, links)
     return WalkedTree(sorted(walked.values(), key=lambda each: each.seq), links, places)
+
+
+def _other_root(
+    connection: Connection, space: int, walked: Mapping[Place, Walked], links: Mapping[int, Sequence[Place]]
+) -> Place | None:
+    """A turn that supersedes a root, or that a root supersedes, and that was not walked: an edited first message is a
+    version of it, and no tree of its own."""
+    roots = [each for place, each in walked.items() if place.pos == 0 and place.chain not in links]
+    found = [each.place for each in superseding_some(connection, space, [root.id for root in roots])]
+    for root in roots:
+        older = superseded_of(root)
+        named = None if older is None else turn_by_id(connection, space, older)
+        found += [] if named is None else [named.place]
+    return next((place for place in found if place not in walked), None)
+
+
+def superseded_of(turn: Walked) -> TurnId | None:
+    """The turn that one supersedes, as it says under its seal."""
+    # Most turns keep nothing of the kind, and a long tree would pay for reading what they keep.
+    if turn.system is None or b'"supersedes"' not in turn.system:
+        return None
+    named = read_mapping(turn, "system").get("supersedes")
+    return as_turn_id(named) if isinstance(named, str) else None
 
 
 def walk_part(connection: Connection, space: int, place: Place, limit: int) -> list[Walked]:

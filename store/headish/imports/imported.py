@@ -7,6 +7,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from headish.content.drafts import Draft
+from headish.content.facts import read_short
+from headish.errors import InvalidArgument
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId
 
@@ -24,6 +26,17 @@ class ImportedTree(Struct, frozen=True):
     bookmark: str | None = None
     named: int = 0
     untimed: int = 0
+
+
+def make_key(format: str, *parts: object) -> str | None:
+    """The key of a message that its source names: ``FORMAT:CONVERSATION:ID``, or ``FORMAT:ID`` where ids are global
+    (rule R35, keys). None where the source says no such thing, or nothing that can be a key."""
+    if not all(isinstance(part, str) and part for part in parts):
+        return None
+    try:
+        return read_short("key", ":".join([format, *map(str, parts)]))
+    except InvalidArgument:
+        return None
 
 
 class Names(NamedTuple):

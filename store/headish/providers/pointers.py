@@ -23,6 +23,8 @@ from headish.values.addresses import parse_address
 
 MODEL_LIMIT = 512
 """The longest name of a model, in characters."""
+CONTEXT_WINDOWS = (256, 2**31)
+"""The smallest and the largest context window of a pointer, in tokens."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -30,7 +32,8 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
     """What a provider pointer says. ``params`` are defaults below the thread's own option ``params``.
 
     ``base_url`` is a compatible server's (Ollama, vLLM, a gateway), None for the provider's own. ``key_env`` names the
-    environment variable that holds the key for it.
+    environment variable that holds the key for it. ``context_window`` is how many tokens the model takes, its answer
+    included.
     """
 
     provider: str
@@ -38,6 +41,7 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
     params: dict[str, Any] = {}
     base_url: str | None = None
     key_env: str | None = None
+    context_window: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without what is not set."""
@@ -62,6 +66,7 @@ def make_pointer(
     params: Mapping[str, Any] | None = None,
     base_url: str | None = None,
     key_env: str | None = None,
+    context_window: int | None = None,
 ) -> Pointer:
     """The pointer to ``PROVIDER/MODEL``; a model's name may hold slashes of its own.
 
@@ -78,7 +83,16 @@ def make_pointer(
     if base_url is not None:
         parse_address(base_url)
         base_url = base_url.rstrip("/")
-    pointer = Pointer(provider=provider, model=model, params=dict(params or {}), base_url=base_url, key_env=key_env)
+    if context_window is not None and not CONTEXT_WINDOWS[0] <= context_window <= CONTEXT_WINDOWS[1]:
+        raise InvalidArgument(f"context_window is a number of tokens, {CONTEXT_WINDOWS[0]} or more")
+    pointer = Pointer(
+        provider=provider,
+        model=model,
+        params=dict(params or {}),
+        base_url=base_url,
+        key_env=key_env,
+        context_window=context_window,
+    )
     strictjson.encode_mapping(pointer.params, "the parameters of a pointer", MAPPING_LIMIT_BYTES)
     secret = find_secret(pointer.to_dict(), "pointer")
     if secret is not None:

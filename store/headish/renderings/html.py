@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from headish.renderings.pages import INCOMPLETE, Entry, Page, Part, Section
+from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, Entry, Page, Part, Section
 from headish.values.times import local_time
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def _write_section(section: Section, *, is_first: bool) -> Markup:
 
 
 def _write_entry(entry: Entry) -> Markup:
+    if entry.role == BOUNDARY:
+        return Markup('<p class="cut">{}</p>\n').format(entry.who)
     names = Markup("").join(Markup(' <span class="name">{}</span>').format(_clean(name)) for name in entry.bookmarks)
     links = Markup("").join(
         Markup('<li dir="auto"><a href="#{}">{}</a></li>').format(branch.anchor, _clean(branch.title))
@@ -74,13 +76,15 @@ def _write_entry(entry: Entry) -> Markup:
     )
     also = Markup("<nav><p>Also continued by</p><ul>{}</ul></nav>\n").format(links) if links else Markup("")
     model = Markup(' <span class="model">{}</span>').format(_clean(entry.model)) if entry.model else ""
+    model += Markup(' <span class="model">{}</span>').format(EDITED) if entry.edited else ""
+    version = Markup(' <span class="version" title="Version">{}</span>').format(entry.version) if entry.version else ""
     parts = Markup("").join(_write_part(part) for part in entry.parts)
     cut = Markup('<p class="cut">{}</p>\n').format(INCOMPLETE) if entry.incomplete else ""
     return Markup(
-        '<article class="{role}" id="t{id}">\n<h3><bdi>{who}</bdi>{model}{names} '
+        '<article class="{role}" id="t{id}">\n<h3><bdi>{who}</bdi>{model}{version}{names} '
         '<time datetime="{iso}">{time}</time></h3>\n{parts}{cut}{also}</article>\n'
     ).format(
-        role=entry.role, id=entry.id, who=_clean(entry.who), model=model, names=names,
+        role=entry.role, id=entry.id, who=_clean(entry.who), model=model, version=version, names=names,
         iso=entry.time.isoformat(timespec="seconds"), time=local_time(entry.time), parts=parts, cut=cut, also=also,
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ import html
 import json
 
 from headish.renderings.harmless import disarm, disarm_line
-from headish.renderings.pages import INCOMPLETE, Entry, Page, Part
+from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, Entry, Page, Part
 from headish.values.controls import escape_json_controls
 from headish.values.times import local_time
 
@@ -16,7 +16,8 @@ def render_markdown(page: Page) -> str:
 
     The text of a message keeps its Markdown, but for what could run or load something (``harmless``).
     """
-    facts = {"title": page.title, "turn": page.head, "messages": len(page.sections[0].entries)}
+    count = sum(entry.role != BOUNDARY for entry in page.sections[0].entries)
+    facts = {"title": page.title, "turn": page.head, "messages": count}
     facts |= {"model": page.model} if page.model else {}
     front = "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items())
     parts = [f"---\n{escape_json_controls(front)}\n---\n"]
@@ -28,7 +29,10 @@ def render_markdown(page: Page) -> str:
 
 
 def _write_entry(entry: Entry) -> str:
+    if entry.role == BOUNDARY:
+        return f"---\n\n*{entry.who}*\n"
     about = f"*{local_time(entry.time)}*" + (f" · {disarm_line(entry.model)}" if entry.model else "")
+    about += (f" · {EDITED}" if entry.edited else "") + (f" · {entry.version}" if entry.version else "")
     heading = f"## {disarm_line(entry.who)}\n\n{about}\n"
     body = "\n".join(_write_part(part) for part in entry.parts)
     cut = f"\n*{INCOMPLETE}*\n" if entry.incomplete else ""

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from headish.transcripts.shared.transcript import arguments_of, plain_text
 from headish.transcripts.views import may_be_seen, visible_text
@@ -27,9 +28,13 @@ from headish.values.blocks import (
     ToolUse,
 )
 from headish.values.ids import TurnId
-from headish.values.messages import Message
+from headish.values.messages import NO_ATTRIBUTES, Message
 from headish.values.turns import TreeTurn
 
+BOUNDARY = "boundary"
+"""The role of an entry that tells of an overlay."""
+EDITED = "edited"
+"""What a page says beside the model of a reply whose words somebody changed."""
 INCOMPLETE = "This reply is incomplete."
 """What a page says below a reply that was cut off."""
 
@@ -42,6 +47,14 @@ class Part(Struct, frozen=True):
     body: str
 
 
+class Face(Struct, frozen=True):
+    """How people see a turn that overlays change: not at all, or in other words; and what is said above it."""
+
+    hidden: bool = False
+    content: tuple[ContentBlock, ...] | None = None
+    boundaries: tuple[str, ...] = ()
+
+
 class Branch(Struct, frozen=True):
     """A link to another section."""
 
@@ -51,7 +64,8 @@ class Branch(Struct, frozen=True):
 
 class Entry(Struct):
     """One message. ``branches`` lead to what else continues it; ``model`` is what replied; ``time`` is when it was
-    said, in UTC."""
+    said, in UTC; ``version`` is ``2/3`` where it is one of several in its place; ``edited``: somebody changed the words
+    of a reply. Of the role ``BOUNDARY`` it is no message: ``who`` says what is to be known of what follows."""
 
     id: TurnId
     who: str
@@ -62,6 +76,8 @@ class Entry(Struct):
     branches: list[Branch]
     model: str | None = None
     incomplete: bool = False
+    version: str = ""
+    edited: bool = False
 
 
 class Section(Struct, frozen=True):
@@ -92,10 +108,14 @@ def make_page(
     title: str | None = None,
     debug: bool = False,
     model: str | None = None,
+    faces: Mapping[TurnId, Face] | None = None,
 ) -> Page:
-    """The page of a thread (ids in walk order). ``tree`` holds its turns, and those of every branch to be shown."""
+    """The page of a thread (ids in walk order). ``tree`` holds its turns, and those of every branch to be shown.
+
+    ``faces`` are the turns that overlays let people see otherwise; a debugging view shows the hidden ones, too.
+    """
     turns = {turn.id: turn for turn in tree}
-    builder = _Builder(turns, debug)
+    builder = _Builder(turns, debug, faces or {})
     sections = builder.build([each for each in thread if each in turns])
     first = next((entry for section in sections for entry in section.entries if entry.role == "user"), None)
     named = title or (one_line(first.parts[0].body) if first else "A conversation")
@@ -111,8 +131,8 @@ def one_line(text: str, limit: int = 80) -> str:
 class _Builder:
     """Walks the thread, then every branch that leaves it, then what leaves those."""
 
-    def __init__(self, turns: Mapping[TurnId, TreeTurn], debug: bool) -> None:
-        self._turns, self._debug = turns, debug
+    def __init__(self, turns: Mapping[TurnId, TreeTurn], debug: bool, faces: Mapping[TurnId, Face]) -> None:
+        self._turns, self._debug, self._faces = turns, debug, faces
         self._placed: set[TurnId] = set()
 
     def build(self, thread: list[TurnId]) -> list[Section]:
@@ -137,12 +157,16 @@ class _Builder:
         entries: list[Entry] = []
         leaving: list[tuple[list[TurnId], Entry | None]] = []
         for turn_id in path:
-            turn = self._turns[turn_id]
+            turn, face = self._turns[turn_id], self._faces.get(turn_id)
+            if face is not None:
+                entries += [_boundary(turn, words) for words in face.boundaries]
+                turn = _as_seen(turn, face, self._debug)
             parts = tuple(_debug_parts(turn.content) if self._debug else _visible_parts(turn))
             if parts or _is_empty_answer(turn):
                 entries.append(_entry(turn, parts))
             others = [child for child in turn.children if child not in self._placed]
-            leaving += [(self._follow(child), entries[-1] if entries else None) for child in others]
+            origin = next((entry for entry in reversed(entries) if entry.role != BOUNDARY), None)
+            leaving += [(self._follow(child), origin) for child in others]
         return entries, leaving
 
     def _follow(self, turn_id: TurnId) -> list[TurnId]:
@@ -168,7 +192,20 @@ def _entry(turn: TreeTurn, parts: tuple[Part, ...]) -> Entry:
         branches=[],
         model=model if isinstance(model, str) else None,
         incomplete=turn.is_cut_off,
+        version=f"{turn.version}/{turn.versions}" if turn.versions > 1 else "",
+        edited=bool(turn.reply.get("edited")),
     )
+
+
+def _boundary(turn: TreeTurn, words: str) -> Entry:
+    return Entry(id=turn.id, who=words, role=BOUNDARY, time=turn.said_at, parts=(), bookmarks=(), branches=[])
+
+
+def _as_seen(turn: TreeTurn, face: Face, debug: bool) -> TreeTurn:
+    """A turn in the words that people see; without any where it is hidden."""
+    if face.hidden and not debug:
+        return replace(turn, content=(), reply={}, attributes=NO_ATTRIBUTES)
+    return turn if face.content is None else replace(turn, content=face.content)
 
 
 def _is_empty_answer(turn: TreeTurn) -> bool:

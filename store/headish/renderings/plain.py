@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headish.renderings.pages import INCOMPLETE, Entry, Page
+from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, Entry, Page
 
 
 def render_plain(page: Page) -> str:
@@ -12,7 +12,10 @@ def render_plain(page: Page) -> str:
 
 
 def _write_entry(entry: Entry) -> str:
-    who = f"{entry.who} ({entry.model})" if entry.model else entry.who
+    if entry.role == BOUNDARY:
+        return f"({entry.who})\n"
+    facts = [entry.model or "", EDITED if entry.edited else "", entry.version]
+    who = f"{entry.who} ({', '.join(filter(None, facts))})" if any(facts) else entry.who
     said = "\n".join(f"({part.title}) {part.body}" if part.title else part.body for part in entry.parts)
     cut = f"\n({INCOMPLETE})" if entry.incomplete else ""
     others = f"\n(also continued by {len(entry.branches)} other)" if entry.branches else ""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from headish.database.query import Connection, Query, Statement
-from headish.errors import RemovedSpace
+from headish.errors import QuotaExceeded, RemovedSpace
+from headish.values.quotas import Quota
 
 REMOVED = "removed"
 
@@ -17,6 +18,9 @@ TAKE_SEQ = Query("take commit numbers")
 TAKE_NEXT = Query("take the next commit number, if nothing was written since and the name is where it was left")
 TAKE_CHANGE = Query("take a number of a change")
 READ_COUNTER = Query("read the counter of a space")
+READ_STATE = Query("state of a space")
+READ_QUOTA = Query("read what a space may hold")
+SET_QUOTA = Query("set what a space may hold")
 ADD_COUNTER = Query("add counter")
 RETIRE_COUNTER = Query("retire the counter of a space that holds nothing")
 
@@ -52,9 +56,13 @@ def take_seq(
     connection: Connection, space: int, count: int, *, roots: int = 0, heads: int = 0, given_bytes: int = 0
 ) -> Numbers:
     """How far the space is once it has taken ``count`` commit numbers. It is locked, so commits come in their order
-    (rule R1, commit order). The rest is what these turns add to the counts of the space."""
+    (rule R1, commit order). The rest is what these turns add to the counts of the space.
+
+    Raises: QuotaExceeded where the space may not hold them.
+    """
     row = connection.row(TAKE_SEQ, space=space, count=count, more_roots=roots, more_heads=heads, more_bytes=given_bytes)
-    assert row is not None
+    if row is None:
+        _refuse(read_quota(connection, space), count, given_bytes)
     return Numbers(*row)
 
 
@@ -62,10 +70,11 @@ def take_next(space: int, known: Numbers, given_bytes: int, named: tuple[bytes, 
     """Take one commit number for a turn that continues a head, and lock the space, if it is as far as is known.
 
     ``named`` is a name, its chain and position, the number of its last move and the running hash of its log. It changes
-    no row if anything was written since, or if the name is not there.
+    no row if anything was written since, if the name is not there, or if the space may not hold one more.
     """
     following = known.seq + 1
-    return Statement(TAKE_NEXT, (following, following, given_bytes, space, known.seq, known.change, space, *named))
+    at = (space, known.seq, known.change, space, *named)
+    return Statement(TAKE_NEXT, (following, following, given_bytes, *at, following, given_bytes))
 
 
 def take_change(connection: Connection, space: int) -> tuple[int, int]:
@@ -81,6 +90,23 @@ def read_counter(connection: Connection, space: int) -> Counter:
     return Counter(*([0] * 6 if row is None else row))
 
 
+def state_of(connection: Connection, space: int) -> str | None:
+    """Why the space takes no turns; None where it does."""
+    row = connection.row(READ_STATE, space=space)
+    return None if row is None else row[0]
+
+
+def read_quota(connection: Connection, space: int) -> Quota:
+    """What a space may hold, and what it holds."""
+    row = connection.row(READ_QUOTA, space=space)
+    return Quota(None, None, 0, 0) if row is None else Quota(*row)
+
+
+def set_quota(connection: Connection, space: int, turns: int | None, given_bytes: int | None) -> None:
+    """Let a space hold so much from now on; None is any number."""
+    connection.run(SET_QUOTA, space=space, turns=turns, bytes=given_bytes)
+
+
 def add_counter(connection: Connection, space: int) -> None:
     """Make the counter of a new space; two processes may do so at once."""
     connection.run(ADD_COUNTER, space=space, random=os.urandom(16))
@@ -89,3 +115,10 @@ def add_counter(connection: Connection, space: int) -> None:
 def retire_counter(connection: Connection, space: int) -> bool:
     """Whether nothing was ever counted: then nobody writes into the space any more."""
     return connection.run(RETIRE_COUNTER, space=space, became=REMOVED) == 1
+
+
+def _refuse(quota: Quota, turns: int, given_bytes: int) -> NoReturn:
+    if quota.limit_turns is not None and quota.turns + turns > quota.limit_turns:
+        raise QuotaExceeded("turns", quota.limit_turns, quota.turns, turns)
+    assert quota.limit_bytes is not None  # the row is there and locked, so one of the two refused
+    raise QuotaExceeded("bytes", quota.limit_bytes, quota.bytes, given_bytes)

@@ -2,7 +2,8 @@
 
 A name is found in the order in which names moved. Conversations without a name are found by the chain in which each
 begins, the newest first: the statement looks at the next ``window`` chains, leaves out those that go on with what was
-said before and those in which a name lies, and gives the rest. Of each it reads the first words and the last ones.
+said before, those in which a name lies, and other versions of a first turn, and gives the rest. Of each it reads the
+first words and the last ones.
 """
 
 from __future__ import annotations

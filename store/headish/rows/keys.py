@@ -12,6 +12,8 @@ from headish.values.ids import TurnId
 BY_KEYS = Query("turns by their keys")
 BY_KEY = Query("turn by its key")
 SUPERSEDING = Query("turns that supersede a turn")
+SUPERSEDING_SOME = Query("turns that supersede some turns")
+BY_IDS = Query("turns by their ids")
 IDS = Query("ids that are known")
 
 
@@ -31,6 +33,18 @@ def superseding(connection: Connection, space: int, turn_id: TurnId) -> list[Sto
     return sorted(read_turns(connection.rows(SUPERSEDING, space=space, id=turn_id)), key=lambda stored: stored.seq)
 
 
+def superseding_some(connection: Connection, space: int, ids: Iterable[TurnId]) -> list[StoredTurn]:
+    """The turns that take the place of one of some turns, in no order. Cost: one statement for each ``LOOKED_UP``."""
+    portions = in_portions(dict.fromkeys(ids))
+    return read_turns(row for portion in portions for row in connection.rows(SUPERSEDING_SOME, space=space, **portion))
+
+
 def known_ids(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:
     """Which of the ids are those of turns. Cost: one statement for each ``LOOKED_UP`` ids."""
     return {row[0] for portion in in_portions(ids) for row in connection.rows(IDS, space=space, **portion)}
+
+
+def turns_by_ids(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, StoredTurn]:
+    """The turns that have one of the ids, by id. Cost: one statement for each ``LOOKED_UP`` ids."""
+    rows = [row for portion in in_portions(ids) for row in connection.rows(BY_IDS, space=space, **portion)]
+    return {stored.id: stored for stored in read_turns(rows)}

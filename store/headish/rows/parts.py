@@ -28,3 +28,11 @@ def count_continuing(connection: Connection, space: int, places: Iterable[Place]
         for portion in place_portions(places)
         for chain, pos, count in connection.rows(CONTINUED, space=space, **portion)
     }
+
+
+FORKED = Query("whether a chain branches from a position on")
+
+
+def is_forked(connection: Connection, space: int, place: Place) -> bool:
+    """Whether a turn of another chain continues the one at a place, or one behind it in its chain. Cost: a look-up."""
+    return connection.row(FORKED, space=space, chain=place.chain, pos=place.pos) is not None

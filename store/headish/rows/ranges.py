@@ -17,6 +17,7 @@ class Whole(NamedTuple):
 
 
 WHOLE_RANGE = Query("turns of a range, with payloads")
+SMALL_PAYLOADS = Query("payloads in the rows of a range")
 
 
 def read_range(connection: Connection, space: int, segment: Segment) -> list[Whole]:
@@ -24,3 +25,9 @@ def read_range(connection: Connection, space: int, segment: Segment) -> list[Who
     chain, low, high = segment
     rows = connection.rows(WHOLE_RANGE, space=space, chain=chain, low=low, high=high)
     return [Whole(StoredTurn._make(row[:-1]), row[-1]) for row in rows]
+
+
+def small_payloads(connection: Connection, space: int, segment: Segment) -> dict[int, bytes]:
+    """The payloads that stand in the rows of a range, by position: at most ``INLINE_BYTES`` each."""
+    chain, low, high = segment
+    return dict(connection.rows(SMALL_PAYLOADS, space=space, chain=chain, low=low, high=high))

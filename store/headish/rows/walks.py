@@ -137,3 +137,23 @@ def _grouped(rows: Sequence[Row]) -> dict[int, list[Place]]:
     for chain, parent_chain, parent_pos in rows:
         links.setdefault(chain, []).append(Place(parent_chain, parent_pos))
     return links
+
+
+READ_MARKED = Query("types and attributes of turns that lead to a place")
+
+
+def read_marked(connection: Connection, space: int, end: Place) -> Sequence[Row]:
+    """``(type, attributes)`` of the turns that lead to ``end`` and have either, in no order; of a chain without one,
+    a pair of None.
+
+    Cost: one statement, which looks at every turn of the thread, without payloads.
+    """
+    return connection.rows(READ_MARKED, space=space, chain=end.chain, pos=end.pos)
+
+
+READ_NEWEST = Query("the newest turns, with payloads")
+
+
+def read_newest(connection: Connection, space: int, limit: int) -> list[Walked]:
+    """The turns with the highest commit numbers, with payloads, in no order. Cost: one statement."""
+    return _walked(connection.rows(READ_NEWEST, space=space, limit=limit))

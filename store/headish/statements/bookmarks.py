@@ -8,6 +8,7 @@ from sqlalchemy import (
     LargeBinary,
     bindparam,
     delete,
+    exists,
     func,
     insert,
     literal_column,
@@ -21,6 +22,7 @@ from headish.database.schema import bookmark, bookmark_log, turn
 from headish.rows.bookmarks import (
     ADD,
     ADD_LOG,
+    AHEAD,
     COUNT,
     FIND,
     FIND_AT,
@@ -149,4 +151,19 @@ define(
     )
     .where(*_logged)
     .order_by(bookmark_log.c.move.desc()),
+)
+
+define(
+    AHEAD,
+    select(bookmark.c.name)
+    .where(
+        bookmark.c.space == _space,
+        exists().where(
+            bookmark_log.c.space == _space,
+            bookmark_log.c.name == bookmark.c.name,
+            bookmark_log.c.move > bookmark.c.move,
+        ),
+    )
+    .order_by(bookmark.c.name)
+    .limit(literal_column("1")),
 )

@@ -10,6 +10,7 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     LargeBinary,
+    ScalarSelect,
     Select,
     and_,
     bindparam,
@@ -22,12 +23,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert
 
-from headish.database.schema import bookmark, bookmark_log, conversation, link, turn
+from headish.database.schema import bookmark, bookmark_log, conversation, link, record_log, turn
 from headish.rows.conversations import (
     BY_KEY,
     FIND,
     FIND_SOME,
     FIRST,
+    LOG,
     NAMES_IN,
     NEWEST_IN,
     PAGE,
@@ -51,6 +53,10 @@ _new = insert(conversation).values({column.name: bindparam(column.name) for colu
 _other = turn.alias("other")
 
 _taken = conversation.alias("taken")
+
+_said = conversation.alias("said")
+
+_older = turn.alias("older")
 
 
 def _path() -> CTE:
@@ -111,17 +117,44 @@ define(
     ),
 )
 
+define(LOG, insert(record_log).values({column.name: bindparam(column.name) for column in record_log.c}))
+
 define(RENAME, update(conversation).where(*_here).values(subject=bindparam("to_subject")))
+
+
+def _versions() -> CTE:
+    """The first turn of the conversation that a place belongs to, and those that it supersedes: what is said stands
+    under one of them. A turn that supersedes another was stored later."""
+    first = _first(turn.c.id, turn.c.supersedes, turn.c.seq).cte("versions", recursive=True)
+    step = select(_older.c.id, _older.c.supersedes, _older.c.seq).where(
+        _older.c.space == _space, _older.c.id == first.c.supersedes, _older.c.seq < first.c.seq
+    )
+    return first.union_all(step)
+
+
+def _subject_of(versions: CTE) -> ScalarSelect[Any]:
+    """Of the versions of a first turn the newest of which something is said."""
+    said = and_(_said.c.space == _space, _said.c.subject == cast(versions.c.id, LargeBinary))
+    return (
+        select(_said.c.subject)
+        .select_from(versions.join(_said, said))
+        .order_by(versions.c.seq.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+
 
 define(
     TAKE_OVER,
     update(conversation)
     .where(
         conversation.c.space == _space,
-        conversation.c.subject == _first(cast(turn.c.id, LargeBinary)).scalar_subquery(),
+        conversation.c.subject == _subject_of(_versions()),
         ~exists().where(_taken.c.space == _space, _taken.c.subject == bindparam("name")),
     )
-    .values(subject=bindparam("name")),
+    .values(subject=bindparam("name"))
+    # Asked so, because Python's sqlite3 does not count the rows of a statement that begins with WITH.
+    .returning(conversation.c.revision),
 )
 
 define(FIRST, _first(turn.c.chain, turn.c.pos, turn.c.id))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BindParameter, bindparam, exists, select, update
+from sqlalchemy import BindParameter, bindparam, exists, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from headish.database.schema import bookmark, counter
@@ -10,7 +10,10 @@ from headish.rows.counters import (
     ADD_COUNTER,
     LOCK_SPACE,
     READ_COUNTER,
+    READ_QUOTA,
+    READ_STATE,
     RETIRE_COUNTER,
+    SET_QUOTA,
     TAKE_CHANGE,
     TAKE_NEXT,
     TAKE_SEQ,
@@ -26,7 +29,11 @@ define(LOCK_SPACE, select(counter.c.seq, counter.c.change).where(_row, counter.c
 define(
     TAKE_SEQ,
     update(counter)
-    .where(_row)
+    .where(
+        _row,
+        or_(counter.c.limit_turns.is_(None), counter.c.seq + bindparam("count") <= counter.c.limit_turns),
+        or_(counter.c.limit_bytes.is_(None), counter.c.given_bytes + bindparam("more_bytes") <= counter.c.limit_bytes),
+    )
     .values(
         seq=counter.c.seq + bindparam("count"),
         latest=counter.c.seq + bindparam("count"),
@@ -55,6 +62,8 @@ define(
             bookmark.c.move == bindparam("move"),
             bookmark.c.running == bindparam("running"),
         ),
+        or_(counter.c.limit_turns.is_(None), counter.c.limit_turns >= bindparam("following")),
+        or_(counter.c.limit_bytes.is_(None), counter.c.given_bytes + bindparam("more_bytes") <= counter.c.limit_bytes),
     )
     .values(
         seq=bindparam("following"),
@@ -76,6 +85,16 @@ define(
 )
 
 define(
+    READ_QUOTA,
+    select(counter.c.limit_turns, counter.c.limit_bytes, counter.c.seq, counter.c.given_bytes).where(_row),
+)
+
+define(
+    SET_QUOTA,
+    update(counter).where(_row).values(limit_turns=bindparam("turns"), limit_bytes=bindparam("bytes")),
+)
+
+define(
     ADD_COUNTER,
     upsert(counter)
     .values(space=_space, seq=0, change=0, latest=0, epoch=bindparam("random"), roots=0, heads=0, given_bytes=0, bars=0)
@@ -86,3 +105,5 @@ define(
     RETIRE_COUNTER,
     update(counter).where(_row, counter.c.seq == 0, counter.c.change == 0).values(state=bindparam("became")),
 )
+
+define(READ_STATE, select(counter.c.state).where(_row))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BindParameter, bindparam, select
 
 from headish.database.schema import turn
-from headish.rows.keys import BY_KEY, BY_KEYS, IDS, SUPERSEDING
+from headish.rows.keys import BY_IDS, BY_KEY, BY_KEYS, IDS, SUPERSEDING, SUPERSEDING_SOME
 from headish.rows.payloads import PORTION
 from headish.statements.compiling import define
 from headish.statements.turns import select_turns
@@ -17,6 +17,13 @@ define(BY_KEYS, select_turns().where(turn.c.key.in_([bindparam(each) for each in
 define(BY_KEY, select_turns().where(turn.c.key == bindparam("key")))
 # Without an order: to save the sort, SQLite would read the whole space by its commit numbers.
 define(SUPERSEDING, select_turns().where(turn.c.supersedes == bindparam("id")))
+
+define(
+    SUPERSEDING_SOME,
+    select_turns().where(turn.c.supersedes.in_([bindparam(each) for each in PORTION])),
+)
+
+define(BY_IDS, select_turns().where(turn.c.id.in_([bindparam(each) for each in PORTION])))
 
 define(
     IDS,

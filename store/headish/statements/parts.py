@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 
 from headish.database.schema import link, turn
-from headish.rows.parts import CONTINUED, GROWN
+from headish.rows.parts import CONTINUED, FORKED, GROWN
 from headish.statements.compiling import define
 from headish.statements.places import wanted_places
 
@@ -83,4 +83,12 @@ define(
             ),
         )
     ),
+)
+
+
+define(
+    FORKED,
+    select(link.c.chain)
+    .where(link.c.space == _space, link.c.parent_chain == bindparam("chain"), link.c.parent_pos >= bindparam("pos"))
+    .limit(1),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import bindparam, func, select
 
 from headish.database.schema import payload, turn
-from headish.rows.ranges import WHOLE_RANGE
+from headish.rows.ranges import SMALL_PAYLOADS, WHOLE_RANGE
 from headish.statements.compiling import define
 from headish.statements.payloads import OF_TURN
 from headish.statements.turns import COLUMNS
@@ -21,4 +21,14 @@ define(
         turn.c.pos.between(bindparam("low"), bindparam("high")),
     )
     .order_by(turn.c.pos),
+)
+
+define(
+    SMALL_PAYLOADS,
+    select(turn.c.pos, turn.c.data).where(
+        turn.c.space == bindparam("space"),
+        turn.c.chain == bindparam("chain"),
+        turn.c.pos.between(bindparam("low"), bindparam("high")),
+        turn.c.data.is_not(None),
+    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import CTE, BigInteger, BindParameter, ColumnElement, Select, and_, bindparam, cast, func, select
+from sqlalchemy import CTE, BigInteger, BindParameter, ColumnElement, Select, and_, bindparam, cast, func, or_, select
 
 from headish.database.schema import link, payload, turn
 from headish.rows.walks import (
@@ -14,6 +14,8 @@ from headish.rows.walks import (
     READ_INHERITED_OF_SEVERAL,
     READ_LINKS,
     READ_LINKS_OF_SEVERAL,
+    READ_MARKED,
+    READ_NEWEST,
     READ_PLACES,
     READ_THREAD,
     READ_THREADS,
@@ -142,4 +144,28 @@ define(
     select(link.c.chain, link.c.parent_chain, link.c.parent_pos)
     .where(link.c.space == _space, link.c.chain.in_(select(_tree_links.c.chain)))
     .order_by(link.c.chain, link.c.ordinal),
+)
+
+
+def _marked(top: CTE) -> Select[Any]:
+    # In the join, not behind it: a condition there would make it an inner one, whose order SQLite chooses.
+    within = and_(
+        turn.c.space == _space,
+        turn.c.chain == top.c.chain,
+        turn.c.pos <= top.c.pos,
+        or_(turn.c.type.is_not(None), turn.c.attributes.is_not(None)),
+    )
+    return select(*[turn.c[name] for name in ("type", "attributes")]).select_from(top.outerjoin(turn, within))
+
+
+define(READ_MARKED, _marked(_top(_reach())))
+
+
+define(
+    READ_NEWEST,
+    select(*_columns)
+    .select_from(turn.outerjoin(payload, _addressed))
+    .where(turn.c.space == _space)
+    .order_by(turn.c.seq.desc())
+    .limit(bindparam("limit")),
 )

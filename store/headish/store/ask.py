@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
 from headish.content.drafts import Continues, TurnOptions
 from headish.content.encoding import Content
-from headish.errors import InvalidArgument, UnknownPointer
+from headish.errors import InvalidArgument, UnknownPointer, shown
 from headish.history.definitions import find_pointer, find_tools
 from headish.providers import Delta, Request
 from headish.providers.registry import check_provider
+from headish.store.calloptions import CallOptions
 from headish.store.calls import named_turn
+from headish.store.overlaying import compact_when_full
 from headish.store.replies import capture
 from headish.store.requests import ToolList, pointer_named, request
 from headish.store.space import Headishes, Space
@@ -25,23 +27,8 @@ from headish.values.turns import Turn
 
 if TYPE_CHECKING:
     from headish.answers.answer import Answer
-    from headish.calls import Timeouts, Told
 
 OnDelta = Callable[[Delta], object]
-
-
-class CallOptions(TypedDict, total=False):
-    """How a provider is called: the arguments of ``headish.calls.open_call``.
-
-    ``timeouts`` may be a number: how many seconds the provider may be silent. The whole call then ends after an hour.
-    """
-
-    base_url: str | None
-    key_env: str | None
-    headers: Mapping[str, str] | None
-    told: Told | None
-    timeouts: Timeouts | float | None
-    attempts: int
 
 
 @door()
@@ -58,16 +45,20 @@ def ask(
     tools: ToolList | None = None,
     servers: Sequence[str] | None = None,
     on_delta: OnDelta | None = None,
+    compact: Literal["auto"] | None = None,
     **options: Any,
 ) -> Turn:
     """Say something, ask the provider, and store its reply as the turn that comes next.
 
     ``content`` becomes a turn of the user's, as ``add_turn`` would store it (``ptr`` and ``servers`` are inherited from
     it on); without it the thread is asked from as it stands. ``on_delta`` gets each piece of the answer as it arrives.
-    ``options`` are those of ``open_answer``.
+    ``options`` are those of ``open_answer``. ``compact="auto"``: where the thread fills most of its pointer's context
+    window, its oldest part is summed up first, as ``compact`` does it; what is still over is cut.
     An answer that is cut off is stored as far as it came: see ``turn.meta.reply["incomplete"]``.
     Raises: as ``add_turn`` and ``request``; CallError where nothing of an answer came; the user's turn stays.
     """
+    if compact is not None:
+        continues, options = _compact(space, continues, ptr, compact, options)
     said = say(space, content, continues=continues, bookmark=bookmark, force=force, ptr=ptr, to=to, servers=servers)
     return _listen(open_answer(space, *said, ptr=ptr, to=to, model=model, tools=tools, **options), on_delta)
 
@@ -149,6 +140,19 @@ def open_retry(space: Space, headish: str = "@", *, stream: bool = True, **optio
     call, settings = _split(options)
     asked = _ask_again(space, turn, {**settings, "stream": stream})
     return _open(space, replace(asked, bookmark=bookmark or turn.meta.bookmark), turn, stream, call)
+
+
+def _compact(
+    space: Space, continues: Continues, ptr: str | None, compact: str, options: dict[str, Any]
+) -> tuple[Continues, dict[str, Any]]:
+    """What to continue once the thread was compacted, and the options with a budget for what is still over."""
+    if compact != "auto":
+        raise InvalidArgument(f"compact is 'auto' or None, not {shown(compact)}")
+    call, _ = _split(options)
+    turn = compact_when_full(space, continues, ptr=ptr, **call) if isinstance(continues, str) else None
+    if turn is not None and continues != turn.meta.bookmark:
+        continues = turn.id
+    return continues, {"budget": "auto", **options}
 
 
 def _listen(answer: Answer, on_delta: OnDelta | None) -> Turn:

@@ -1,73 +1,107 @@
-"""The verb that copies threads into another space of the same database."""
+"""The verb that copies threads into another space, of the same database or of another one."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from headish.answers.journal import About
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidName, UnknownSpace
-from headish.history.copies import Copied, copy_threads
+from headish.history.copies import Copied, Side, copy_threads
 from headish.history.find import find_place
 from headish.rows.counters import lock_space
 from headish.rows.definitions import POINTER, TOOLS, find_definition
 from headish.rows.spaces import find_space
 from headish.rows.streams import open_streams
 from headish.rows.turns import turn_by_id
-from headish.store.space import Headishes, Space
-from headish.values.doors import door
-from headish.values.grammar import parse_headishes
+from headish.store.space import STUMBLING, Headishes, Space
+from headish.values.doors import Kind, door
+from headish.values.grammar import Headish, parse_headishes
 from headish.values.ids import TurnId
 from headish.values.names import check_name, stored_name
 
+SPACE = Kind(lambda value: isinstance(value, str | Space), "the name of a space, or a store")
 
-@door()
-def copy_to(space: Space, to: str, headish: Headishes = "@", *, keep: bool = True) -> Copied:
-    """Copy the threads that lead to a headish, or to several, into another space of the database, in one transaction.
 
-    Ids, times, keys, digests, seals and documents stay as they are, and the bookmarks that point at these turns go
-    along. A turn that is there already is not stored twice, so a thread that has grown can be copied again. Without
-    ``keep`` the bookmarks are removed here; the turns stay in both spaces, since a turn never goes. A bookmark that the
-    other space has must be on the way to where it goes.
+@door(to=SPACE)
+def copy_to(space: Space, to: str | Space, headish: Headishes = "@", *, keep: bool = True) -> Copied:
+    """Copy the threads that lead to a headish, or to several, into another space, in one transaction.
+
+    ``to`` is the name of a space of this database, or an open store, of another database too. Ids, times, keys,
+    digests, seals and documents stay as they are, and the bookmarks that point at these turns go along with what is
+    said of their conversations. A turn that is there already is not stored twice, so a thread that has grown can be
+    copied again. Without ``keep`` the bookmarks are removed here, which takes a space of this database; the turns stay
+    in both spaces, since a turn never goes. A bookmark that the other space has must be on the way to where it goes.
     Provider pointers, tools and answers that are still arriving stay here: what the threads need of them is named.
-    Cost: about eight statements for each new turn.
+    Cost: about one statement for fifty new turns, one for each large payload, five for each bookmark.
     Raises: UnknownSpace, UnknownTurn, InvalidArgument for this space itself; TurnTaken for an id that the other space
-    has with another seal, or a key that it has; BookmarkTaken; CorruptTurn. Nothing is stored then.
+    has with another seal, or a key that it has; BookmarkTaken; KeyTaken for the key of a conversation; QuotaExceeded;
+    CorruptTurn. Nothing is stored then.
     """
-    name = check_name(to, "space")
     parsed = parse_headishes(headish)
     if not parsed:
         raise InvalidArgument("a copy needs a headish")
-    source = space._number
+    backend = space._open_backend()
+    try:
+        if isinstance(to, Space) and to._database is not space._database:
+            return _copy_into(space, to, parsed, keep)
+        return _copy_within(space, to._number if isinstance(to, Space) else check_name(to, "space"), parsed, keep)
+    except STUMBLING as error:
+        space._find_damage(backend, error)
+        raise
+
+
+def _copy_within(space: Space, to: bytes | int, parsed: Sequence[Headish], keep: bool) -> Copied:
+    """Into another space of the same database, given by its name or its number."""
+
+    def find(connection: Connection) -> int:
+        number = to if isinstance(to, int) else find_space(connection, to)
+        if number is None:
+            assert isinstance(to, bytes)
+            raise UnknownSpace(space._backend.target, stored_name(to))
+        return number
 
     def work(connection: Connection) -> Copied:
-        target = find_space(connection, name)
-        if target is None:
-            raise UnknownSpace(space._backend.target, to)
-        if target == source:
-            raise InvalidArgument(f"the turns are in the space {to!r} already")
-        for number in sorted((source, target)):  # in one order, so that two copies cannot wait for each other
+        target = find(connection)
+        if target == space._number:
+            raise InvalidArgument(f"the turns are in the space {space.space!r} already")
+        for number in sorted((space._number, target)):  # in one order, so that two copies cannot wait for each other
             lock_space(connection, number)
-        ends = list(dict.fromkeys(find_place(connection, source, each) for each in parsed))
-        copier, names = copy_threads(connection, source, target, ends, keep=keep)
-        ids = {each.id for each in copier.arrived.values()}
-        return Copied(
-            tips=tuple(copier.arrived[end].id for end in ends),
-            stored=copier.stored,
-            known=len(copier.arrived) - copier.stored,
-            names=tuple(map(stored_name, names)),
-            pointers=_missing(connection, target, POINTER, copier.pointers),
-            servers=_missing(connection, target, TOOLS, copier.servers),
-            streams=_arriving(connection, source, ids),
-        )
+        return _copy(Side(connection, space._number), Side(connection, target), parsed, keep)
 
-    def settle(connection: Connection, done: Copied) -> bool:
-        target = find_space(connection, name)
-        return target is not None and all(turn_by_id(connection, target, each) is not None for each in done.tips)
+    return space._open_backend().write(work, lambda connection, done: _has_tips(connection, find(connection), done))
 
-    return space._open_backend().write(work, settle)
+
+def _copy_into(space: Space, to: Space, parsed: Sequence[Headish], keep: bool) -> Copied:
+    """Into a space of another database: read there what is written here, each in one transaction."""
+    if not keep:
+        raise InvalidArgument("bookmarks leave a space for one of the same database only: give keep=True")
+    source = space._open_backend()
+
+    def work(connection: Connection) -> Copied:
+        lock_space(connection, to._number)
+        target = Side(connection, to._number)
+        return source.read(lambda reading: _copy(Side(reading, space._number), target, parsed, keep))
+
+    return to._open_backend().write(work, lambda connection, done: _has_tips(connection, to._number, done))
+
+
+def _copy(source: Side, target: Side, parsed: Sequence[Headish], keep: bool) -> Copied:
+    ends = list(dict.fromkeys(find_place(*source, each) for each in parsed))
+    copier, copied = copy_threads(source, target, ends, keep=keep)
+    return replace(
+        copied,
+        pointers=_missing(*target, POINTER, copier.pointers),
+        servers=_missing(*target, TOOLS, copier.servers),
+        streams=_arriving(*source, {each.id for each in copier.arrived.values()}),
+    )
+
+
+def _has_tips(connection: Connection, target: int, done: Copied) -> bool:
+    return all(turn_by_id(connection, target, each) is not None for each in done.tips)
 
 
 def _missing(connection: Connection, target: int, kind: str, names: Collection[str]) -> tuple[str, ...]:

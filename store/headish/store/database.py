@@ -10,27 +10,33 @@ import os
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from headish.database.backend import Backend, Durability
 from headish.database.dialects import connect
 from headish.database.query import Connection
+from headish.database.spreading import Placed, distribute
 from headish.database.upgrade import ensure_schema
-from headish.errors import DatabaseError, SpaceNotEmpty, SpaceTaken, UnknownSpace
+from headish.errors import DatabaseError, SpaceNotEmpty, SpaceRestoring, SpaceTaken, UnknownSpace
 from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.rows.counters import lock_space, read_quota, set_quota, state_of
 from headish.rows.spaces import add_space, count_spaces, find_space, list_spaces, remove_space, rename_space
 from headish.store.paging import check_limit
 from headish.store.space import Headishes
 from headish.store.store import Store
-from headish.values.doors import door
+from headish.values.doors import LIMIT, PATH, door
 from headish.values.ids import IdMint
 from headish.values.names import check_name, refusal, stored_name
+from headish.values.quotas import Quota
 
 if TYPE_CHECKING:
     from headish.history.copies import Copied
+    from headish.values.backups import Backup
     from headish.values.reports import Report
     from headish.verify.space import Progress
+
 
 # A server keeps a statement's plan with the connection. One made while the tables were empty may take any index, since
 # all begin with the space, and then reads the whole space for every turn. The server's own statistics come a minute
@@ -109,20 +115,22 @@ class Database:
         Closing it closes nothing else. Answers that a dead process left behind are recovered by ``Store.open``; here
         by ``store.streams.recover()``. ``author`` is written into every turn that is added or recorded here, under its
         seal: a claim that nothing proves. What a reply or an import stores was said by others, and has none.
-        Cost: one statement, two where the space is new.
-        Raises: InvalidName, UnknownSpace, InvalidArgument, Closed.
+        Cost: two statements, three where the space is new.
+        Raises: InvalidName, UnknownSpace, SpaceRestoring, InvalidArgument, Closed.
         """
         if author is not None:
             from headish.content.facts import read_short
 
             author = read_short("author", author)
         name = check_name(space, "space")
-        number = self.backend.read(lambda connection: find_space(connection, name))
+        number, state = self.backend.read(partial(_look_up, name=name))
         if number is None and create and not self.read_only:
             check_name(space, "space", is_new=True)
             number = self.backend.write(lambda connection: add_space(connection, name))
         if number is None:
             raise UnknownSpace(self.target, space)
+        if state is not None:
+            raise SpaceRestoring(self.target, space)
         return Store(self, space, number, author)
 
     @door()
@@ -134,6 +142,29 @@ class Database:
         Raises: UnknownSpace; as ``Store.copy_to``.
         """
         return self.store(space, create=False).copy_to(to, headish, keep=keep)
+
+    @door(dest=PATH)
+    def backup(
+        self,
+        dest: str | os.PathLike[str],
+        *,
+        verify: Literal["full", "quick"] = "full",
+        progress: Progress | None = None,
+    ) -> Backup:
+        """Back up all spaces as they stand at one moment; writers go on meanwhile.
+
+        A ``dest`` that ends with ``.db``, ``.sqlite`` or ``.sqlite3`` becomes a SQLite database without free pages,
+        which can be opened as it is; it takes a SQLite database to make one. Any other is a file of frames
+        (``headish-backup-1``) that ``restore`` puts back into either kind of database. The file gets its name once it
+        is whole and was checked, and nothing is ever overwritten. ``verify="full"`` reads the backup back and derives
+        every hash of it again; ``quick`` compares the sums of its frames, or asks SQLite. ``progress`` is called with
+        numbers of turns.
+        Cost: memory for a page; disk for the backup, and as much again to verify frames in full.
+        Raises: FileTaken, InvalidArgument, InvalidBackup where it does not verify, DatabaseError.
+        """
+        from headish.store.backing import back_up
+
+        return back_up(self, os.fspath(dest), None, verify, progress)
 
     @door()
     def verify(self, progress: Progress | None = None) -> dict[str, Report]:
@@ -155,6 +186,16 @@ class Database:
             told = f"{name} ({number})" if name in reports else name
             reports[told] = verify_space(self.backend, number, progress)
         return reports
+
+    @door()
+    def distribute(self, *, dry_run: bool = False) -> list[Placed]:
+        """Spread the tables over the machines of a PostgreSQL with the extension Citus, by space.
+
+        Where each table is then; with ``dry_run``, what would be done, and nothing is. What is spread already is left
+        alone, so it is run again after an upgrade that brought new tables. Nobody should write meanwhile.
+        Raises: DatabaseError without Citus, and for a table that is kept in another way; ReadOnly.
+        """
+        return distribute(self.backend, dry_run=dry_run)
 
     def _count_written(self, turns: int) -> None:
         """Count turns of this process; new plans are made where they are many more than when its first ones were."""
@@ -180,8 +221,14 @@ class Database:
         return f"<Database {self.target}>"
 
 
+def _look_up(connection: Connection, *, name: bytes) -> tuple[int | None, str | None]:
+    """The number of a space, and why it may not be opened."""
+    number = find_space(connection, name)
+    return number, None if number is None else state_of(connection, number)
+
+
 class Spaces:
-    """The spaces of a database: iterate over their names, add, rename, remove an empty one."""
+    """The spaces of a database: iterate over their names, add, rename, limit, remove an empty one."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -253,5 +300,39 @@ class Spaces:
 
         self._backend.write(work)
 
+    @door(turns=LIMIT, bytes=LIMIT)
+    def limit(
+        self, space: str, *, turns: int | Literal["none"] | None = None, bytes: int | Literal["none"] | None = None
+    ) -> Quota:
+        """Let a space hold so many turns, and so many bytes of payloads; what it may hold, and holds, from then on.
+
+        ``"none"`` takes a limit away; what is left out stays as it is, so without both nothing changes. A write past a
+        limit raises ``QuotaExceeded``, whoever writes and however: the numbers are compared in the statement that takes
+        the turn's number. A limit below what the space holds takes nothing away from it.
+        Raises: InvalidName, UnknownSpace, InvalidArgument.
+        """
+        name = check_name(space, "space")
+
+        def find(connection: Connection) -> int:
+            number = find_space(connection, name)
+            if number is None:
+                raise UnknownSpace(self._backend.target, space)
+            return number
+
+        def work(connection: Connection) -> Quota:
+            number = find(connection)
+            lock_space(connection, number)
+            now = read_quota(connection, number)
+            set_quota(connection, number, _limit(turns, now.limit_turns), _limit(bytes, now.limit_bytes))
+            return read_quota(connection, number)
+
+        if turns is None and bytes is None:
+            return self._backend.read(lambda connection: read_quota(connection, find(connection)))
+        return self._backend.write(work)
+
     def __repr__(self) -> str:
         return f"<Spaces of {self._backend.target}>"
+
+
+def _limit(given: int | str | None, now: int | None) -> int | None:
+    return now if given is None else given if isinstance(given, int) else None

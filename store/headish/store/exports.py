@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidName, UnknownFormat, UnknownPointer, UnknownServer
+from headish.history.decode import read_all_blocks
 from headish.history.definitions import find_pointer, tools_served
 from headish.history.documents import with_documents
-from headish.history.resolve import kept_thread, resolve_options
+from headish.history.resolve import is_overlaid, kept_thread, resolve_options
 from headish.history.trees import build_thread, read_whole_tree
 from headish.history.walk import walk
-from headish.rows.turns import StoredTurn
-from headish.rows.walks import read_links
+from headish.rows.turns import StoredTurn, turn_by_id
+from headish.rows.walks import Walked, read_links
 from headish.store.requests import pointer_named
 from headish.store.space import Headishes, Space
 from headish.values.doors import door
@@ -25,9 +26,12 @@ from headish.values.turns import TreeTurn
 
 if TYPE_CHECKING:
     from headish.content.forms.parts import Form
+    from headish.renderings.pages import Face
     from headish.transcripts.threads import Ending
 
 Definition = Mapping[str, Any]
+Drawn = tuple[list[TurnId], list[TreeTurn], str | None, "dict[TurnId, Face]"]
+"""What a page is made of: the thread, its tree, the model that it asks, and how people see its turns."""
 
 
 @door()
@@ -45,23 +49,26 @@ def render(
     The page holds only what an end user may see, and only the thread that leads to the headish. ``branches`` adds every
     other branch of its tree (``text`` counts them) and the bookmarks. ``debug`` shows system and tool messages, calls,
     reasoning and the bookmarks too. Without ``title`` the title is the first words of the user. The head of a page says
-    which model the thread asks, each reply which one answered.
+    which model the thread asks, each reply which one answered. Turns that are hidden from people are left out, others
+    stand in the words that replace them, and a line says so; of a summary a line says what it stands for.
     Raises: UnknownFormat; CorruptTurn.
     """
     from headish.renderings import make_page, render  # late, as below
 
-    def work(connection: Connection, stored: StoredTurn) -> tuple[list[TurnId], list[TreeTurn], str | None]:
+    def work(connection: Connection, stored: StoredTurn) -> Drawn:
         walked = walk(connection, space._number, [stored.place])
         thread = [each.id for each in walked]
         model = _model(connection, space, resolve_options(walked))
         if branches:
-            return thread, read_whole_tree(connection, space._number, stored.place), model
+            tree = read_whole_tree(connection, space._number, stored.place)
+            return thread, tree, model, _faces_of_tree(connection, space, walked, tree)
         links = read_links(connection, space._number, stored.place)
         # A name may tell of a branch that does not leave with the page.
-        return thread, build_thread(connection, space._number, walked, links, named=debug), model
+        tree = build_thread(connection, space._number, walked, links, named=debug)
+        return thread, tree, model, _faces(walked)
 
-    thread, tree, model = space._read_at(headish, work)
-    return render(make_page(thread, tree, title=title, debug=debug, model=model), format)
+    thread, tree, model, faces = space._read_at(headish, work)
+    return render(make_page(thread, tree, title=title, debug=debug, model=model, faces=faces), format)
 
 
 @door()
@@ -76,6 +83,7 @@ def export(
     for_training: bool = False,
     policy: str = "ocm",
     tight: bool = False,
+    raw: bool = False,
     **spelling: Any,
 ) -> str:
     """The thread that leads to a headish as a transcript (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``).
@@ -93,6 +101,8 @@ def export(
       with the open header of the next answer. ``for_training``: a final answer at the end ends in ``<|return|>``.
     - ``tight``: of OpenChatML 0.1, no line break before ``<|im_end|>`` where headish writes a message. ``spelling``:
       ``bos`` and ``eos``, the base model's tokens; ``strict=False`` also writes what only a relaxed import read.
+    - ``raw``: every turn as it was stored. Else a thread with overlays is written as a model sees it, a summary as a
+      message of the user's, and with ``as_user`` as people see it.
 
     Raises: Unrepresentable and its kinds, with all the words for ``drop`` that are needed; UnknownFormat,
     InvalidArgument; UnknownServer for a completion whose tools are not known; CorruptTurn.
@@ -108,7 +118,7 @@ def export(
     def work(connection: Connection, places: list[Place]) -> tuple[list[Kept], dict[str, Any], list[Definition]]:
         walked = walk(connection, space._number, places)
         options = _with_model(connection, space, resolve_options(walked))
-        thread = kept_thread(walked)
+        thread = kept_thread(walked, raw=raw, for_people=as_user)
         filled = with_documents(connection, space._number, [kept.message for kept in thread])
         thread = [kept._replace(message=message) for kept, message in zip(thread, filled, strict=True)]
         return thread, options, _tools(connection, space, options, must_know=for_completion)
@@ -137,6 +147,33 @@ def _write_form(thread: Sequence[Kept], form: Form, drop: Collection[str], endin
         raise InvalidArgument(f"{form.name} is a list of messages: no prompt, no text to train with, and no layout")
     body = body_of(form, write_thread(form, thread, drop_words(drop)))
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+
+
+def _faces(walked: Sequence[Walked]) -> dict[TurnId, Face]:
+    """How people see the turns of a thread, as far as its overlays say."""
+    if not is_overlaid(walked):
+        return {}
+    from headish.history.overlays.faces import see_faces  # late: few threads need it
+
+    return see_faces(walked, read_all_blocks(walked))
+
+
+def _faces_of_tree(
+    connection: Connection, space: Space, walked: Sequence[Walked], tree: Sequence[TreeTurn]
+) -> dict[TurnId, Face]:
+    """Those of the thread; of the turns beside it, what the branches that they are on say of them.
+
+    Cost: a walk for each other branch, if there is anything hidden or covered on one.
+    """
+    thread = {each.id for each in walked}
+    others = [turn for turn in tree if turn.id not in thread]
+    if not any(turn.attributes.overlay or turn.attributes.hidden for turn in others):
+        return _faces(walked)
+    from headish.history.overlays.faces import strictest
+
+    ends = [turn_by_id(connection, space._number, turn.id) for turn in others if not turn.children]
+    faces = [_faces(walk(connection, space._number, [end.place])) for end in ends if end is not None]
+    return {turn: face for turn, face in strictest(faces).items() if turn not in thread} | _faces(walked)
 
 
 def _with_model(connection: Connection, space: Space, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from itertools import islice
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument, shown
 from headish.history.decode import complete_turn, complete_turns, read_blocks, read_payload
+from headish.history.edits.ranges import find_segments, parse_range
 from headish.history.resolve import resolve_window, thread_records
 from headish.history.trees import read_part, read_whole_tree
-from headish.history.walk import walk, walk_backwards, walk_messages
+from headish.history.walk import read_backwards, walk, walk_messages
 from headish.rows import listings
 from headish.rows.bookmarks import ALL
 from headish.rows.turns import StoredTurn, shortest_prefix
@@ -23,6 +24,9 @@ from headish.values.doors import LIST, door
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import ContextWindow, Kept, Message, ThreadRecord
 from headish.values.turns import TreeTurn, Turn
+
+if TYPE_CHECKING:
+    from headish.store.requests import Budget, Count
 
 PAGE_TURNS = 500
 
@@ -122,13 +126,19 @@ def heads(
 
 @door()
 def log(space: Space, headish: str = "@", *, limit: int | None = None) -> list[Turn]:
-    """The turns of a thread, newest first: its walk read backwards. Only ``limit`` turns are read."""
+    """The turns of a thread, newest first: its walk read backwards. Only ``limit`` turns are read.
 
-    def work(connection: Connection, stored: StoredTurn) -> list[Turn]:
-        walked = walk_backwards(connection, space._number, [stored.place])
+    As git means them: ``A..B`` gives the turns that lead to B and not to A, ``A...B`` those that lead to one of the two
+    and not to both; a side that is left out is ``@``. A bookmark whose name holds ``..`` is that bookmark.
+    """
+    asked = parse_range(headish)
+
+    def work(connection: Connection) -> list[Turn]:
+        segments = find_segments(connection, space._number, asked)
+        walked = read_backwards(connection, space._number, segments)
         return complete_turns(connection, space._number, islice(walked, limit), space._options_at)
 
-    return space._read_at(headish, work)
+    return space._read(work)
 
 
 @overload
@@ -157,8 +167,10 @@ def messages(
     Nothing is left out or merged: what was cut off stands there as it was stored. Only what is given is read.
     With ``form`` (``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``): the messages alone, as a client of
     that API holds them. What was recorded in the form is equal to what was given; all else is written from the blocks,
-    and ``drop`` names what may be lost. Instructions that stood before the list stand at its head.
-    Cost: a statement or two for the links, and two for each chain that the turns lie in, however long the thread.
+    and ``drop`` names what may be lost. Instructions that stood before the list stand at its head. A thread with
+    overlays is given as a model sees it, so that ``record`` recognises the list when it is sent back.
+    Cost: a statement or two for the links, and two for each chain that the turns lie in, however long the thread. With
+    ``form`` one more, that looks at every turn; with overlays a walk.
     Raises: CorruptTurn where stored bytes do not decode; InvalidArgument for a limit below 0; UnknownFormat;
     Unmappable for what the form cannot say.
     """
@@ -171,12 +183,19 @@ def messages(
     from headish.content.forms.table import find_form
     from headish.content.forms.writing import write_thread
     from headish.history.documents import with_documents
+    from headish.history.overlays.marks import holds_overlays
+    from headish.history.resolve import kept_thread
     from headish.transcripts.drops import drop_words
 
     def work(connection: Connection, stored: StoredTurn) -> list[Kept]:
-        found = walk_messages(connection, space._number, stored.place, limit, space._options_at)
-        filled = with_documents(connection, space._number, [message for _, message in found])
-        return [Kept(message, turn.meta.system) for (turn, _), message in zip(found, filled, strict=True)]
+        if holds_overlays(connection, space._number, stored.place):
+            kept = kept_thread(walk(connection, space._number, [stored.place]))
+            kept = kept if limit is None else kept[max(0, len(kept) - limit) :]
+        else:
+            found = walk_messages(connection, space._number, stored.place, limit, space._options_at)
+            kept = [Kept(message, turn.meta.system) for turn, message in found]
+        filled = with_documents(connection, space._number, [message for message, _ in kept])
+        return [each._replace(message=message) for each, message in zip(kept, filled, strict=True)]
 
     target, words = find_form(form), drop_words(drop)
     written = write_thread(target, space._read_at(headish, work), words)
@@ -229,14 +248,45 @@ def tree(space: Space, headish: str = "@", *, limit: int | None = None) -> list[
     return space._read_at(headish, work)
 
 
-def resolve(space: Space, headish: Headishes = "@") -> ContextWindow:
+@door()
+def resolve(
+    space: Space,
+    headish: Headishes = "@",
+    *,
+    raw: bool = False,
+    budget: Budget = None,
+    count: Count | None = None,
+) -> ContextWindow:
     """The context window of a headish: the messages that lead to it, and the options they hand down, merged.
 
-    Several at once resolve as if one turn continued them all.
-    Cost: two statements for the walk, however long the thread; one step of the database's for each fork.
-    Raises: CorruptTurn where stored bytes do not decode.
+    Several at once resolve as if one turn continued them all. Overlays and hidden turns have their effect, with a note
+    each; ``raw`` shows every turn as it was stored.
+
+    ``budget`` is how many tokens the window may have: what does not fit is left out, with a note. ``"auto"`` is what
+    the context window of the thread's pointer leaves. ``count`` counts the tokens of a text; without it they are
+    guessed, as ``Store.tokens`` says.
+    Cost: two statements for the walk, however long the thread; one step of the database's for each fork. With a budget
+    one statement more, and for the tools of the thread.
+    Raises: CorruptTurn where stored bytes do not decode; OverBudget; InvalidArgument for a budget of raw turns.
     """
-    return space._read_from(headish, lambda connection, places: resolve_window(walk(connection, space._number, places)))
+    if budget is not None:
+        return _resolve_within(space, headish, raw, budget, count)
+    return space._read_from(
+        headish, lambda connection, places: resolve_window(walk(connection, space._number, places), raw=raw)
+    )
+
+
+def _resolve_within(space: Space, headish: Headishes, raw: bool, budget: Budget, count: Count | None) -> ContextWindow:
+    from headish.history.budgets.counting import cut_window
+    from headish.store.overlaying import measure_thread
+    from headish.store.requests import max_tokens_of, room_for_request
+
+    if raw:
+        raise InvalidArgument("a budget cuts what a model sees: it does not go with raw")
+    measured, pointer = measure_thread(space, headish, count=count)
+    room = room_for_request(pointer, max_tokens_of(measured.window.options)) if budget == "auto" else budget
+    assert isinstance(room, int)
+    return cut_window(measured, room)
 
 
 def options(space: Space, headish: Headishes = "@") -> dict[str, Any]:

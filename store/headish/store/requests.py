@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -11,22 +11,30 @@ from headish.content.merge import merge
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, UnknownPointer
 from headish.history.definitions import find_pointer, tools_served
-from headish.history.documents import with_documents
+from headish.history.documents import refer, with_documents
 from headish.history.replies import Pinned, pin_turns
 from headish.history.resolve import option_origins, resolve_window
 from headish.history.walk import walk
 from headish.providers.pointers import Pointer
 from headish.providers.registry import check_provider
 from headish.providers.shared.values import Finding, Request
+from headish.rows.walks import Walked
 from headish.store.space import Headishes, Space
 from headish.values.doors import door
 from headish.values.grammar import parse_headishes
 from headish.values.ids import TurnId
-from headish.values.messages import ContextWindow
+from headish.values.messages import ContextWindow, Message
 from headish.values.names import check_name
 from headish.values.places import Place
 
+if TYPE_CHECKING:
+    from headish.history.budgets.fitting import Fit
+
 ToolList = Sequence[Mapping[str, Any]]
+Budget = int | Literal["auto"] | None
+"""How many tokens a window may have: ``auto`` is what its pointer's context window leaves."""
+Count = Callable[[str], int]
+"""Counts the tokens of a text."""
 
 
 class Asked(NamedTuple):
@@ -49,6 +57,8 @@ def request(
     ptr: str | None = None,
     tools: ToolList | None = None,
     model: str | None = None,
+    budget: Budget = None,
+    count: Count | None = None,
     **settings: Any,
 ) -> Request:
     """The request that asks a provider to continue a headish.
@@ -56,13 +66,16 @@ def request(
     The provider is ``to``, else that of the pointer ``ptr``, else that of the thread's option ``provider_ptr``. A
     pointer's parameters stand below the thread's own. The tools are those of the thread's ``servers``
     (``Store.tools``), and ``tools`` besides. Further ``settings`` are those of ``headish.providers.Settings``.
-    Cost: six statements and one for each server, however long the thread.
+
+    ``budget`` is how many tokens the request may have: what does not fit is left out, with a note. ``"auto"`` is what
+    the pointer's ``context_window`` leaves for it. ``count`` counts the tokens of a text; see ``Store.tokens``.
+    Cost: six statements and one for each server, however long the thread; with a budget, one more at the most.
     Raises: UnknownPointer if nothing names a provider; UnknownServer; Unsupported for what the provider cannot
-    take; UnknownFormat, InvalidArgument; CorruptTurn.
+    take; OverBudget; UnknownFormat, InvalidArgument; CorruptTurn.
     """
     from headish.providers.preparing import prepare_request  # late: most processes make no request
 
-    provider, asked = _ask(space, headish, to, ptr)
+    provider, asked = _ask(space, headish, to, ptr, Limit(budget, count, model, settings.get("max_tokens")), tools)
     pointer = asked.pointer
     prepared = prepare_request(
         provider,
@@ -85,7 +98,7 @@ def request(
 @door()
 def lint(
     space: Space, headish: Headishes = "@", to: str | None = None, *, ptr: str | None = None,
-    tools: ToolList | None = None, **settings: Any,
+    tools: ToolList | None = None, budget: Budget = None, count: Count | None = None, **settings: Any,
 ) -> list[Finding]:  # fmt: skip
     """What a request would repair, leave out or refuse; refusals first. Nothing is changed.
 
@@ -93,11 +106,22 @@ def lint(
     """
     from headish.providers.preparing import lint
 
-    provider, asked = _ask(space, headish, to, ptr)
+    provider, asked = _ask(space, headish, to, ptr, Limit(budget, count, None, settings.get("max_tokens")), tools)
     return lint(provider, asked.window, [*asked.tools, *(tools or ())], **settings)
 
 
-def _ask(space: Space, headish: Headishes, to: str | None, ptr: str | None) -> tuple[str, Asked]:
+class Limit(NamedTuple):
+    """A budget as it was given, and what it is counted with."""
+
+    budget: Budget = None
+    counter: Count | None = None
+    model: str | None = None
+    max_tokens: object = None
+
+
+def _ask(
+    space: Space, headish: Headishes, to: str | None, ptr: str | None, limit: Limit, tools: ToolList | None
+) -> tuple[str, Asked]:
     if to is not None:
         check_provider(to)
     named = None if ptr is None else check_name(ptr, "provider pointer")
@@ -105,18 +129,67 @@ def _ask(space: Space, headish: Headishes, to: str | None, ptr: str | None) -> t
     if not listed:
         raise InvalidArgument("a request needs a headish")
     first = listed[0].bookmark
-    asked = space._read_from(
+    asked, walked, fit = space._read_from(
         [each.text for each in listed],
-        lambda connection, places: _gather(connection, space._number, places, first, to, named),
+        lambda connection, places: _gather(connection, space._number, places, first, to, named, limit),
     )
+    if limit.budget is not None:
+        # Outside of the transaction: a function that counts is the caller's.
+        asked = _cut(space, asked, walked, fit, limit, tools)
     if to is None and asked.pointer is None:
         raise UnknownPointer(None)
     return to or (asked.pointer.provider if asked.pointer else ""), asked
 
 
-def _gather(
-    connection: Connection, space: int, places: list[Place], name: str | None, to: str | None, ptr: bytes | None
+def _cut(
+    space: Space, asked: Asked, walked: Sequence[Walked], fit: Fit | None, limit: Limit, tools: ToolList | None
 ) -> Asked:
+    """What is asked with, within its budget."""
+    from headish.history.budgets.counting import cut_window, measure, with_fit
+
+    budget = limit.budget
+    if budget == "auto":
+        budget = room_for_request(asked.pointer, limit.max_tokens or max_tokens_of(asked.window.options))
+    measured = measure(walked, [*asked.tools, *(tools or ())], limit.counter, fill=lambda _: asked.window.messages)
+    assert isinstance(budget, int)
+    cut = cut_window(with_fit(measured, fit) if measured.needs_fit else measured, budget)
+    messages = fill_documents(space, cut.messages)
+    return asked._replace(window=replace(cut, messages=messages, options=asked.window.options))
+
+
+def fill_documents(space: Space, messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages with the documents that they refer to, in a transaction of its own if there are any."""
+    if not refer(messages):
+        return tuple(messages)
+    return space._read(lambda connection: with_documents(connection, space._number, messages))
+
+
+def room_for_request(pointer: Pointer | None, max_tokens: object = None) -> int:
+    """What the context window of a pointer leaves for a request: nine tenths, because counts may be off, without the
+    room for the answer. Raises: InvalidArgument where nothing says how large the window is.
+    """
+    window = None if pointer is None else pointer.context_window
+    if window is None:
+        raise InvalidArgument("budget='auto' needs a pointer with a context_window: headish ptr set --context-window")
+    answer = max_tokens if type(max_tokens) is int and 0 < max_tokens < window else window // 10
+    return max(1, (window - answer) * 9 // 10)
+
+
+def max_tokens_of(options: Mapping[str, Any]) -> object:
+    """The limit of an answer that a thread's options set."""
+    params = options.get("params")
+    return params.get("max_tokens") if isinstance(params, Mapping) else None
+
+
+def _gather(
+    connection: Connection,
+    space: int,
+    places: list[Place],
+    name: str | None,
+    to: str | None,
+    ptr: bytes | None,
+    limit: Limit,
+) -> tuple[Asked, Sequence[Walked], Fit | None]:
     walked = walk(connection, space, places)
     window = resolve_window(walked)
     window = replace(window, messages=with_documents(connection, space, window.messages))
@@ -125,7 +198,7 @@ def _gather(
     if pointer is not None and pointer.params:
         params = merge(pointer.params, window.options.get("params") or {})
         window = replace(window, options={**window.options, "params": params})
-    return Asked(
+    asked = Asked(
         window=window,
         pinned=pin_turns(connection, space, places, name),
         origins=option_origins(walked),
@@ -133,6 +206,11 @@ def _gather(
         pointer=pointer,
         tools=tools_served(connection, space, window.options.get("servers")),
     )
+    if limit.budget is None or limit.counter is not None:
+        return asked, walked, None
+    from headish.history.budgets.reading import read_fit  # late: most requests have no budget
+
+    return asked, walked, read_fit(connection, space, limit.model or (pointer.model if pointer else None))
 
 
 def usable_pointer(connection: Connection, space: int, ptr: bytes, to: str | None) -> Pointer | None:

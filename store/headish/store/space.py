@@ -7,16 +7,26 @@ space; ``Store`` lists them. A part holds the space and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from headish.database.backend import Backend, Settle
 from headish.database.query import Connection
-from headish.errors import Closed, DatabaseCorrupt, HeadishError, OutcomeUnknown
+from headish.errors import (
+    Closed,
+    CorruptRecord,
+    DatabaseCorrupt,
+    DatabaseError,
+    HeadishError,
+    OutcomeUnknown,
+    UnknownTurn,
+)
 from headish.history.find import find_place, find_turn
+from headish.rows.bookmarks import find_overtaken
 from headish.rows.counters import lock_space
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.values.grammar import parse_headish, parse_headishes
 from headish.values.ids import KeptIds, Mint
+from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.turns import Turn
 
@@ -26,34 +36,55 @@ STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError
 if TYPE_CHECKING:
     from headish.history.append import Appended
     from headish.history.remembered import Remembered
-    from headish.store.database import Database
+    from headish.store.awaiting import Awaited
 
 T = TypeVar("T")
 Headishes = str | Sequence[str]
 """One headish, or several that resolve as if one turn continued them all."""
 
 
+class Opened(Protocol):
+    """What a space knows of its database. A type of its own: a database knows stores, and a store is a space."""
+
+    backend: Backend
+    mint: Mint
+    payload_limit_bytes: int
+
+    def _count_written(self, turns: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class Space:
     """One space of an open database: its number there, its transactions, and how rows become turns."""
 
-    def __init__(self, database: Database, space: str, number: int, author: str | None = None) -> None:
+    def __init__(self, database: Opened, space: str, number: int, author: str | None = None) -> None:
         self.space = space
         """The name of the space."""
         self._database, self._number = database, number
         self._backend = database.backend
         self._payload_limit_bytes = database.payload_limit_bytes
         self._author = author
+        self._awaited: Awaited | None = None
         self._is_closed = False
         self._remembered: Remembered | None = None
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         """What a piece of work reads, in one transaction.
 
-        Raises: DatabaseCorrupt where it stumbles over a value of another type.
+        Raises: DatabaseCorrupt where it stumbles over a value of another type; as ``read_awaited`` where it waits.
         """
         backend = self._open_backend()
         try:
+            if self._awaited is not None:
+                from headish.store.awaiting import read_awaited  # late: few reads wait
+
+                return read_awaited(backend, self._number, self._awaited, work)
             return backend.read(work)
+        except UnknownTurn as error:
+            if self._awaited is None and backend.may_lag():
+                error.tell("it may not have been replicated yet (Store.at_least and --at-least wait for that)")
+            raise
         except STUMBLING as error:
             self._find_damage(backend, error)
             raise
@@ -68,7 +99,7 @@ class Space:
 
         ``settle`` finds out whether it is stored, if the answer to the commit is lost; without it, it is run again.
         ``quick`` is tried first and locks the space itself; it changes nothing where it returns None.
-        Raises: DatabaseCorrupt, as ``_read``.
+        Raises: DatabaseCorrupt, as ``_read``; CorruptRecord for a bookmark that cannot move.
         """
 
         def locked(connection: Connection) -> T:
@@ -84,6 +115,17 @@ class Space:
         except STUMBLING as error:
             self._find_damage(backend, error)
             raise
+        except DatabaseError as error:
+            if type(error) is DatabaseError:  # the database refused a row, and cannot say what is wrong with the others
+                self._find_overtaken(backend, error)
+            raise
+
+    def _find_overtaken(self, backend: Backend, error: DatabaseError) -> None:
+        """Name a bookmark that could not move because its log was ahead of it. Raises: CorruptRecord."""
+        name = backend.read(lambda connection: find_overtaken(connection, self._number))
+        if name is not None:
+            told = f"the bookmark {stored_name(name)!r}"
+            raise CorruptRecord(told, "its log goes on behind the move that it says is its last") from error
 
     def _find_damage(self, backend: Backend, error: Exception) -> None:
         """Name the first value of another type, where work stumbled. Raises: DatabaseCorrupt."""

@@ -4,34 +4,64 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from headish.database.backend import Durability
 from headish.errors import HeadishError
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.streams import has_open_streams
 from headish.store.space import Space
-from headish.values.doors import door
+from headish.values.doors import PATH, door
 from headish.values.later import Later
 
 if TYPE_CHECKING:
-    from headish.store import ask as asking
-    from headish.store import calls, copying, exports, imports, read, replies, reports, requests, write
     from headish.store.bookmarks import Bookmarks
     from headish.store.conversations import Conversations
+    from headish.store.database import Database
     from headish.store.objects import Objects
     from headish.store.pointers import Pointers
     from headish.store.streams import Streams
     from headish.store.tools import Tools
+    from headish.values.backups import Backup
     from headish.values.turns import Turn
+
+if TYPE_CHECKING:
+    import headish.store.ask as asking
+    from headish.store import (
+        auditing,
+        awaiting,
+        calls,
+        changing,
+        comparing,
+        copying,
+        exports,
+        feeding,
+        imports,
+        overlaying,
+        read,
+        replies,
+        reports,
+        requests,
+        write,
+    )
 else:
     # A command reads or writes: it does not wait for what it does not need.
-    asking, calls, copying, exports, imports = (
-        Later(f"headish.store.{name}") for name in ("ask", "calls", "copying", "exports", "imports")
-    )
-    read, replies, reports, requests, write = (
-        Later(f"headish.store.{name}") for name in ("read", "replies", "reports", "requests", "write")
-    )
+    asking = Later("headish.store.ask")
+    auditing = Later("headish.store.auditing")
+    awaiting = Later("headish.store.awaiting")
+    calls = Later("headish.store.calls")
+    changing = Later("headish.store.changing")
+    comparing = Later("headish.store.comparing")
+    copying = Later("headish.store.copying")
+    exports = Later("headish.store.exports")
+    feeding = Later("headish.store.feeding")
+    imports = Later("headish.store.imports")
+    overlaying = Later("headish.store.overlaying")
+    read = Later("headish.store.read")
+    replies = Later("headish.store.replies")
+    reports = Later("headish.store.reports")
+    requests = Later("headish.store.requests")
+    write = Later("headish.store.write")
 
 
 class Store(Space):
@@ -84,6 +114,30 @@ class Store(Space):
     open_retry = asking.open_retry
     open_calls = calls.open_calls
     run_tools = calls.run_tools
+
+    # Follow
+    follow = feeding.follow
+    position = feeding.position
+    at_least = awaiting.at_least
+    audit = auditing.audit
+
+    # Change
+    edit = changing.edit
+
+    # Compare
+    siblings = comparing.siblings
+    versions = comparing.versions
+    diff = comparing.diff
+
+    # See otherwise
+    summarize = overlaying.summarize
+    hide = overlaying.hide
+    replace = overlaying.replace
+    keep = overlaying.keep
+    unhide = overlaying.unhide
+    original = overlaying.original
+    compact = overlaying.compact
+    tokens = overlaying.tokens
 
     # Copy
     copy_to = copying.copy_to
@@ -139,6 +193,19 @@ class Store(Space):
             return self._read(lambda connection: has_open_streams(connection, self._number))
         except HeadishError:
             return True
+
+    @door(dest=PATH)
+    def backup(
+        self, dest: str | os.PathLike[str], *, verify: Literal["full", "quick"] = "full", progress: Any = None
+    ) -> Backup:
+        """Back up this space alone, into a file of frames: as ``Database.backup`` does it for all spaces.
+
+        Raises: as ``Database.backup``.
+        """
+        from headish.store.backing import back_up
+
+        self._open_backend()
+        return back_up(cast("Database", self._database), os.fspath(dest), [self.space.encode()], verify, progress)
 
     @property
     def read_only(self) -> bool:

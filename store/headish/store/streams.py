@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 from headish.database.query import Connection
-from headish.errors import CorruptRecord, HeadishError, InputError, UnknownStream, shown
+from headish.errors import CorruptRecord, HeadishError, InputError, QuotaExceeded, UnknownStream, shown
 from headish.history.append import Appended
 from headish.history.replies import append_reply
 from headish.rows import streams
@@ -43,7 +43,7 @@ class Streams:
         A stream whose writer may live (its lease has not run out) is left alone, unless ``force``. Of a damaged journal
         the events before the damage are kept. A stream that cannot be recovered is named in the log (``headish``) and
         passed over; ``drop`` forgets it.
-        Raises: CorruptRecord if there was something to recover, and nothing could be.
+        Raises: CorruptRecord or QuotaExceeded if there was something to recover, and nothing could be.
         """
         self._space._check_writable()
         recovered, error = self._recover_all(force)
@@ -68,8 +68,8 @@ class Streams:
                 continue
             try:
                 turn = self._recover(each, force=force)
-            except (CorruptRecord, InputError) as error:
-                # One damaged journal must not keep the others from being recovered.
+            except (CorruptRecord, InputError, QuotaExceeded) as error:
+                # One damaged journal must not keep the others from being recovered, nor one that is too large.
                 log.warning("headish: the stream %s cannot be recovered: %s", each.id, error)
                 first = first or error
                 continue

@@ -26,7 +26,7 @@ from headish.history.append import Appended, Written, append, append_batch
 from headish.history.batches import StoredTurns, in_batches, read_item
 from headish.history.decode import complete_turn
 from headish.history.keys import append_once
-from headish.history.planning import Earlier
+from headish.history.planning import Earlier, Stream
 from headish.history.record import record_list
 from headish.history.remembered import NOTHING, Remembered, append_remembered, is_plain, remember
 from headish.rows.objects import Put, put_object
@@ -34,7 +34,7 @@ from headish.rows.turns import StoredTurn
 from headish.store.objects import read_puts
 from headish.store.read import read_range
 from headish.store.space import Space
-from headish.values.doors import LIST, LIST_OR_BODY, door, is_path
+from headish.values.doors import LIST, LIST_OR_BODY, check, door, is_path
 from headish.values.files import open_regular
 from headish.values.grammar import parse_headish
 from headish.values.ids import Mint
@@ -43,7 +43,9 @@ from headish.values.names import check_name
 from headish.values.turns import Recorded, Turn
 
 
-def add_turn(space: Space, content: Content, **turn: Unpack[TurnOptions]) -> Turn:
+def add_turn(
+    space: Space, content: Content, *, objects: Iterable[Mapping[str, Any]] = (), **turn: Unpack[TurnOptions]
+) -> Turn:
     """Store one turn; it is durable when this returns.
 
     ``content`` is a string (one text block), a list of strings and blocks, or with ``json`` the JSON text of blocks.
@@ -61,12 +63,19 @@ def add_turn(space: Space, content: Content, **turn: Unpack[TurnOptions]) -> Tur
     - ``key``: the name that another system has for the turn. If a turn of the space has it, that turn is returned: it
       must say the same, and nothing is stored or moved. ``find`` gives the turn of a key.
     - ``supersedes``, ``copy_of``: the id of a turn that this one takes the place of, or repeats.
+    - ``objects``: mappings of the arguments of ``store.objects.put``. Turn and objects are one transaction: all are
+      stored, or nothing. ``add_turns`` gives their revisions.
 
     Cost: eight statements, however long the thread and however large the store; one more for a key; four for the next
-    turn of a name that this store moved last.
-    Raises: InputError in its kinds, BookmarkTaken, BookmarkMoved, KeyTaken; nothing is stored then.
+    turn of a name that this store moved last; two more for each object.
+    Raises: InputError in its kinds, BookmarkTaken, BookmarkMoved, KeyTaken, QuotaExceeded, RecordChanged; nothing is
+    stored then.
     """
-    return _add(space, make_draft(content, turn, space._payload_limit_bytes, space._author))
+    draft = make_draft(content, turn, space._payload_limit_bytes, space._author)
+    if objects == ():
+        return _add(space, draft)
+    check("objects", objects, LIST)
+    return _add_once(space, draft, read_puts(objects, space._payload_limit_bytes))
 
 
 def add_document(
@@ -75,15 +84,19 @@ def add_document(
     *,
     name: str | None = None,
     content_type: str | None = None,
+    keep_path: bool = False,
     **turn: Unpack[DocumentOptions],
 ) -> Turn:
     """Store a document as a turn of its own: the raw bytes, from a path (text is a path) or as they are given.
 
-    The name's extension tells the media type, else the content does. In a window it is one document block. The other
-    arguments are those of ``add_turn``.
+    The name's extension tells the media type, else the content does. In a window it is one document block.
+    ``keep_path``: keep the whole path, too (``meta.system["original_path"]``). It is left out otherwise: it says how
+    this machine is arranged, and goes wherever the turn goes. The other arguments are those of ``add_turn``.
     Raises: TooLarge past ``payload_limit_bytes``; InvalidArgument where the path cannot be read; as ``add_turn``.
     """
-    data, system = _read_document(document, name, space._payload_limit_bytes)
+    if not isinstance(keep_path, bool):
+        raise InvalidArgument(f"keep_path is True or False, not {shown(keep_path)}")
+    data, system = _read_document(document, name, keep_path, space._payload_limit_bytes)
     content_type = content_type or guess_media_type(data, system.get("document_name"))
     draft = make_document_draft(data, turn, content_type=content_type, system=system, author=space._author)
     return _add(space, draft)
@@ -121,7 +134,7 @@ def add_drafts(space: Space, drafts: Iterable[Draft], *, carries_names: bool = T
     batches: list[Earlier] = []
     count = 0
     for batch in in_batches(drafts):
-        stored = _append(space, batch, first_index=count, earlier=batches, carries_names=carries_names)
+        stored = _append(space, batch, Stream(count, batches), carries_names)
         batches.append(_earlier(count, stored))
         count += len(batch)
     return StoredTurns(partial(read_range, space), batches, count)
@@ -136,15 +149,8 @@ def _add_together(
         batches: list[Earlier] = []
         count = 0
         for portion in portions:
-            stored = append_once(
-                connection,
-                space._number,
-                portion,
-                mint,
-                first_index=count,
-                earlier=batches,
-                carries_names=carries_names,
-            )
+            stream = Stream(count, batches)
+            stored = append_once(connection, space._number, portion, mint, stream=stream, carries_names=carries_names)
             batches.append(_earlier(count, stored))
             count += len(portion)
         return batches, count, [put_object(connection, space._number, put) for put in puts]
@@ -210,8 +216,14 @@ def _append_remembered(
     return append_remembered(connection, space._number, draft, name, known, mint)
 
 
-def _add_once(space: Space, draft: Draft) -> Turn:
-    [stored] = _append(space, [draft])
+def _add_once(space: Space, draft: Draft, puts: Sequence[Put] = ()) -> Turn:
+    def work(connection: Connection, mint: Mint) -> Appended | StoredTurn:
+        [stored] = append_once(connection, space._number, [draft], mint)
+        for put in puts:
+            put_object(connection, space._number, put)
+        return stored
+
+    stored = space._store(work)
     if isinstance(stored, Appended):
         return space._as_turn(stored)
     return space._read(lambda connection: complete_turn(connection, space._number, stored, space._options_at))
@@ -224,31 +236,18 @@ def _earlier(first_index: int, stored: Sequence[Appended | StoredTurn]) -> Earli
     return Earlier(first_index, seqs[0], None if follow else seqs)
 
 
-def _append(
-    space: Space,
-    drafts: list[Draft],
-    *,
-    first_index: int = 0,
-    earlier: Sequence[Earlier] = (),
-    carries_names: bool = True,
-) -> Sequence[Appended | StoredTurn]:
+def _append(space: Space, drafts: list[Draft], stream: Stream, carries_names: bool) -> Sequence[Appended | StoredTurn]:
     # Most drafts have no key and name no other turn: they are not looked up.
     verb = append_once if any(draft.facts.is_looked_up for draft in drafts) else append
     return space._store(
         lambda connection, mint: verb(
-            connection,
-            space._number,
-            drafts,
-            mint,
-            first_index=first_index,
-            earlier=earlier,
-            carries_names=carries_names,
+            connection, space._number, drafts, mint, stream=stream, carries_names=carries_names
         )
     )
 
 
 def _read_document(
-    document: bytes | str | os.PathLike[str], name: str | None, limit_bytes: int
+    document: bytes | str | os.PathLike[str], name: str | None, keep_path: bool, limit_bytes: int
 ) -> tuple[bytes, dict[str, Any]]:
     """The bytes of a document, and what is kept beside them."""
     if name is not None and not isinstance(name, str):
@@ -260,7 +259,7 @@ def _read_document(
         raise InvalidArgument(f"a document is bytes or a path, not {shown(document)}")
     else:
         path = Path(document)
-        system = {"document_name": path.name, "original_path": str(path.absolute())}
+        system = {"document_name": path.name, **({"original_path": str(path.absolute())} if keep_path else {})}
         data = _read_file(path, limit_bytes)
     if len(data) > limit_bytes:
         raise TooLarge("document", len(data), limit_bytes)

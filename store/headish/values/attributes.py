@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from headish.values.messages import VIEWERS
+
 CHANNELS = ("analysis", "commentary", "final")
 """Who sees a message depends on its channel, so there is no other one."""
 STOPS = ("end", "call", "return", "none")
@@ -26,7 +28,9 @@ def is_header_value(value: str) -> bool:
 
 def refused_attribute(attributes: Mapping[str, Any]) -> tuple[str, str] | None:
     """The first attribute that no transcript can carry, and why; None where all are fine."""
-    for name, allowed in (("channel", CHANNELS), ("stop", STOPS)):
+    if attributes.get("overlay") is not None:
+        return "overlay", "an overlay is made by summarize, hide, replace, keep, unhide or original"
+    for name, allowed in (("channel", CHANNELS), ("stop", STOPS), ("hidden", VIEWERS)):
         given = attributes.get(name)
         if given is not None and given not in allowed:
             return name, f"it is one of {', '.join(allowed)}, not {given[:80]!r}"

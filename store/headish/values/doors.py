@@ -132,12 +132,16 @@ TEXT = Kind(_is_text, "text that has UTF-8")
 COUNT = Kind(_is_count, "a number from 0 on, of at most 63 bits")
 RECORD = Kind(_is_record, "a mapping")
 SECONDS = Kind(_is_seconds, "a number of seconds above 0")
+WORDS = Kind(_is_words, "a word, or a list of words")
 CALLABLE = Kind(callable, "something to call")
 PATH = Kind(is_path, "the path of a file")
 TEXT_OR_BYTES = Kind(lambda value: isinstance(value, str | bytes), "text, or bytes")
 LIST = Kind(_is_list, "a list, or another iterable")
 LIST_OR_BODY = Kind(
     lambda value: _is_list(value) or isinstance(value, Mapping), "a list, or another iterable, or a body that holds one"
+)
+LIMIT = Kind(
+    lambda value: value == "none" if isinstance(value, str) else _is_count(value), "a number from 0 on, or 'none'"
 )
 FILE = Kind(
     lambda value: is_path(value) or isinstance(value, io.IOBase) or hasattr(value, "read"),
@@ -146,18 +150,23 @@ FILE = Kind(
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("format", "policy", "bos", "eos", "model", "base_url", "key_env", "title", "by"), TEXT),
     **dict.fromkeys(("provider", "seed", "durability", "start_role"), TEXT),
-    **dict.fromkeys(("limit", "n", "payload_limit_bytes"), COUNT),
+    **dict.fromkeys(("limit", "n", "payload_limit_bytes", "context_window"), COUNT),
+    "budget": Kind(lambda value: value == "auto" or (_is_count(value) and value > 0), "a number of tokens, or auto"),
+    "count": CALLABLE,
     **dict.fromkeys(("params", "tool_names"), RECORD),
     "after": Kind(lambda value: isinstance(value, str), "text"),
     "prefix": Kind(lambda value: isinstance(value, str), "text"),
-    **dict.fromkeys(("read_only", "prepared", "keep"), Kind(lambda value: isinstance(value, bool), "True or False")),
+    **dict.fromkeys(
+        ("read_only", "prepared", "keep", "dry_run", "raw"),
+        Kind(lambda value: isinstance(value, bool), "True or False"),
+    ),
     "index": Kind(lambda value: isinstance(value, int) and abs(value) <= COUNT_LIMIT, "the number of a message"),
     "timeouts": Kind(
         lambda value: _is_seconds(value) or hasattr(value, "read_seconds"), "a number of seconds above 0, or Timeouts"
     ),
-    **dict.fromkeys(("progress", "on_delta", "told", "run", "approve", "write"), CALLABLE),
+    **dict.fromkeys(("progress", "on_delta", "told", "warn", "run", "approve", "write"), CALLABLE),
     "tools": Kind(_is_records, "a list of definitions"),
-    "drop": Kind(_is_words, "a word, or a list of words"),
+    "drop": WORDS,
     "lease_seconds": SECONDS,
     "attempts": Kind(lambda value: value is not True and _is_count(value) and bool(value), "a number from 1 on"),
     "headers": Kind(

@@ -18,13 +18,28 @@ from headish.values.ids import TurnId
 REPR_CHARACTERS = 60
 """How much of a message's text its repr shows."""
 ROLES = ("system", "developer", "user", "assistant", "tool")
+VIEWERS = ("model", "people", "both")
+"""From whom a turn can be hidden."""
+
+
+class Overlay(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What an overlay does, and the digests of the turns that it covers, in walk order.
+
+    ``does`` is ``summarize``, ``hide``, ``replace``, ``keep``, ``unhide`` or ``original``; ``viewer`` is from whom
+    ``hide`` hides them.
+    """
+
+    does: str
+    covers: tuple[str, ...]
+    viewer: str | None = None
 
 
 class Attributes(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a transcript says of a message beside its role and text. All of it enters the digest (rule I4, digest and
     seal).
 
-    ``extra`` holds attributes that the format does not know, in their order. The field order is the order in the
+    ``extra`` holds attributes that the format does not know, in their order. A turn that is stored ``hidden`` is not
+    seen by the model, by people or by both. ``overlay`` stands in overlays alone. The field order is the order in the
     digest's encoding: add new fields at the end.
     """
 
@@ -38,6 +53,8 @@ class Attributes(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     stop: str | None = None
     tight: bool = False
     extra: dict[str, str] = {}
+    hidden: str | None = None
+    overlay: Overlay | None = None
 
 
 NO_ATTRIBUTES = Attributes()

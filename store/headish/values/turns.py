@@ -21,6 +21,8 @@ YEAR_10000 = 253_402_300_800_000
 """The first millisecond that no date can name. A damaged row may say anything."""
 DOCUMENT = "document"
 """``meta.type`` of a turn whose payload is the raw bytes of a document."""
+OVERLAY = "overlay"
+"""``meta.type`` of a turn that says how turns before it are seen from here on."""
 
 
 class Meta(Struct, frozen=True, omit_defaults=True):
@@ -58,7 +60,8 @@ class Meta(Struct, frozen=True, omit_defaults=True):
     @property
     def reply(self) -> Mapping[str, Any]:
         """What is kept of a provider's reply beside its content: ``provider``, ``model``, ``stop_reason``, ``usage``,
-        ``incomplete`` … (``headish.providers.Reply.to_meta``). Empty if the turn is not a reply."""
+        ``incomplete`` … (``headish.providers.Reply.to_meta``); of one that was edited ``provider``, ``model`` and
+        ``edited``. Empty if the turn is not a reply."""
         return reply_of(self.system)
 
     @property
@@ -153,6 +156,9 @@ class TreeTurn(Struct, frozen=True):
     """When it was said, in Unix milliseconds, if the turn says so."""
     more: int = 0
     """How many turns continue it that are not in this part of the tree."""
+    version: int = 1
+    """Which of the ``versions`` of one place it is, in commit order (``Store.siblings``)."""
+    versions: int = 1
 
     @property
     def said_at(self) -> datetime:

@@ -29,6 +29,7 @@ class _Logged(NamedTuple):
     milliseconds: int
     change: int | None
     running: bytes
+    was: bytes | None
     turn: str | None
     digest: bytes | None
     head: bytes | None
@@ -73,10 +74,13 @@ def _all_moves(connection: Connection, space: int) -> Iterator[_Logged]:
 
 def _check_log(name: bytes, moves: Iterator[_Logged]) -> Iterator[str]:
     number, running, last, gone, names = 0, b"", None, True, _Names(name)
+    place: tuple[int | None, int | None] = (None, None)
     for last in moves:
         number += 1
         yield from _check_move(last, gone)
-        gone = last.chain is None
+        if last.was is not None and (gone or last.change is None or (last.chain, last.pos) != place):
+            yield f"move {last.move} of its log says that it had another name, and is no rename"
+        gone, place = last.chain is None, (last.chain, last.pos)
         if last.move != number:
             yield "moves are missing from its log"
             number = last.move

@@ -20,6 +20,8 @@ def fill(database: Database) -> None:
     database.spaces.rename("another", "other")
     database.spaces.add("gone")
     database.spaces.remove("gone")
+    for limited, more in (("default", 1000), ("other", 2000)):
+        database.spaces.limit(limited, turns=more, bytes=1000 * more)
 
 
 def _converse(store: Store) -> None:

@@ -40,7 +40,7 @@ CHOSEN = Listed("people set it, and nothing derives from it")
 PASSING = Listed("a stream is forgotten a day after its turn is stored, and carries no seal")
 UNWRITTEN = Listed("nothing writes it yet")
 """A test fails once something does."""
-UNWRITTEN_INDEXES = ("conversation_key", "sqlite_autoindex_object_1", "turn_key", "turn_supersedes")
+UNWRITTEN_INDEXES = ("conversation_key", "erasure_change", "sqlite_autoindex_object_1", "turn_key", "turn_supersedes")
 """The indexes over nothing else, as SQLite names them."""
 
 
@@ -87,8 +87,8 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
         "heads": SEALED,
         "given_bytes": SEALED,
         "bars": Verdicts(swap=UNWRITTEN),
-        "limit_turns": Verdicts(flip=CHOSEN, null=UNWRITTEN, swap=UNWRITTEN),
-        "limit_bytes": Verdicts(flip=CHOSEN, null=UNWRITTEN, swap=UNWRITTEN),
+        "limit_turns": Verdicts(flip=CHOSEN, null=CHOSEN, swap=CHOSEN),
+        "limit_bytes": Verdicts(flip=CHOSEN, null=CHOSEN, swap=CHOSEN),
     },
     "payload": {
         "space": SEALED,
@@ -147,6 +147,7 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
         "seq": Verdicts(flip=BESIDE),
         "change": Verdicts(swap=BESIDE),
         "running": SEALED,
+        "was": EMPTY,
     },
     "definition": {
         "space": KEY,
@@ -162,6 +163,7 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
     },
     "erasure": _unwritten("space", "number", "change", "seq", "id", "receipt", "before", "hash", "milliseconds"),
     "conversation": _unwritten("space", "subject", "revision", "archived", "pinned", "key", "data", "milliseconds"),
+    "record_log": _unwritten("space", "change", "seq", "subject", "milliseconds"),
     "object": _unwritten("space", "kind", "key", "revision", "data", "milliseconds"),
     "stream": {
         "space": KEY,
@@ -190,6 +192,7 @@ ROWS: dict[str, Verdict] = {
     "definition": VERIFY,
     "erasure": UNWRITTEN,
     "conversation": UNWRITTEN,
+    "record_log": UNWRITTEN,
     "object": UNWRITTEN,
     "stream": PASSING,
     "stream_chunk": PASSING,

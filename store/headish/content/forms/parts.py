@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from headish.content import strictjson
@@ -27,6 +27,16 @@ WHAT = "a message"
 FORM = "form"
 """The key of a provider's block that holds what a form says where nothing else can hold it."""
 Part = dict[str, Any]
+
+
+def without_form(blocks: Iterable[ContentBlock]) -> tuple[ContentBlock, ...]:
+    """Blocks that were changed, without what a form said beside them: it repeats their old words, or no longer fits."""
+    return tuple(block for block in blocks if not is_of_form(block))
+
+
+def is_of_form(block: ContentBlock) -> bool:
+    """Whether a block only says how a form wrote the others."""
+    return isinstance(block, ProviderBlock) and isinstance(block.data, Mapping) and block.data.keys() == {FORM}
 
 
 class Said(NamedTuple):

@@ -8,6 +8,12 @@ from __future__ import annotations
 from headish.database.query import Compiled, Texts
 
 TEXTS: Texts = {
+    'a bookmark whose log goes on behind its last move': Compiled("""SELECT bookmark.name 
+FROM bookmark 
+WHERE bookmark.space = %s::BIGINT AND (EXISTS (SELECT * 
+FROM bookmark_log 
+WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = bookmark.name AND bookmark_log.move > bookmark.move)) ORDER BY bookmark.name 
+ LIMIT 1""", ('space', 'space')),
     'add bookmark': Compiled("""INSERT INTO bookmark (space, name, chain, pos, move, recent, own, running) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::SMALLINT, %s)""", ('space', 'name', 'chain', 'pos', 'move', 'recent', 'own', 'running')),
     'add counter': Compiled("""INSERT INTO counter (space, seq, change, latest, epoch, roots, heads, given_bytes, bars) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT) ON CONFLICT DO NOTHING""", ('space', 'seq', 'change', 'latest', 'random', 'roots', 'heads', 'given_bytes', 'bars'), {'bars': 0, 'change': 0, 'given_bytes': 0, 'heads': 0, 'latest': 0, 'roots': 0, 'seq': 0}),
     'add definition': Compiled("""INSERT INTO definition (space, kind, name, number, hash, data, milliseconds, seq, change, running) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT, %s, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s)""", ('space', 'kind', 'name', 'number', 'hash', 'data', 'milliseconds', 'seq', 'change', 'running')),
@@ -26,6 +32,10 @@ FROM space LEFT OUTER JOIN counter ON counter.space = space.id ORDER BY space.id
     'all streams': Compiled("""SELECT stream.id, stream.about, stream.outcome, stream.turn, turn.seq 
 FROM stream LEFT OUTER JOIN turn ON turn.space = %s::BIGINT AND turn.id = stream.turn 
 WHERE stream.space = %s::BIGINT ORDER BY stream.id""", ('space', 'space')),
+    'all that the counter of a space says': Compiled("""SELECT counter.seq, counter.change, counter.latest, counter.roots, counter.heads, counter.given_bytes, counter.bars, counter.limit_turns, counter.limit_bytes 
+FROM counter 
+WHERE counter.space = %s::BIGINT""", ('space',)),
+    'begin to restore a space': Compiled("""UPDATE counter SET state=%s::VARCHAR WHERE counter.space = %s::BIGINT AND (counter.state IS NULL AND counter.seq = 0 AND counter.change = 0 OR counter.state > %s::VARCHAR AND counter.state < %s::VARCHAR)""", ('mark', 'space', 'low', 'high')),
     'bookmarks without a log': Compiled("""SELECT bookmark.name 
 FROM bookmark 
 WHERE bookmark.space = %s::BIGINT AND NOT (EXISTS (SELECT * 
@@ -42,14 +52,16 @@ WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.change IS NOT NULL UNION 
 FROM definition 
 WHERE definition.space = %s::BIGINT AND definition.change IS NOT NULL UNION ALL SELECT erasure.change AS change, erasure.seq AS seq 
 FROM erasure 
-WHERE erasure.space = %s::BIGINT AND erasure.change IS NOT NULL) AS numbered) AS in_order 
-WHERE in_order.seq < in_order.before ORDER BY in_order.change""", ('space', 'space', 'space')),
+WHERE erasure.space = %s::BIGINT AND erasure.change IS NOT NULL UNION ALL SELECT record_log.change AS change, record_log.seq AS seq 
+FROM record_log 
+WHERE record_log.space = %s::BIGINT AND record_log.change IS NOT NULL) AS numbered) AS in_order 
+WHERE in_order.seq < in_order.before ORDER BY in_order.change""", ('space', 'space', 'space', 'space')),
     'close a stream': Compiled("""UPDATE stream SET outcome=%s::VARCHAR, turn=%s::VARCHAR WHERE stream.space = %s::BIGINT AND stream.id = %s::VARCHAR""", ('became', 'stored', 'space', 'id')),
     'conversation by key': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data 
 FROM conversation 
 WHERE conversation.space = %s::BIGINT AND conversation.key = %s""", ('space', 'key')),
     'conversations with a name, the last moved first': Compiled("""WITH RECURSIVE page(name, chain, pos, recent) AS (SELECT b.name, b.chain, b.pos, b.recent FROM bookmark AS b LEFT JOIN conversation AS c ON c.space = %s AND c.subject = b.name WHERE b.space = %s AND b.recent >= 0 AND (b.recent, b.name) < (%s, %s) AND (%s < 0 OR coalesce(c.archived, 0) = %s) AND (%s < 0 OR coalesce(c.pinned, 0) = %s) ORDER BY b.recent DESC, b.name DESC LIMIT %s), path(name, chain, pos) AS (SELECT name, chain, pos FROM page UNION ALL SELECT path.name, l.parent_chain, l.parent_pos FROM path JOIN link AS l ON l.space = %s AND l.chain = path.chain AND l.ordinal = 0 AND l.parent_chain < path.chain), begins(name, chain) AS (SELECT path.name, min(path.chain) FROM path WHERE EXISTS (SELECT 1 FROM turn AS o WHERE o.space = %s AND o.chain = path.chain AND o.pos <= path.pos AND o.role = 'user') GROUP BY path.name) SELECT page.name, page.recent, t.id, t.role, t.type, t.system, CASE WHEN t.data IS NULL AND tp.size > 65536 THEN substr(tp.data, 1, 2048) ELSE coalesce(t.data, tp.data) END, CASE WHEN t.data IS NULL AND tp.size > 65536 THEN 1 ELSE 0 END, f.id, f.role, f.type, f.system, CASE WHEN f.data IS NULL AND fp.size > 65536 THEN substr(fp.data, 1, 2048) ELSE coalesce(f.data, fp.data) END, CASE WHEN f.data IS NULL AND fp.size > 65536 THEN 1 ELSE 0 END FROM page LEFT JOIN turn AS t ON t.space = %s AND t.chain = page.chain AND t.pos = page.pos LEFT JOIN payload AS tp ON tp.space = %s AND tp.hash = t.hash AND t.data IS NULL LEFT JOIN begins ON begins.name = page.name LEFT JOIN turn AS f ON f.space = %s AND f.chain = begins.chain AND f.pos = (SELECT o.pos FROM turn AS o WHERE o.space = %s AND o.chain = begins.chain AND o.role = 'user' ORDER BY o.pos LIMIT 1) LEFT JOIN payload AS fp ON fp.space = %s AND fp.hash = f.hash AND f.data IS NULL ORDER BY page.recent DESC, page.name DESC""", ('space', 'space', 'recent', 'name', 'archived', 'archived', 'pinned', 'pinned', 'limit', 'space', 'space', 'space', 'space', 'space', 'space', 'space')),
-    'conversations without a name, the newest first': Compiled("""WITH RECURSIVE chains(chain, n) AS (SELECT max(o.chain), 1 FROM turn AS o WHERE o.space = %s AND o.chain < %s UNION ALL SELECT (SELECT max(o.chain) FROM turn AS o WHERE o.space = %s AND o.chain < chains.chain), n + 1 FROM chains WHERE chains.chain IS NOT NULL AND n < %s), spoken(chain, pos) AS (SELECT chains.chain, (SELECT o.pos FROM turn AS o WHERE o.space = %s AND o.chain = chains.chain AND o.role <> 'system' AND o.role <> 'developer' ORDER BY o.pos LIMIT 1) FROM chains WHERE chains.chain IS NOT NULL), back(start, chain, pos, role) AS (SELECT s.chain, l.parent_chain, l.parent_pos, o.role FROM spoken AS s JOIN link AS l ON l.space = %s AND l.chain = s.chain AND l.ordinal = 0 AND l.parent_chain < s.chain JOIN turn AS o ON o.space = %s AND o.chain = l.parent_chain AND o.pos = l.parent_pos WHERE s.pos IS NOT NULL UNION ALL SELECT back.start, l.parent_chain, l.parent_pos, o.role FROM back JOIN link AS l ON l.space = %s AND l.chain = back.chain AND l.ordinal = 0 AND l.parent_chain < back.chain JOIN turn AS o ON o.space = %s AND o.chain = l.parent_chain AND o.pos = l.parent_pos WHERE back.role = 'system' OR back.role = 'developer'), goes_on(start) AS (SELECT DISTINCT back.start FROM back WHERE EXISTS (SELECT 1 FROM turn AS o WHERE o.space = %s AND o.chain = back.chain AND o.pos <= back.pos AND o.role <> 'system' AND o.role <> 'developer')), begins(chain, pos) AS (SELECT s.chain, s.pos FROM spoken AS s LEFT JOIN goes_on ON goes_on.start = s.chain WHERE s.pos IS NOT NULL AND goes_on.start IS NULL), grown(start, chain, low) AS (SELECT chain, chain, pos FROM begins UNION SELECT grown.start, l.chain, 0 FROM grown JOIN link AS l ON l.space = %s AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low), held(chain, pos) AS (SELECT b.chain, b.pos FROM bookmark AS b WHERE b.space = %s AND b.chain IN (SELECT grown.chain FROM grown)), named(start) AS (SELECT DISTINCT grown.start FROM held JOIN grown ON grown.chain = held.chain AND grown.low <= held.pos), page(chain, pos) AS (SELECT begins.chain, begins.pos FROM begins LEFT JOIN named ON named.start = begins.chain WHERE named.start IS NULL ORDER BY begins.chain DESC LIMIT %s), ends(start, chain, pos) AS (SELECT grown.start, grown.chain, (SELECT max(o.pos) FROM turn AS o WHERE o.space = %s AND o.chain = grown.chain) FROM page JOIN grown ON grown.start = page.chain), sums(start, newest, branches) AS (SELECT ends.start, max(ends.chain), sum(CASE WHEN EXISTS (SELECT 1 FROM link AS l WHERE l.space = %s AND l.parent_chain = ends.chain AND l.parent_pos = ends.pos) THEN 0 ELSE 1 END) FROM ends GROUP BY ends.start) SELECT page.chain, s.id, sums.branches, t.id, t.role, t.type, t.system, CASE WHEN t.data IS NULL AND tp.size > 65536 THEN substr(tp.data, 1, 2048) ELSE coalesce(t.data, tp.data) END, CASE WHEN t.data IS NULL AND tp.size > 65536 THEN 1 ELSE 0 END, f.id, f.role, f.type, f.system, CASE WHEN f.data IS NULL AND fp.size > 65536 THEN substr(fp.data, 1, 2048) ELSE coalesce(f.data, fp.data) END, CASE WHEN f.data IS NULL AND fp.size > 65536 THEN 1 ELSE 0 END FROM page LEFT JOIN turn AS s ON s.space = %s AND s.chain = page.chain AND s.pos = page.pos LEFT JOIN sums ON sums.start = page.chain LEFT JOIN turn AS t ON t.space = %s AND t.chain = sums.newest AND t.pos = (SELECT max(o.pos) FROM turn AS o WHERE o.space = %s AND o.chain = sums.newest) LEFT JOIN payload AS tp ON tp.space = %s AND tp.hash = t.hash AND t.data IS NULL LEFT JOIN turn AS f ON f.space = %s AND f.chain = page.chain AND f.pos = (SELECT o.pos FROM turn AS o WHERE o.space = %s AND o.chain = page.chain AND o.pos >= page.pos AND o.role = 'user' ORDER BY o.pos LIMIT 1) LEFT JOIN payload AS fp ON fp.space = %s AND fp.hash = f.hash AND f.data IS NULL ORDER BY page.chain DESC""", ('space', 'before', 'space', 'looked_at', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'limit', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'space')),
+    'conversations without a name, the newest first': Compiled("""WITH RECURSIVE chains(chain, n) AS (SELECT max(o.chain), 1 FROM turn AS o WHERE o.space = %s AND o.chain < %s UNION ALL SELECT (SELECT max(o.chain) FROM turn AS o WHERE o.space = %s AND o.chain < chains.chain), n + 1 FROM chains WHERE chains.chain IS NOT NULL AND n < %s), spoken(chain, pos) AS (SELECT chains.chain, (SELECT o.pos FROM turn AS o WHERE o.space = %s AND o.chain = chains.chain AND o.role <> 'system' AND o.role <> 'developer' ORDER BY o.pos LIMIT 1) FROM chains WHERE chains.chain IS NOT NULL), back(start, chain, pos, role) AS (SELECT s.chain, l.parent_chain, l.parent_pos, o.role FROM spoken AS s JOIN link AS l ON l.space = %s AND l.chain = s.chain AND l.ordinal = 0 AND l.parent_chain < s.chain JOIN turn AS o ON o.space = %s AND o.chain = l.parent_chain AND o.pos = l.parent_pos WHERE s.pos IS NOT NULL UNION ALL SELECT back.start, l.parent_chain, l.parent_pos, o.role FROM back JOIN link AS l ON l.space = %s AND l.chain = back.chain AND l.ordinal = 0 AND l.parent_chain < back.chain JOIN turn AS o ON o.space = %s AND o.chain = l.parent_chain AND o.pos = l.parent_pos WHERE back.role = 'system' OR back.role = 'developer'), goes_on(start) AS (SELECT DISTINCT back.start FROM back WHERE EXISTS (SELECT 1 FROM turn AS o WHERE o.space = %s AND o.chain = back.chain AND o.pos <= back.pos AND o.role <> 'system' AND o.role <> 'developer')), firsts(chain, pos, id, supersedes) AS (SELECT s.chain, s.pos, f.id, f.supersedes FROM spoken AS s LEFT JOIN goes_on ON goes_on.start = s.chain LEFT JOIN turn AS f ON f.space = %s AND f.chain = s.chain AND f.pos = s.pos WHERE s.pos IS NOT NULL AND goes_on.start IS NULL), older(start, chain, pos) AS (SELECT firsts.chain, f.chain, f.pos FROM firsts JOIN turn AS f ON f.space = %s AND f.id = firsts.supersedes AND f.role <> 'system' AND f.role <> 'developer' WHERE firsts.supersedes IS NOT NULL), before(start, chain, pos) AS (SELECT start, chain, pos - 1 FROM older UNION ALL SELECT before.start, l.parent_chain, l.parent_pos FROM before JOIN link AS l ON l.space = %s AND l.chain = before.chain AND l.ordinal = 0 AND l.parent_chain < before.chain), inside(start) AS (SELECT DISTINCT before.start FROM before WHERE EXISTS (SELECT 1 FROM turn AS o WHERE o.space = %s AND o.chain = before.chain AND o.pos <= before.pos AND o.role <> 'system' AND o.role <> 'developer')), begins(chain, pos, id) AS (SELECT firsts.chain, firsts.pos, firsts.id FROM firsts LEFT JOIN older ON older.start = firsts.chain LEFT JOIN inside ON inside.start = firsts.chain WHERE older.start IS NULL OR inside.start IS NOT NULL), ways(way) AS (SELECT 0 UNION ALL SELECT 1), grown(start, chain, low, id) AS (SELECT chain, chain, pos, id FROM begins UNION SELECT grown.start, coalesce(l.chain, v.chain), coalesce(v.pos, 0), v.id FROM grown CROSS JOIN ways LEFT JOIN link AS l ON ways.way = 0 AND l.space = %s AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low LEFT JOIN turn AS v ON ways.way = 1 AND v.space = %s AND v.supersedes = grown.id WHERE l.chain IS NOT NULL OR v.chain IS NOT NULL), held(chain, pos) AS (SELECT b.chain, b.pos FROM bookmark AS b WHERE b.space = %s AND b.chain IN (SELECT grown.chain FROM grown)), named(start) AS (SELECT DISTINCT grown.start FROM held JOIN grown ON grown.chain = held.chain AND grown.low <= held.pos), page(chain, pos) AS (SELECT begins.chain, begins.pos FROM begins LEFT JOIN named ON named.start = begins.chain WHERE named.start IS NULL ORDER BY begins.chain DESC LIMIT %s), ends(start, chain, pos) AS (SELECT DISTINCT grown.start, grown.chain, (SELECT max(o.pos) FROM turn AS o WHERE o.space = %s AND o.chain = grown.chain) FROM page JOIN grown ON grown.start = page.chain), sums(start, newest, branches) AS (SELECT ends.start, max(ends.chain), sum(CASE WHEN EXISTS (SELECT 1 FROM link AS l WHERE l.space = %s AND l.parent_chain = ends.chain AND l.parent_pos = ends.pos) THEN 0 ELSE 1 END) FROM ends GROUP BY ends.start) SELECT page.chain, s.id, sums.branches, t.id, t.role, t.type, t.system, CASE WHEN t.data IS NULL AND tp.size > 65536 THEN substr(tp.data, 1, 2048) ELSE coalesce(t.data, tp.data) END, CASE WHEN t.data IS NULL AND tp.size > 65536 THEN 1 ELSE 0 END, f.id, f.role, f.type, f.system, CASE WHEN f.data IS NULL AND fp.size > 65536 THEN substr(fp.data, 1, 2048) ELSE coalesce(f.data, fp.data) END, CASE WHEN f.data IS NULL AND fp.size > 65536 THEN 1 ELSE 0 END FROM page LEFT JOIN turn AS s ON s.space = %s AND s.chain = page.chain AND s.pos = page.pos LEFT JOIN sums ON sums.start = page.chain LEFT JOIN turn AS t ON t.space = %s AND t.chain = sums.newest AND t.pos = (SELECT max(o.pos) FROM turn AS o WHERE o.space = %s AND o.chain = sums.newest) LEFT JOIN payload AS tp ON tp.space = %s AND tp.hash = t.hash AND t.data IS NULL LEFT JOIN turn AS f ON f.space = %s AND f.chain = page.chain AND f.pos = (SELECT o.pos FROM turn AS o WHERE o.space = %s AND o.chain = page.chain AND o.pos >= page.pos AND o.role = 'user' ORDER BY o.pos LIMIT 1) LEFT JOIN payload AS fp ON fp.space = %s AND fp.hash = f.hash AND f.data IS NULL ORDER BY page.chain DESC""", ('space', 'before', 'space', 'looked_at', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'limit', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'space', 'space')),
     'count bookmarks': Compiled("""SELECT count(*) AS count_1 
 FROM bookmark 
 WHERE bookmark.space = %s::BIGINT""", ('space',)),
@@ -63,7 +75,9 @@ WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.change IS NOT NULL UNION 
 FROM definition 
 WHERE definition.space = %s::BIGINT AND definition.change IS NOT NULL UNION ALL SELECT erasure.change AS change, erasure.seq AS seq 
 FROM erasure 
-WHERE erasure.space = %s::BIGINT AND erasure.change IS NOT NULL) AS numbered""", ('space', 'space', 'space')),
+WHERE erasure.space = %s::BIGINT AND erasure.change IS NOT NULL UNION ALL SELECT record_log.change AS change, record_log.seq AS seq 
+FROM record_log 
+WHERE record_log.space = %s::BIGINT AND record_log.change IS NOT NULL) AS numbered""", ('space', 'space', 'space', 'space')),
     'count turns': Compiled("""SELECT count(*) AS count_1 
 FROM turn 
 WHERE turn.space = %s::BIGINT""", ('space',)),
@@ -96,6 +110,10 @@ WHERE other.space = %s::BIGINT AND other.chain = chains.chain ORDER BY other.pos
  LIMIT %s::INTEGER) AND NOT (EXISTS (SELECT * 
 FROM link 
 WHERE link.space = %s::BIGINT AND link.parent_chain = turn.chain AND link.parent_pos = turn.pos))""", ('space', 'space', 'space', 'space', 'param_1', 'space'), {'param_1': 1}),
+    'count what was restored': Compiled("""UPDATE counter SET seq=%s::BIGINT, change=%s::BIGINT, latest=%s::BIGINT, roots=%s::BIGINT, heads=%s::BIGINT, given_bytes=%s::BIGINT, bars=%s::BIGINT, limit_turns=%s::BIGINT, limit_bytes=%s::BIGINT WHERE counter.space = %s::BIGINT AND counter.state = %s::VARCHAR""", ('to_seq', 'to_change', 'to_latest', 'to_roots', 'to_heads', 'to_given_bytes', 'to_bars', 'to_limit_turns', 'to_limit_bytes', 'space', 'mark')),
+    'definitions of a range of changes': Compiled("""SELECT definition.change, definition.seq, definition.milliseconds, definition.running, definition.kind, definition.name, definition.number, definition.hash IS NULL AS anon_1 
+FROM definition 
+WHERE definition.space = %s::BIGINT AND definition.change > %s::BIGINT AND definition.change <= %s::BIGINT""", ('space', 'low', 'high')),
     'drop a stream': Compiled("""DELETE FROM stream WHERE stream.space = %s::BIGINT AND stream.id = %s::VARCHAR AND stream.outcome IS NULL""", ('space', 'id')),
     'end of the log of a bookmark': Compiled("""SELECT bookmark_log.move, bookmark_log.running 
 FROM bookmark_log 
@@ -107,6 +125,9 @@ FROM turn
 WHERE turn.space = %s::BIGINT AND turn.erased IS NOT NULL AND NOT (EXISTS (SELECT * 
 FROM erasure 
 WHERE erasure.space = %s::BIGINT AND erasure.number = turn.erased)) ORDER BY turn.id""", ('space', 'space')),
+    'erasures of a range of changes': Compiled("""SELECT erasure.change, erasure.seq, erasure.milliseconds, erasure.hash, erasure.number, erasure.id, erasure.receipt 
+FROM erasure 
+WHERE erasure.space = %s::BIGINT AND erasure.change > %s::BIGINT AND erasure.change <= %s::BIGINT""", ('space', 'low', 'high')),
     'find bookmark': Compiled("""SELECT bookmark.chain, bookmark.pos, bookmark.move, bookmark.running 
 FROM bookmark 
 WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s""", ('space', 'name')),
@@ -125,6 +146,54 @@ WHERE object.space = %s::BIGINT AND object.kind = %s::VARCHAR AND object.key = %
     'find space': Compiled("""SELECT space.id 
 FROM space 
 WHERE space.name = %s""", ('name',)),
+    'first rows of bookmark': Compiled("""SELECT bookmark.name, bookmark.chain, bookmark.pos, bookmark.move, bookmark.recent, bookmark.own, bookmark.running 
+FROM bookmark 
+WHERE bookmark.space = %s::BIGINT ORDER BY bookmark.name 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of bookmark_log': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.seq, bookmark_log.change, bookmark_log.running, bookmark_log.was 
+FROM bookmark_log 
+WHERE bookmark_log.space = %s::BIGINT ORDER BY bookmark_log.name, bookmark_log.move 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of conversation': Compiled("""SELECT conversation.subject, conversation.revision, conversation.archived, conversation.pinned, conversation.key, conversation.data, conversation.milliseconds 
+FROM conversation 
+WHERE conversation.space = %s::BIGINT ORDER BY conversation.subject 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of definition': Compiled("""SELECT definition.kind, definition.name, definition.number, definition.hash, definition.data, definition.milliseconds, definition.seq, definition.change, definition.running 
+FROM definition 
+WHERE definition.space = %s::BIGINT ORDER BY definition.kind, definition.name, definition.number 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of erasure': Compiled("""SELECT erasure.number, erasure.change, erasure.seq, erasure.id, erasure.receipt, erasure.before, erasure.hash, erasure.milliseconds 
+FROM erasure 
+WHERE erasure.space = %s::BIGINT ORDER BY erasure.number 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of link': Compiled("""SELECT link.chain, link.ordinal, link.parent_chain, link.parent_pos 
+FROM link 
+WHERE link.space = %s::BIGINT ORDER BY link.chain, link.ordinal 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of object': Compiled("""SELECT object.kind, object.key, object.revision, object.data, object.milliseconds 
+FROM object 
+WHERE object.space = %s::BIGINT ORDER BY object.kind, object.key 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of payload': Compiled("""SELECT payload.hash, payload.size, payload.data, payload.erased 
+FROM payload 
+WHERE payload.space = %s::BIGINT ORDER BY payload.hash 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of record_log': Compiled("""SELECT record_log.change, record_log.seq, record_log.subject, record_log.milliseconds 
+FROM record_log 
+WHERE record_log.space = %s::BIGINT ORDER BY record_log.change 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of stream': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
+FROM stream 
+WHERE stream.space = %s::BIGINT ORDER BY stream.id 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of stream_chunk': Compiled("""SELECT stream_chunk.stream, stream_chunk.number, stream_chunk.data 
+FROM stream_chunk 
+WHERE stream_chunk.space = %s::BIGINT ORDER BY stream_chunk.stream, stream_chunk.number 
+ LIMIT %s""", ('space', 'limit')),
+    'first rows of turn': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.data, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes 
+FROM turn 
+WHERE turn.space = %s::BIGINT ORDER BY turn.chain, turn.pos 
+ LIMIT %s""", ('space', 'limit')),
     'first turn of a conversation': Compiled("""WITH RECURSIVE path(chain, pos) AS 
 (SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
 FROM link, path 
@@ -149,6 +218,9 @@ WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = %s ORDER BY bookma
     'history of a definition': Compiled("""SELECT definition.name, definition.number, definition.hash, coalesce(definition.data, payload.data) AS coalesce_1, definition.milliseconds, definition.running 
 FROM definition LEFT OUTER JOIN payload ON payload.space = %s::BIGINT AND payload.hash = definition.hash AND definition.data IS NULL 
 WHERE definition.space = %s::BIGINT AND definition.kind = %s::VARCHAR AND definition.name = %s ORDER BY definition.number DESC""", ('space', 'space', 'kind', 'name')),
+    'how far a space is': Compiled("""SELECT counter.seq, counter.change, counter.epoch, counter.state 
+FROM counter 
+WHERE counter.space = %s::BIGINT""", ('space',)),
     'how many turns continue each of some places': Compiled("""WITH wanted AS 
 (SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION ALL SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos)
  SELECT wanted.chain, wanted.pos, (SELECT count(*) AS count_1 
@@ -285,7 +357,7 @@ WHERE stream.space = %s::BIGINT AND stream.id = %s::VARCHAR FOR UPDATE""", ('spa
     'lock the space': Compiled("""SELECT counter.seq, counter.change 
 FROM counter 
 WHERE counter.space = %s::BIGINT AND counter.state IS NULL FOR UPDATE""", ('space',)),
-    'log a move': Compiled("""INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s)""", ('space', 'name', 'move', 'chain', 'pos', 'milliseconds', 'seq', 'change', 'running')),
+    'log a move': Compiled("""INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running, was) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s, %s)""", ('space', 'name', 'move', 'chain', 'pos', 'milliseconds', 'seq', 'change', 'running', 'was')),
     'log of a bookmark at a move': Compiled("""SELECT bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds 
 FROM bookmark_log 
 WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = %s AND bookmark_log.move = %s::BIGINT""", ('space', 'name', 'move')),
@@ -293,9 +365,20 @@ WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = %s AND bookmark_lo
 FROM bookmark_log 
 WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = %s AND bookmark_log.milliseconds <= %s::BIGINT ORDER BY bookmark_log.move DESC 
  LIMIT %s::INTEGER""", ('space', 'name', 'milliseconds', 'param_1'), {'param_1': 1}),
+    'log that something was said of a conversation': Compiled("""INSERT INTO record_log (space, change, seq, subject, milliseconds) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s, %s::BIGINT)""", ('space', 'change', 'seq', 'subject', 'milliseconds')),
     'log the name of a space': Compiled("""INSERT INTO space_log (space, number, name, milliseconds, running) VALUES (%s::BIGINT, %s::BIGINT, %s, %s::BIGINT, %s)""", ('space', 'number', 'name', 'milliseconds', 'running')),
+    'mark of a change': Compiled("""SELECT bookmark_log.running 
+FROM bookmark_log 
+WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.change = %s::BIGINT UNION ALL SELECT definition.running 
+FROM definition 
+WHERE definition.space = %s::BIGINT AND definition.change = %s::BIGINT UNION ALL SELECT erasure.hash 
+FROM erasure 
+WHERE erasure.space = %s::BIGINT AND erasure.change = %s::BIGINT""", ('space', 'change', 'space', 'change', 'space', 'change')),
     'move bookmark': Compiled("""UPDATE bookmark SET chain=%s::BIGINT, pos=%s::BIGINT, move=%s::BIGINT, recent=%s::BIGINT, own=%s::SMALLINT, running=%s WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s AND bookmark.move = %s::BIGINT""", ('to_chain', 'to_pos', 'to_move', 'to_recent', 'to_own', 'to_running', 'space', 'name', 'before')),
-    'moves of all bookmarks, a page': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.change, bookmark_log.running, turn.id, turn.digest, turn.head, bookmark_log.seq, turn.seq AS seq_1, bookmark.chain AS chain_1, bookmark.pos AS pos_1, bookmark.move AS move_1, bookmark.own, bookmark.running AS running_1, (SELECT counter.seq 
+    'moves of a range of changes': Compiled("""SELECT bookmark_log.change, bookmark_log.seq, bookmark_log.milliseconds, bookmark_log.running, bookmark_log.name, bookmark_log.was, "old".id, turn.id AS id_1, bookmark_log.chain, bookmark_log.pos 
+FROM bookmark_log LEFT OUTER JOIN turn ON turn.space = %s::BIGINT AND turn.chain = bookmark_log.chain AND turn.pos = bookmark_log.pos LEFT OUTER JOIN bookmark_log AS before ON before.space = %s::BIGINT AND before.name = bookmark_log.name AND before.move = bookmark_log.move - %s::BIGINT LEFT OUTER JOIN turn AS "old" ON "old".space = %s::BIGINT AND "old".chain = before.chain AND "old".pos = before.pos 
+WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.change > %s::BIGINT AND bookmark_log.change <= %s::BIGINT""", ('space', 'space', 'move_1', 'space', 'space', 'low', 'high'), {'move_1': 1}),
+    'moves of all bookmarks, a page': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.change, bookmark_log.running, bookmark_log.was, turn.id, turn.digest, turn.head, bookmark_log.seq, turn.seq AS seq_1, bookmark.chain AS chain_1, bookmark.pos AS pos_1, bookmark.move AS move_1, bookmark.own, bookmark.running AS running_1, (SELECT counter.seq 
 FROM counter 
 WHERE counter.space = %s::BIGINT) AS anon_1 
 FROM bookmark_log LEFT OUTER JOIN turn ON turn.space = %s::BIGINT AND turn.chain = bookmark_log.chain AND turn.pos = bookmark_log.pos LEFT OUTER JOIN bookmark ON bookmark.space = %s::BIGINT AND bookmark.name = bookmark_log.name 
@@ -340,6 +423,7 @@ WHERE counter.space = %s::BIGINT)""", ('space', 'space')),
 FROM object 
 WHERE object.space = %s::BIGINT AND (object.kind, object.key) > (%s, %s) ORDER BY object.kind, object.key 
  LIMIT %s""", ('space', 'kind', 'key', 'limit')),
+    'open a restored space': Compiled("""UPDATE counter SET epoch=%s, state=NULL WHERE counter.space = %s::BIGINT AND counter.state = %s::VARCHAR""", ('random', 'space', 'mark')),
     'open a stream': Compiled("""INSERT INTO stream (space, id, about, expires) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT)""", ('space', 'id', 'about', 'expires')),
     'open streams': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
 FROM stream 
@@ -348,6 +432,9 @@ WHERE stream.space = %s::BIGINT AND stream.outcome IS NULL ORDER BY stream.id"""
 FROM payload 
 WHERE payload.space = %s::BIGINT AND payload.hash > %s ORDER BY payload.hash 
  LIMIT %s""", ('space', 'hash', 'limit')),
+    'payloads in the rows of a range': Compiled("""SELECT turn.pos, turn.data 
+FROM turn 
+WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos BETWEEN %s::BIGINT AND %s::BIGINT AND turn.data IS NOT NULL""", ('space', 'chain', 'low', 'high')),
     'places of turns by digests': Compiled("""WITH wanted AS 
 (SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest UNION ALL SELECT %s AS digest)
  SELECT other.digest, other.seq, other.chain, other.pos 
@@ -362,6 +449,18 @@ WHERE turn.chain IS NOT NULL OR link.chain IS NOT NULL)
  SELECT grown.chain, grown.pos 
 FROM grown 
  LIMIT %s""", ('chain', 'pos', 'space', 'space', 'limit')),
+    'put a row of bookmark back': Compiled("""INSERT INTO bookmark (space, name, chain, pos, move, recent, own, running) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::SMALLINT, %s)""", ('space', 'name', 'chain', 'pos', 'move', 'recent', 'own', 'running')),
+    'put a row of bookmark_log back': Compiled("""INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running, was) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s, %s)""", ('space', 'name', 'move', 'chain', 'pos', 'milliseconds', 'seq', 'change', 'running', 'was')),
+    'put a row of conversation back': Compiled("""INSERT INTO conversation (space, subject, revision, archived, pinned, key, data, milliseconds) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::SMALLINT, %s::SMALLINT, %s, %s, %s::BIGINT)""", ('space', 'subject', 'revision', 'archived', 'pinned', 'key', 'data', 'milliseconds')),
+    'put a row of definition back': Compiled("""INSERT INTO definition (space, kind, name, number, hash, data, milliseconds, seq, change, running) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT, %s, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s)""", ('space', 'kind', 'name', 'number', 'hash', 'data', 'milliseconds', 'seq', 'change', 'running')),
+    'put a row of erasure back': Compiled("""INSERT INTO erasure (space, number, change, seq, id, receipt, before, hash, milliseconds) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::VARCHAR, %s, %s, %s, %s::BIGINT)""", ('space', 'number', 'change', 'seq', 'id', 'receipt', 'before', 'hash', 'milliseconds')),
+    'put a row of link back': Compiled("""INSERT INTO link (space, chain, ordinal, parent_chain, parent_pos) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT)""", ('space', 'chain', 'ordinal', 'parent_chain', 'parent_pos')),
+    'put a row of object back': Compiled("""INSERT INTO object (space, kind, key, revision, data, milliseconds) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT, %s, %s::BIGINT)""", ('space', 'kind', 'key', 'revision', 'data', 'milliseconds')),
+    'put a row of payload back': Compiled("""INSERT INTO payload (space, hash, size, data, erased) VALUES (%s::BIGINT, %s, %s::BIGINT, %s, %s::BIGINT)""", ('space', 'hash', 'size', 'data', 'erased')),
+    'put a row of record_log back': Compiled("""INSERT INTO record_log (space, change, seq, subject, milliseconds) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s, %s::BIGINT)""", ('space', 'change', 'seq', 'subject', 'milliseconds')),
+    'put a row of stream back': Compiled("""INSERT INTO stream (space, id, about, expires, outcome, turn) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT, %s::VARCHAR, %s::VARCHAR)""", ('space', 'id', 'about', 'expires', 'outcome', 'turn')),
+    'put a row of stream_chunk back': Compiled("""INSERT INTO stream_chunk (space, stream, number, data) VALUES (%s::BIGINT, %s::VARCHAR, %s::BIGINT, %s)""", ('space', 'stream', 'number', 'data')),
+    'put a row of turn back': Compiled("""INSERT INTO turn (space, chain, pos, seq, id, role, type, content_type, cache, attributes, inherited, system, digest, hash, data, seal, head, app, erased, key, supersedes) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::VARCHAR, %s::VARCHAR, %s::VARCHAR, %s::VARCHAR, %s::SMALLINT, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s::BIGINT, %s, %s::VARCHAR)""", ('space', 'chain', 'pos', 'seq', 'id', 'role', 'type', 'content_type', 'cache', 'attributes', 'inherited', 'system', 'digest', 'hash', 'data', 'seal', 'head', 'app', 'erased', 'key', 'supersedes')),
     'put object': Compiled("""INSERT INTO object (space, kind, key, revision, data, milliseconds) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT, %s, %s::BIGINT) ON CONFLICT (space, kind, key) DO UPDATE SET revision = excluded.revision, data = excluded.data, milliseconds = excluded.milliseconds""", ('space', 'kind', 'key', 'revision', 'data', 'milliseconds')),
     'read the counter of a space': Compiled("""SELECT counter.seq, counter.change, counter.latest, counter.roots, counter.heads, counter.given_bytes 
 FROM counter 
@@ -369,6 +468,21 @@ WHERE counter.space = %s::BIGINT""", ('space',)),
     'read the payload of a turn': Compiled("""SELECT coalesce(turn.data, payload.data) AS coalesce_1 
 FROM turn LEFT OUTER JOIN payload ON payload.space = %s::BIGINT AND payload.hash = turn.hash AND turn.data IS NULL 
 WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos = %s::BIGINT""", ('space', 'space', 'chain', 'pos')),
+    'read what a space may hold': Compiled("""SELECT counter.limit_turns, counter.limit_bytes, counter.seq, counter.given_bytes 
+FROM counter 
+WHERE counter.space = %s::BIGINT""", ('space',)),
+    'remove all rows of bookmark': Compiled("""DELETE FROM bookmark WHERE bookmark.space = %s::BIGINT""", ('space',)),
+    'remove all rows of bookmark_log': Compiled("""DELETE FROM bookmark_log WHERE bookmark_log.space = %s::BIGINT""", ('space',)),
+    'remove all rows of conversation': Compiled("""DELETE FROM conversation WHERE conversation.space = %s::BIGINT""", ('space',)),
+    'remove all rows of definition': Compiled("""DELETE FROM definition WHERE definition.space = %s::BIGINT""", ('space',)),
+    'remove all rows of erasure': Compiled("""DELETE FROM erasure WHERE erasure.space = %s::BIGINT""", ('space',)),
+    'remove all rows of link': Compiled("""DELETE FROM link WHERE link.space = %s::BIGINT""", ('space',)),
+    'remove all rows of object': Compiled("""DELETE FROM object WHERE object.space = %s::BIGINT""", ('space',)),
+    'remove all rows of payload': Compiled("""DELETE FROM payload WHERE payload.space = %s::BIGINT""", ('space',)),
+    'remove all rows of record_log': Compiled("""DELETE FROM record_log WHERE record_log.space = %s::BIGINT""", ('space',)),
+    'remove all rows of stream': Compiled("""DELETE FROM stream WHERE stream.space = %s::BIGINT""", ('space',)),
+    'remove all rows of stream_chunk': Compiled("""DELETE FROM stream_chunk WHERE stream_chunk.space = %s::BIGINT""", ('space',)),
+    'remove all rows of turn': Compiled("""DELETE FROM turn WHERE turn.space = %s::BIGINT""", ('space',)),
     'remove bookmark': Compiled("""DELETE FROM bookmark WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s""", ('space', 'name')),
     'remove object': Compiled("""DELETE FROM object WHERE object.space = %s::BIGINT AND object.kind = %s::VARCHAR AND object.key = %s""", ('space', 'kind', 'key')),
     'remove the journal of a stream': Compiled("""DELETE FROM stream_chunk WHERE stream_chunk.space = %s::BIGINT AND stream_chunk.stream = %s::VARCHAR""", ('space', 'id')),
@@ -381,18 +495,77 @@ WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos = %s::BIG
     'revision of an object, and that of what was removed of its kind': Compiled("""SELECT object.key, object.revision 
 FROM object 
 WHERE object.space = %s::BIGINT AND object.kind = %s::VARCHAR AND object.key IN (%s, %s)""", ('space', 'kind', 'key', 'removed')),
+    'rows of bookmark behind a key': Compiled("""SELECT bookmark.name, bookmark.chain, bookmark.pos, bookmark.move, bookmark.recent, bookmark.own, bookmark.running 
+FROM bookmark 
+WHERE bookmark.space = %s::BIGINT AND (bookmark.name) > (%s) ORDER BY bookmark.name 
+ LIMIT %s""", ('space', 'after_name', 'limit')),
+    'rows of bookmark_log behind a key': Compiled("""SELECT bookmark_log.name, bookmark_log.move, bookmark_log.chain, bookmark_log.pos, bookmark_log.milliseconds, bookmark_log.seq, bookmark_log.change, bookmark_log.running, bookmark_log.was 
+FROM bookmark_log 
+WHERE bookmark_log.space = %s::BIGINT AND (bookmark_log.name, bookmark_log.move) > (%s, %s::BIGINT) ORDER BY bookmark_log.name, bookmark_log.move 
+ LIMIT %s""", ('space', 'after_name', 'after_move', 'limit')),
+    'rows of conversation behind a key': Compiled("""SELECT conversation.subject, conversation.revision, conversation.archived, conversation.pinned, conversation.key, conversation.data, conversation.milliseconds 
+FROM conversation 
+WHERE conversation.space = %s::BIGINT AND (conversation.subject) > (%s) ORDER BY conversation.subject 
+ LIMIT %s""", ('space', 'after_subject', 'limit')),
+    'rows of definition behind a key': Compiled("""SELECT definition.kind, definition.name, definition.number, definition.hash, definition.data, definition.milliseconds, definition.seq, definition.change, definition.running 
+FROM definition 
+WHERE definition.space = %s::BIGINT AND (definition.kind, definition.name, definition.number) > (%s::VARCHAR, %s, %s::BIGINT) ORDER BY definition.kind, definition.name, definition.number 
+ LIMIT %s""", ('space', 'after_kind', 'after_name', 'after_number', 'limit')),
+    'rows of erasure behind a key': Compiled("""SELECT erasure.number, erasure.change, erasure.seq, erasure.id, erasure.receipt, erasure.before, erasure.hash, erasure.milliseconds 
+FROM erasure 
+WHERE erasure.space = %s::BIGINT AND (erasure.number) > (%s::BIGINT) ORDER BY erasure.number 
+ LIMIT %s""", ('space', 'after_number', 'limit')),
+    'rows of link behind a key': Compiled("""SELECT link.chain, link.ordinal, link.parent_chain, link.parent_pos 
+FROM link 
+WHERE link.space = %s::BIGINT AND (link.chain, link.ordinal) > (%s::BIGINT, %s::BIGINT) ORDER BY link.chain, link.ordinal 
+ LIMIT %s""", ('space', 'after_chain', 'after_ordinal', 'limit')),
+    'rows of object behind a key': Compiled("""SELECT object.kind, object.key, object.revision, object.data, object.milliseconds 
+FROM object 
+WHERE object.space = %s::BIGINT AND (object.kind, object.key) > (%s::VARCHAR, %s) ORDER BY object.kind, object.key 
+ LIMIT %s""", ('space', 'after_kind', 'after_key', 'limit')),
+    'rows of payload behind a key': Compiled("""SELECT payload.hash, payload.size, payload.data, payload.erased 
+FROM payload 
+WHERE payload.space = %s::BIGINT AND (payload.hash) > (%s) ORDER BY payload.hash 
+ LIMIT %s""", ('space', 'after_hash', 'limit')),
+    'rows of record_log behind a key': Compiled("""SELECT record_log.change, record_log.seq, record_log.subject, record_log.milliseconds 
+FROM record_log 
+WHERE record_log.space = %s::BIGINT AND (record_log.change) > (%s::BIGINT) ORDER BY record_log.change 
+ LIMIT %s""", ('space', 'after_change', 'limit')),
+    'rows of stream behind a key': Compiled("""SELECT stream.id, stream.about, stream.expires, stream.outcome, stream.turn 
+FROM stream 
+WHERE stream.space = %s::BIGINT AND (stream.id) > (%s::VARCHAR) ORDER BY stream.id 
+ LIMIT %s""", ('space', 'after_id', 'limit')),
+    'rows of stream_chunk behind a key': Compiled("""SELECT stream_chunk.stream, stream_chunk.number, stream_chunk.data 
+FROM stream_chunk 
+WHERE stream_chunk.space = %s::BIGINT AND (stream_chunk.stream, stream_chunk.number) > (%s::VARCHAR, %s::BIGINT) ORDER BY stream_chunk.stream, stream_chunk.number 
+ LIMIT %s""", ('space', 'after_stream', 'after_number', 'limit')),
+    'rows of turn behind a key': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.data, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes 
+FROM turn 
+WHERE turn.space = %s::BIGINT AND (turn.chain, turn.pos) > (%s::BIGINT, %s::BIGINT) ORDER BY turn.chain, turn.pos 
+ LIMIT %s""", ('space', 'after_chain', 'after_pos', 'limit')),
     'say something of a conversation': Compiled("""INSERT INTO conversation (space, subject, revision, archived, pinned, key, data, milliseconds) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::SMALLINT, %s::SMALLINT, %s, %s, %s::BIGINT) ON CONFLICT (space, subject) DO UPDATE SET revision = excluded.revision, archived = excluded.archived, pinned = excluded.pinned, key = excluded.key, data = excluded.data, milliseconds = excluded.milliseconds""", ('space', 'subject', 'revision', 'archived', 'pinned', 'key', 'data', 'milliseconds')),
+    'seal of the turn with a commit number': Compiled("""SELECT turn.seal 
+FROM turn 
+WHERE turn.space = %s::BIGINT AND turn.seq = %s::BIGINT""", ('space', 'seq')),
+    'set what a space may hold': Compiled("""UPDATE counter SET limit_turns=%s::BIGINT, limit_bytes=%s::BIGINT WHERE counter.space = %s::BIGINT""", ('turns', 'bytes', 'space')),
+    'state of a space': Compiled("""SELECT counter.state 
+FROM counter 
+WHERE counter.space = %s::BIGINT""", ('space',)),
     'state of a space, and how many hashes it bars': Compiled("""SELECT counter.state, counter.bars, (SELECT count(*) AS count_1 
 FROM payload 
 WHERE payload.space = %s::BIGINT AND payload.erased IS NOT NULL) AS anon_1 
 FROM counter 
 WHERE counter.space = %s::BIGINT""", ('space', 'space')),
     'take a number of a change': Compiled("""UPDATE counter SET change=(counter.change + %s::BIGINT) WHERE counter.space = %s::BIGINT RETURNING counter.seq, counter.change""", ('change_1', 'space'), {'change_1': 1}),
-    'take commit numbers': Compiled("""UPDATE counter SET seq=(counter.seq + %s::BIGINT), latest=(counter.seq + %s::BIGINT), roots=(counter.roots + %s::BIGINT), heads=(counter.heads + %s::BIGINT), given_bytes=(counter.given_bytes + %s::BIGINT) WHERE counter.space = %s::BIGINT RETURNING counter.seq, counter.change""", ('count', 'count', 'more_roots', 'more_heads', 'more_bytes', 'space')),
+    'take commit numbers': Compiled("""UPDATE counter SET seq=(counter.seq + %s::BIGINT), latest=(counter.seq + %s::BIGINT), roots=(counter.roots + %s::BIGINT), heads=(counter.heads + %s::BIGINT), given_bytes=(counter.given_bytes + %s::BIGINT) WHERE counter.space = %s::BIGINT AND (counter.limit_turns IS NULL OR counter.seq + %s::BIGINT <= counter.limit_turns) AND (counter.limit_bytes IS NULL OR counter.given_bytes + %s::BIGINT <= counter.limit_bytes) RETURNING counter.seq, counter.change""", ('count', 'count', 'more_roots', 'more_heads', 'more_bytes', 'space', 'count', 'more_bytes')),
     'take the next commit number, if nothing was written since and the name is where it was left': Compiled("""UPDATE counter SET seq=%s::BIGINT, latest=%s::BIGINT, given_bytes=(counter.given_bytes + %s::BIGINT) WHERE counter.space = %s::BIGINT AND counter.seq = %s::BIGINT AND counter.change = %s::BIGINT AND counter.state IS NULL AND (EXISTS (SELECT * 
 FROM bookmark 
-WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s AND bookmark.chain = %s::BIGINT AND bookmark.pos = %s::BIGINT AND bookmark.move = %s::BIGINT AND bookmark.running = %s))""", ('following', 'following', 'more_bytes', 'space', 'known', 'changes', 'space', 'name', 'chain', 'pos', 'move', 'running')),
+WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s AND bookmark.chain = %s::BIGINT AND bookmark.pos = %s::BIGINT AND bookmark.move = %s::BIGINT AND bookmark.running = %s)) AND (counter.limit_turns IS NULL OR counter.limit_turns >= %s::BIGINT) AND (counter.limit_bytes IS NULL OR counter.given_bytes + %s::BIGINT <= counter.limit_bytes)""", ('following', 'following', 'more_bytes', 'space', 'known', 'changes', 'space', 'name', 'chain', 'pos', 'move', 'running', 'following', 'more_bytes')),
     'the last of the chains that a list looked at': Compiled("""WITH RECURSIVE chains(chain, n) AS (SELECT max(o.chain), 1 FROM turn AS o WHERE o.space = %s AND o.chain < %s UNION ALL SELECT (SELECT max(o.chain) FROM turn AS o WHERE o.space = %s AND o.chain < chains.chain), n + 1 FROM chains WHERE chains.chain IS NOT NULL AND n < %s) SELECT count(chain), min(chain) FROM chains""", ('space', 'before', 'space', 'looked_at')),
+    'the newest turns, with payloads': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, coalesce(turn.data, payload.data) AS coalesce_1 
+FROM turn LEFT OUTER JOIN payload ON payload.space = %s::BIGINT AND payload.hash = turn.hash AND turn.data IS NULL 
+WHERE turn.space = %s::BIGINT ORDER BY turn.seq DESC 
+ LIMIT %s""", ('space', 'space', 'limit')),
     'the next space with rows in bookmark': Compiled("""SELECT min(bookmark.space) AS min_1 
 FROM bookmark 
 WHERE bookmark.space > %s::BIGINT""", ('after',)),
@@ -420,6 +593,9 @@ WHERE object.space > %s::BIGINT""", ('after',)),
     'the next space with rows in payload': Compiled("""SELECT min(payload.space) AS min_1 
 FROM payload 
 WHERE payload.space > %s::BIGINT""", ('after',)),
+    'the next space with rows in record_log': Compiled("""SELECT min(record_log.space) AS min_1 
+FROM record_log 
+WHERE record_log.space > %s::BIGINT""", ('after',)),
     'the next space with rows in space_log': Compiled("""SELECT min(space_log.space) AS min_1 
 FROM space_log 
 WHERE space_log.space > %s::BIGINT""", ('after',)),
@@ -471,6 +647,9 @@ WHERE turn.space = %s::BIGINT AND turn.id >= %s::VARCHAR AND turn.id < %s::VARCH
 FROM turn 
 WHERE turn.space = %s::BIGINT AND (turn.chain, turn.pos) > (%s::BIGINT, %s::BIGINT) ORDER BY turn.chain, turn.pos 
  LIMIT %s""", ('space', 'chain', 'pos', 'limit')),
+    'turns by their ids': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes 
+FROM turn 
+WHERE turn.space = %s::BIGINT AND turn.id IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
     'turns by their keys': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.key IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
@@ -480,6 +659,9 @@ WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos <= %s::BI
     'turns of a range': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos BETWEEN %s::BIGINT AND %s::BIGINT ORDER BY turn.pos""", ('space', 'chain', 'low', 'high')),
+    'turns of a range of commit numbers': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes 
+FROM turn 
+WHERE turn.space = %s::BIGINT AND turn.seq > %s::BIGINT AND turn.seq <= %s::BIGINT ORDER BY turn.seq""", ('space', 'low', 'high')),
     'turns of a range, with payloads': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes, coalesce(turn.data, payload.data) AS coalesce_1 
 FROM turn LEFT OUTER JOIN payload ON payload.space = %s::BIGINT AND payload.hash = turn.hash AND turn.data IS NULL 
 WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos BETWEEN %s::BIGINT AND %s::BIGINT ORDER BY turn.pos""", ('space', 'space', 'chain', 'low', 'high')),
@@ -566,11 +748,23 @@ FROM top LEFT OUTER JOIN turn ON turn.space = %s::BIGINT AND turn.chain = top.ch
     'turns that supersede a turn': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.supersedes = %s::VARCHAR""", ('space', 'id')),
+    'turns that supersede some turns': Compiled("""SELECT turn.chain, turn.pos, turn.seq, turn.id, turn.role, turn.type, turn.content_type, turn.cache, turn.attributes, turn.inherited, turn.system, turn.digest, turn.hash, turn.seal, turn.head, turn.app, turn.erased, turn.key, turn.supersedes 
+FROM turn 
+WHERE turn.space = %s::BIGINT AND turn.supersedes IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
     'turns without a payload': Compiled("""SELECT turn.id 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.data IS NULL AND turn.erased IS NULL AND NOT (EXISTS (SELECT * 
 FROM payload 
 WHERE payload.space = %s::BIGINT AND payload.hash = turn.hash)) ORDER BY turn.id""", ('space', 'space')),
+    'types and attributes of turns that lead to a place': Compiled("""WITH RECURSIVE reach(chain, pos) AS 
+(SELECT CAST(%s AS BIGINT) AS chain, CAST(%s AS BIGINT) AS pos UNION SELECT link.parent_chain AS parent_chain, link.parent_pos AS parent_pos 
+FROM link, reach 
+WHERE link.space = %s::BIGINT AND link.chain = reach.chain), 
+top AS 
+(SELECT reach.chain AS chain, max(reach.pos) AS pos 
+FROM reach GROUP BY reach.chain)
+ SELECT turn.type, turn.attributes 
+FROM top LEFT OUTER JOIN turn ON turn.space = %s::BIGINT AND turn.chain = top.chain AND turn.pos <= top.pos AND (turn.type IS NOT NULL OR turn.attributes IS NOT NULL)""", ('chain', 'pos', 'space', 'space')),
     'values of another type in bookmark': Compiled("""SELECT '' AS anon_1, '' AS anon_2 
 FROM bookmark 
 WHERE '' != '' AND bookmark.space = %s::BIGINT""", ('space',)),
@@ -598,6 +792,9 @@ WHERE '' != '' AND object.space = %s::BIGINT""", ('space',)),
     'values of another type in payload': Compiled("""SELECT '' AS anon_1, '' AS anon_2 
 FROM payload 
 WHERE '' != '' AND payload.space = %s::BIGINT""", ('space',)),
+    'values of another type in record_log': Compiled("""SELECT '' AS anon_1, '' AS anon_2 
+FROM record_log 
+WHERE '' != '' AND record_log.space = %s::BIGINT""", ('space',)),
     'values of another type in space': Compiled("""SELECT '' AS anon_1, '' AS anon_2 
 FROM space 
 WHERE '' != ''""", ()),
@@ -616,6 +813,10 @@ WHERE '' != '' AND turn.space = %s::BIGINT""", ('space',)),
     'what a child needs of a turn at a place': Compiled("""SELECT turn.id, turn.digest, turn.head 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos = %s::BIGINT""", ('space', 'chain', 'pos')),
+    'what a name was renamed to since a change': Compiled("""SELECT bookmark_log.name 
+FROM bookmark_log 
+WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.change > %s::BIGINT AND bookmark_log.was = %s ORDER BY bookmark_log.change 
+ LIMIT %s::INTEGER""", ('space', 'change', 'name', 'param_1'), {'param_1': 1}),
     'what is said of a conversation': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data 
 FROM conversation 
 WHERE conversation.space = %s::BIGINT AND conversation.subject = %s""", ('space', 'subject')),
@@ -633,11 +834,17 @@ first AS
 (SELECT places.chain AS chain, places.pos AS pos 
 FROM places 
 WHERE places.pos IS NOT NULL ORDER BY places.chain 
- LIMIT %s::INTEGER)
- UPDATE conversation SET subject=%s WHERE conversation.space = %s::BIGINT AND conversation.subject = (SELECT CAST(turn.id AS BYTEA) AS id 
-FROM first LEFT OUTER JOIN turn ON turn.space = %s::BIGINT AND turn.chain = first.chain AND turn.pos = first.pos) AND NOT (EXISTS (SELECT * 
+ LIMIT %s::INTEGER), 
+versions(id, supersedes, seq) AS 
+(SELECT turn.id AS id, turn.supersedes AS supersedes, turn.seq AS seq 
+FROM first LEFT OUTER JOIN turn ON turn.space = %s::BIGINT AND turn.chain = first.chain AND turn.pos = first.pos UNION ALL SELECT older.id AS id, older.supersedes AS supersedes, older.seq AS seq 
+FROM turn AS older, versions 
+WHERE older.space = %s::BIGINT AND older.id = versions.supersedes AND older.seq < versions.seq)
+ UPDATE conversation SET subject=%s WHERE conversation.space = %s::BIGINT AND conversation.subject = (SELECT said.subject 
+FROM versions JOIN conversation AS said ON said.space = %s::BIGINT AND said.subject = CAST(versions.id AS BYTEA) ORDER BY versions.seq DESC 
+ LIMIT %s::INTEGER) AND NOT (EXISTS (SELECT * 
 FROM conversation AS taken 
-WHERE taken.space = %s::BIGINT AND taken.subject = %s))""", ('chain', 'pos', 'space', 'space', 'param_1', 'param_2', 'name', 'space', 'space', 'space', 'name'), {'param_1': 1, 'param_2': 1}),
+WHERE taken.space = %s::BIGINT AND taken.subject = %s)) RETURNING conversation.revision""", ('chain', 'pos', 'space', 'space', 'param_1', 'param_2', 'space', 'space', 'name', 'space', 'space', 'param_3', 'space', 'name'), {'param_1': 1, 'param_2': 1, 'param_3': 1}),
     'what is said of conversations': Compiled("""SELECT conversation.subject, conversation.revision, conversation.data 
 FROM conversation 
 WHERE conversation.space = %s::BIGINT AND conversation.subject IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
@@ -649,9 +856,23 @@ WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = conversation.subje
 FROM conversation 
 WHERE conversation.space = %s::BIGINT AND conversation.subject > %s ORDER BY conversation.subject 
  LIMIT %s""", ('space', 'space', 'space', 'subject', 'limit')),
+    'what was said of conversations in a range of changes': Compiled("""SELECT record_log.change, record_log.seq, record_log.milliseconds, record_log.subject, conversation.revision, conversation.data 
+FROM record_log LEFT OUTER JOIN conversation ON conversation.space = %s::BIGINT AND conversation.subject = record_log.subject 
+WHERE record_log.space = %s::BIGINT AND record_log.change > %s::BIGINT AND record_log.change <= %s::BIGINT""", ('space', 'space', 'low', 'high')),
     'when a bookmark moved last': Compiled("""SELECT bookmark.recent 
 FROM bookmark 
 WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s""", ('space', 'name')),
+    'when something was said of a conversation': Compiled("""SELECT record_log.milliseconds 
+FROM record_log 
+WHERE record_log.space = %s::BIGINT AND record_log.change = %s::BIGINT""", ('space', 'change')),
+    'where a name was at a position': Compiled("""SELECT bookmark_log.chain, bookmark_log.pos 
+FROM bookmark_log 
+WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = %s AND (bookmark_log.seq < %s::BIGINT OR bookmark_log.seq = %s::BIGINT AND (bookmark_log.change IS NULL OR bookmark_log.change <= %s::BIGINT)) ORDER BY bookmark_log.move DESC 
+ LIMIT %s::INTEGER""", ('space', 'name', 'seq', 'seq', 'change', 'param_1'), {'param_1': 1}),
+    'whether a chain branches from a position on': Compiled("""SELECT link.chain 
+FROM link 
+WHERE link.space = %s::BIGINT AND link.parent_chain = %s::BIGINT AND link.parent_pos >= %s::BIGINT 
+ LIMIT %s::INTEGER""", ('space', 'chain', 'pos', 'param_1'), {'param_1': 1}),
     'whether a chain continues anything': Compiled("""SELECT link.ordinal 
 FROM link 
 WHERE link.space = %s::BIGINT AND link.chain = %s::BIGINT 
@@ -663,6 +884,9 @@ FROM conversation
 WHERE conversation.space = %s::BIGINT) AS anon_2, EXISTS (SELECT * 
 FROM object 
 WHERE object.space = %s::BIGINT) AS anon_3""", ('space', 'space', 'space')),
+    'whether a space is still being restored': Compiled("""SELECT counter.space 
+FROM counter 
+WHERE counter.space = %s::BIGINT AND counter.state = %s::VARCHAR FOR UPDATE""", ('space', 'mark')),
     'whether any stream is open': Compiled("""SELECT stream.id 
 FROM stream 
 WHERE stream.space = %s::BIGINT AND stream.outcome IS NULL 

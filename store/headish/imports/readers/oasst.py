@@ -2,7 +2,8 @@
 
 Every message becomes a turn, every list of replies a fork; ``prompter`` is the user. What a message says beside its
 text and role (ids, ranks, model names, labels …) is kept whole in ``meta.app.oasst``; the tree's own keys lie with the
-root's. ``created_date`` is also when the message was said.
+root's. ``created_date`` is also when the message was said, and ``message_id``, which no other message anywhere has, is
+its key: ``oasst:ID``.
 
 Source: the export format of the OpenAssistant Conversations dataset (oasst1, oasst2), its README, ``ready`` trees.
 """
@@ -16,7 +17,7 @@ from headish.content import strictjson
 from headish.content.drafts import Draft, make_draft
 from headish.content.facts import plausible_time
 from headish.errors import HeadishError, InvalidImport
-from headish.imports.imported import ImportedTree
+from headish.imports.imported import ImportedTree, make_key
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.names import refusal
 
@@ -83,5 +84,6 @@ def _draft(message: Any, tree: dict[str, Any] | None) -> Draft:
         "role": ROLES[role],
         "meta": {"oasst": kept if tree is None else {**tree, **kept}},
         "said_at": plausible_time(message.get("created_date")),
+        "key": make_key("oasst", message.get("message_id")),
     }
     return make_draft(message["text"], options, PAYLOAD_LIMIT_BYTES)

@@ -2,7 +2,9 @@
 
 A record continues the one before it, or the earlier ones that its ``continues`` names by id. ``options``, the older
 name of ``inherited``, is read as that. ``head`` is the name that the thread had: the last one of the file becomes a
-bookmark. What else a record says, its id among it, is kept in ``meta.app.record``.
+bookmark. What else a record says, its id among it, is kept in ``meta.app.record``. An id of headish's own kind, which
+no other record anywhere has, is also the turn's key: ``records:ID``. Other ids tell the records of their file apart,
+and no more.
 
 Source: the schema reference (specification 002), "Thread Record Schema", with the note at its end.
 """
@@ -16,8 +18,9 @@ from headish.content import strictjson
 from headish.content.drafts import Draft, make_draft
 from headish.content.encoding import read_content
 from headish.errors import HeadishError, InvalidImport, shown
-from headish.imports.imported import ImportedTree
+from headish.imports.imported import ImportedTree, make_key
 from headish.limits import IMPORT_LINE_BYTES, PAYLOAD_LIMIT_BYTES
+from headish.values.ids import as_turn_id
 from headish.values.names import new_refusal
 
 _OWN = ("role", "content", "inherited", "options", "cache", "continues")
@@ -94,9 +97,14 @@ def _draft(record: dict[str, Any]) -> Draft:
         "inherited": inherited,
         "cache": record.get("cache") is True,
         "meta": {"record": kept} if kept else None,
+        "key": make_key("records", record.get("id")) if _is_global(record.get("id")) else None,
     }
     # Blocks as headish writes them: what looks like an API's part is none.
     return make_draft(read_content(record["content"]), turn, PAYLOAD_LIMIT_BYTES)
+
+
+def _is_global(record_id: Any) -> bool:
+    return isinstance(record_id, str) and as_turn_id(record_id) is not None
 
 
 def _parent(record: dict[str, Any], index: int, known: dict[str, int]) -> int | None:

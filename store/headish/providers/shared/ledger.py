@@ -133,6 +133,31 @@ def settle(messages: Sequence[Message]) -> Settlement:
     return Settlement(settled, ledger.notes, ledger.orphan_notes, ledger.id_notes)
 
 
+def pair_calls(messages: Sequence[Message]) -> dict[tuple[int, int], tuple[int, int]]:
+    """The call that each result answers: of both, the index of the message and of the block.
+
+    As ``settle`` finds it. A result that answers no call is missing.
+    """
+    open_calls = _OpenCalls()
+    entered: dict[int, tuple[int, int]] = {}
+    calls: list[_Call] = []
+    pairs: dict[tuple[int, int], tuple[int, int]] = {}
+    for index, message in enumerate(messages):
+        for position, block in enumerate(message.content if message.role in ("user", "tool") else ()):
+            call = open_calls.find(block) if isinstance(block, ToolResult) else None
+            if call is not None and isinstance(block, ToolResult):
+                call.result = block
+                pairs[index, position] = entered[id(call)]
+        made = []
+        for position, block in enumerate(message.content if message.role == "assistant" else ()):
+            if isinstance(block, ToolUse):
+                made.append(_Call(block, block.id or ""))
+                entered[id(made[-1])] = (index, position)
+        calls += made  # held, so that no id() is used twice
+        open_calls.enter(made)
+    return pairs
+
+
 def _calls_or_answers(message: Message) -> bool:
     for block in message.content:  # noqa: SIM110 - a plain loop: every message of every request passes here
         if type(block) is ToolUse or type(block) is ToolResult:

@@ -14,7 +14,7 @@ _space: BindParameter[int] = bindparam("space")
 define(
     LOG,
     select(
-        *(bookmark_log.c[each] for each in _Logged._fields[:7]),
+        *(bookmark_log.c[each] for each in _Logged._fields[:8]),
         turn.c.id,
         turn.c.digest,
         turn.c.head,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BindParameter, bindparam, func, select, union_all
 
-from headish.database.schema import bookmark_log, counter, definition, erasure, payload, space, space_log
+from headish.database.schema import bookmark_log, counter, definition, erasure, payload, record_log, space, space_log
 from headish.statements.compiling import define
 from headish.verify.changes import CHANGES, NAME, NAMES, OUT_OF_ORDER, STATE
 
@@ -15,7 +15,7 @@ _numbered = union_all(
         select(table.c.change.label("change"), table.c.seq.label("seq")).where(
             table.c.space == _space, table.c.change.is_not(None)
         )
-        for table in (bookmark_log, definition, erasure)
+        for table in (bookmark_log, definition, erasure, record_log)
     )
 ).subquery("numbered")
 

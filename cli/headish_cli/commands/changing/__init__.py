@@ -1,0 +1,1 @@
+"""Commands that change what was said, or how a thread is seen."""

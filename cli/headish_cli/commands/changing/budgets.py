@@ -1,0 +1,112 @@
+"""``compact`` and ``tokens``: how large a branch is for a model, and how it gets smaller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headish_cli.commands.changing.overlays import describe_turn
+from headish_cli.options import Settings, headish_argument, json_option, pass_settings
+from headish_cli.printing.output import one_line, print_json, print_json_lines, role_word, room_beside, say, shorten
+from headish_cli.printing.telling import tell_turn
+
+if TYPE_CHECKING:
+    from headish import Store
+    from headish.history.budgets.counting import Tokens, TurnTokens
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
+    """A share (``40%``) or a number of tokens."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | int:
+        text = str(value).replace(",", "").replace("_", "")
+        try:
+            number = float(text[:-1]) / 100 if text.endswith("%") else int(text)
+        except ValueError:
+            number = 0
+        if not (0 < number < 1 if isinstance(number, float) else number > 0):
+            self.fail(f"{value!r} is neither a share such as 40% nor a number of tokens", param, ctx)
+        return number
+
+
+@click.command("compact")
+@click.argument("headish", metavar="NAME")
+@click.option("--to", default="40%", show_default=True, type=Size(), metavar="SIZE",
+              help="Down to this share of what it weighs now, or to so many tokens.")  # fmt: skip
+@click.option("--ask", "ptr", metavar="PTR", help="Let the model of this provider pointer sum up what is covered.")
+@click.option("--over", type=Size(), metavar="SIZE",
+              help="Only if it weighs more: so many tokens, or a share of the pointer's context window.")  # fmt: skip
+@json_option
+@pass_settings
+def compact_command(settings: Settings, headish: str, ptr: str | None, as_json: bool, **sizes: Any) -> None:
+    """Bring the branch NAME down to a size, for the model: its oldest part is summed up, or hidden without --ask.
+
+    Instructions, kept turns and the first exchange stay, and the tail from the last question on. If no summary comes,
+    the part is hidden instead. People go on seeing all of it, and 'headish original' undoes it.
+    """
+    with settings.open() as store:
+        before = store.tokens(headish)
+        turn = store.compact(headish, ptr=ptr, warn=lambda note: say(f"note: {note}"), **sizes)
+        if turn is None:
+            say(f"Nothing to do: about {before.tokens:,} tokens, and nothing between the first exchange and the last.")
+            return
+        tell_turn(store, turn, as_json)
+        say(f"{describe_turn(turn)}: about {before.tokens:,} tokens before, {store.tokens(turn.id).tokens:,} now.")
+
+
+@click.command("tokens")
+@headish_argument
+@click.option("--by", type=click.Choice(["turn"]), help="List what each message weighs.")
+@click.option("-p", "--ptr", metavar="PTR", help="For the model of this provider pointer, instead of the thread's.")
+@click.option("--model", metavar="NAME", help="For this model.")
+@json_option
+@pass_settings
+def tokens_command(
+    settings: Settings, headish: str, by: str | None, ptr: str | None, model: str | None, as_json: bool
+) -> None:
+    """Tell how many tokens a request for a HEADISH has, how that is known, and how far it may be off."""
+    with settings.open() as store:
+        counted = store.tokens(headish, ptr=ptr, model=model)
+        if by is not None and not as_json:
+            _list(store, counted)
+    if not as_json:
+        click.echo(_sentence(counted))
+    elif by is not None:
+        print_json_lines(counted.turns)
+    else:
+        print_json({key: value for key, value in counted.to_dict().items() if key != "turns"})
+
+
+def _sentence(counted: Tokens) -> str:
+    window = counted.context_window
+    of = f" of {window:,} ({counted.tokens / window:.0%})" if window else ""
+    off = f", ± {counted.error:.0%}" if counted.error else ""
+    return f"{counted.tokens:,} tokens{of}{off}: {SOURCES[counted.source]}"
+
+
+def _list(store: Store, counted: Tokens) -> None:
+    """A line for each message, in the order in which a model sees them."""
+    short = shorten(store, (each.turn for each in counted.turns if each.turn is not None))
+    room = len(f"{max((each.tokens for each in counted.turns), default=0):,}")
+    for each in counted.turns:
+        before = f"{each.tokens:>{room},} {_name(each, short)} {role_word(each.role)} "
+        text = store.text(each.turn) if each.turn is not None else ""
+        click.echo((before + one_line(" ".join(text.split()), room_beside(before))).rstrip())
+    if counted.tools:
+        click.echo(f"{counted.tools:>{room},} tools")
+
+
+def _name(each: TurnTokens, short: dict[Any, str]) -> str:
+    return click.style(short.get(each.turn, ""), fg="yellow")
+
+
+SOURCES = {
+    "count": "counted",
+    "usage": "by what the provider counted for replies of this thread",
+    "ratio": "guessed by bytes, corrected by other replies of this space",
+    "bytes": "guessed by bytes: no reply of this space says how many tokens it had",
+}
+"""How a number of tokens is known, in words."""

@@ -1,0 +1,203 @@
+"""``edit`` and ``siblings``: say something else in the place of a turn, and see its versions."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from headish_cli.options import Settings, headish_argument, json_option, pass_settings, read_stdin
+from headish_cli.printing.output import (
+    Told,
+    marks,
+    one_line,
+    preview,
+    print_json,
+    reply_mark,
+    role_word,
+    room_beside,
+    say,
+    sentence,
+    shorten,
+)
+from headish_cli.printing.telling import timed_record, turn_record, version_record
+
+if TYPE_CHECKING:
+    from headish import Store, Turn
+    from headish.history.edits.edit import Edited
+
+UNCHANGED = "Nothing was edited: the text is unchanged."
+EMPTY = "Nothing was edited: the text is empty."
+
+
+class Edit(NamedTuple):
+    """What the command was asked for, less the text."""
+
+    headish: str
+    keep: bool
+    json_blocks: bool
+    expect: str | None
+
+
+@click.command("edit")
+@click.argument("headish")
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@click.option("--keep", is_flag=True, help="Lay the rest of the branch behind the edited turn.")
+@click.option("--json-blocks", is_flag=True, help="The text is JSON: a list of all content blocks of the turn.")
+@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+@json_option
+@pass_settings
+def edit_command(settings: Settings, headish: str, text: str | None, as_json: bool, **options: object) -> None:
+    """Say something else in the place of a turn, and print the id of the new one.
+
+    The old turn stays, and the new one stands beside it. NAME and NAME~n edit a turn of the bookmark's branch and move
+    the bookmark there; an ID moves nothing. Without TEXT an editor opens at a terminal ($VISUAL, $EDITOR); else the
+    text is read from standard input, as with -. TEXT takes the place of the turn's text: its calls, results, documents
+    and reasoning stay.
+    """
+    asked = Edit(headish, **options)  # type: ignore[arg-type]
+    with settings.open() as store:
+        if text is None and _may_edit():
+            edited = _edit_by_hand(store, asked)
+        else:
+            edited = _edit(store, asked, _given(store, headish, text))
+        _tell(store, edited, as_json)
+
+
+@click.command("siblings")
+@headish_argument
+@json_option
+@pass_settings
+def siblings_command(settings: Settings, headish: str, as_json: bool) -> None:
+    """List the versions of a turn: what else was said in its place, in the order of storing. * is the turn itself."""
+    with settings.open() as store:
+        found = store.siblings(headish)
+        if as_json:
+            count = len(found.turns)
+            for index, turn in enumerate(found.turns):
+                record = timed_record(turn) | version_record((index + 1, count))
+                print_json({**record, "current": index == found.current})
+            return
+        short = shorten(store, (turn.id for turn in found.turns))
+        names = store.bookmarks.at(turn.id for turn in found.turns)
+        for index, turn in enumerate(found.turns):
+            star = "*" if index == found.current else " "
+            before = f"{star} {index + 1}/{len(found.turns)} {click.style(short[turn.id], fg='yellow')} "
+            click.echo(_line(store, turn, before, marks(names.get(turn.id, []))))
+
+
+def _line(store: Store, turn: Turn, before: str, behind: str) -> str:
+    from headish.values.times import local_time
+
+    before += f"{local_time(turn.said_at)} {role_word(turn.meta.role)} "
+    behind = reply_mark(turn.meta) + behind
+    return before + one_line(preview(store.blocks(turn.id)), room_beside(before, behind)) + behind
+
+
+def _may_edit() -> bool:
+    """Whether a person is there: an editor needs the terminal for both."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _given(store: Store, headish: str, text: str | None) -> str | bytes:
+    """What stands on the command line, or on standard input: a document's bytes as they are."""
+    given: str | bytes
+    if text is None or text == "-":
+        given = read_stdin()
+        if store.get(headish).meta.type is None:
+            given = _decode(given, "standard input")
+    else:
+        given = text
+    if not given:
+        raise Told(EMPTY)
+    return given
+
+
+def _edit_by_hand(store: Store, asked: Edit) -> Edited:
+    """Edit in an editor. What was written is not lost where it cannot be stored."""
+    from headish.errors import HeadishError
+
+    if store.read_only:
+        raise Told("The database is open read-only: nothing can be edited.")
+    turn = store.get(asked.headish)
+    name = _name_of(asked.headish)
+    tip = None if name is None else store.bookmarks.get(name)
+    before = _editable(store, turn, asked.json_blocks)
+    after = _open_editor(before, ".json" if asked.json_blocks else ".md")
+    # Meanwhile somebody may have gone on: the turn is the one that was shown, and the bookmark must be where it was.
+    pinned = asked._replace(expect=asked.expect or tip) if tip else asked._replace(headish=turn.id)
+    try:
+        return _edit(store, pinned, after)
+    except HeadishError as error:
+        with tempfile.NamedTemporaryFile("w", prefix="headish-edit-", delete=False, encoding="utf-8") as kept:
+            kept.write(after)
+        raise Told(f"{sentence(error)}; your text is in {kept.name}") from None
+
+
+def _name_of(headish: str) -> str | None:
+    """The name that a headish begins with, if it is not about the name's past."""
+    from headish.values.grammar import NEWEST, parse_headish
+
+    parsed = parse_headish(headish)
+    return parsed.name if parsed.name != NEWEST and parsed.past is None else None
+
+
+def _editable(store: Store, turn: Turn, json_blocks: bool) -> str:
+    """What of a turn a person edits. Raises: InvalidArgument where that is not clear."""
+    from headish.history.edits.drafts import text_blocks
+
+    if turn.meta.type is not None:
+        return _decode(store.payload(turn.id), f"the document {turn.meta.document_name or turn.id}")
+    if json_blocks:
+        import msgspec
+
+        return msgspec.json.format(store.payload(turn.id), indent=2).decode()
+    text_blocks(store.blocks(turn.id), turn.id)
+    return store.text(turn.id)
+
+
+def _open_editor(before: str, extension: str) -> str:
+    """The text when the editor is closed. Raises: Told where it is unchanged or empty."""
+    try:
+        after = click.edit(before, extension=extension)
+    except UnicodeDecodeError as error:
+        raise Told(f"Nothing was edited: what the editor saved is not UTF-8 ({error.reason}).") from None
+    if after is None:
+        raise Told(UNCHANGED)
+    if not before.endswith("\n"):
+        after = after.rstrip("\n")  # editors end the last line
+    if after == before.replace("\r\n", "\n"):  # as click hands it back
+        raise Told(UNCHANGED)
+    if not after.strip():
+        raise Told(EMPTY)
+    return after.replace("\n", "\r\n") if "\r\n" in before and "\n" not in before.replace("\r\n", "") else after
+
+
+def _edit(store: Store, asked: Edit, content: str | bytes) -> Edited:
+    return store.edit(asked.headish, content, keep=asked.keep, json=asked.json_blocks, expect=asked.expect)
+
+
+def _decode(data: bytes, what: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise Told(f"{what} is not UTF-8: an editor cannot open it; give a document's new bytes with -") from None
+
+
+def _tell(store: Store, edited: Edited, as_json: bool) -> None:
+    turn = edited.turn
+    version = store.siblings(turn.id).version
+    if as_json:
+        record = {"turn": turn_record(turn) | version_record(version), "bookmark": edited.bookmark}
+        print_json({**record, "tip": edited.tip, "kept": edited.kept})
+        return
+    click.echo(turn.id)
+    kept = f", behind it {edited.kept} of the branch" if edited.kept else ""
+    say(f"Version {version} of the turn is stored{kept}.")
+    if edited.bookmark is None:
+        say(f"No bookmark moved. The new branch ends at {edited.tip}." if edited.kept else "No bookmark moved.")
+        return
+    name = one_line(edited.bookmark, None)
+    say(f"{name} names {edited.tip} now; 'headish bookmark set {name} {name}@{{1}}' takes that back.")

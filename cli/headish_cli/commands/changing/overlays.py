@@ -1,0 +1,132 @@
+"""``summarize``, ``hide``, ``replace``, ``keep``, ``unhide``, ``original``: turns are seen otherwise, none is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from headish_cli.options import Settings, json_option, pass_settings, read_text
+from headish_cli.printing.output import say
+from headish_cli.printing.telling import tell_turn
+
+if TYPE_CHECKING:
+    from headish import Store, Turn
+
+F = TypeVar("F", bound=Callable[..., Any])
+_LAST = click.argument("last", required=False, metavar="[LAST]")
+CHOICE = ("model", "people", "both")
+
+
+def _branch_options(command: F) -> F:
+    """On which branch an overlay counts, and where its name must be."""
+    for option in reversed((
+        click.option("-c", "--continues", metavar="HEADISH",
+                     help="The branch on which it counts, where the turns are on several."),
+        click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn."),
+        json_option,
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command("summarize")
+@click.argument("first")
+@click.argument("last")
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@click.option("--ask", "ptr", metavar="PTR", help="Ask the model of this provider pointer for the summary.")
+@_branch_options
+@pass_settings
+def summarize_command(
+    settings: Settings, first: str, last: str, text: str | None, ptr: str | None, as_json: bool, **given: Any
+) -> None:
+    """Let a summary stand for the turns from FIRST to LAST, both included.
+
+    From here on a model sees TEXT in their place; people see what was said, and a line that says so. Nothing is lost:
+    'headish original' undoes it, and other branches do not know of it. Instructions in between stay.
+    """
+    if ptr is not None and text is not None:
+        raise click.UsageError("give TEXT or --ask, not both")
+    said = None if ptr is not None else read_text(text)
+    with settings.open() as store:
+        _tell(store, store.summarize(first, last, said, ptr=ptr, **given), as_json)
+
+
+@click.command("hide")
+@click.argument("first")
+@_LAST
+@click.option("--from", "viewer", type=click.Choice(CHOICE), default="both", show_default=True,
+              help="From whom the turns are hidden.")  # fmt: skip
+@_branch_options
+@pass_settings
+def hide_command(settings: Settings, first: str, last: str | None, viewer: str, as_json: bool, **given: Any) -> None:
+    """Hide the turns from FIRST to LAST, both included, or FIRST alone. A call is hidden with its result."""
+    with settings.open() as store:
+        _tell(store, store.hide(first, last, viewer=viewer, **given), as_json)
+
+
+@click.command("replace")
+@click.argument("headish")
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@_branch_options
+@pass_settings
+def replace_command(settings: Settings, headish: str, text: str | None, as_json: bool, **given: Any) -> None:
+    """Let TEXT stand in the place of what the turn HEADISH says, for the model and for people.
+
+    Reasoning, calls and results of the turn stay; of a result alone it is what the tool found.
+    """
+    said = read_text(text)
+    with settings.open() as store:
+        _tell(store, store.replace(headish, said or "", **given), as_json)
+
+
+@click.command("keep")
+@click.argument("first")
+@_LAST
+@_branch_options
+@pass_settings
+def keep_command(settings: Settings, first: str, last: str | None, as_json: bool, **given: Any) -> None:
+    """Keep the turns from FIRST to LAST, both included, or FIRST alone, in every budget."""
+    with settings.open() as store:
+        _tell(store, store.keep(first, last, **given), as_json)
+
+
+@click.command("unhide")
+@click.argument("first")
+@_LAST
+@_branch_options
+@pass_settings
+def unhide_command(settings: Settings, first: str, last: str | None, as_json: bool, **given: Any) -> None:
+    """Hide the turns from FIRST to LAST, or FIRST alone, no longer. FIRST may be the overlay that hides them."""
+    with settings.open() as store:
+        _tell(store, store.unhide(first, last, **given), as_json)
+
+
+@click.command("original")
+@click.argument("first")
+@_LAST
+@_branch_options
+@pass_settings
+def original_command(settings: Settings, first: str, last: str | None, as_json: bool, **given: Any) -> None:
+    """Show the turns from FIRST to LAST, or FIRST alone, as they were said, to everybody.
+
+    FIRST may be an overlay: then it is about the turns that it covers, and undoes it.
+    """
+    with settings.open() as store:
+        _tell(store, store.original(first, last, **given), as_json)
+
+
+def _tell(store: Store, turn: Turn, as_json: bool) -> None:
+    """The id on stdout; what the overlay does on stderr."""
+    tell_turn(store, turn, as_json)
+    say(f"{describe_turn(turn)}{f', on {turn.meta.bookmark}' if turn.meta.bookmark else ''}")
+
+
+def describe_turn(turn: Turn) -> str:
+    """What an overlay does, as a sentence begins."""
+    from headish.history.overlays.states import describe
+
+    overlay = turn.meta.attributes.overlay
+    words = "" if overlay is None else describe(overlay)
+    return words[:1].upper() + words[1:]

@@ -1,0 +1,100 @@
+"""``audit``: who wrote what, and when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headish_cli.commands.keeping.following import KINDS
+from headish_cli.options import Settings, json_option, pass_settings, read_time
+from headish_cli.printing.output import cells, one_line, pad, print_json, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from headish.values.audits import Audited, Authored
+
+AUTHOR_COLUMNS = 24
+NOBODY = "-"
+"""What stands for the author where nobody said who it was."""
+
+
+@click.command("audit")
+@click.option("--after", metavar="CURSOR", help="Only what was stored behind this cursor.")
+@click.option("--since", metavar="TIME", help="Only what was stored from this time on (RFC 3339).")
+@click.option("--until", metavar="TIME", help="Only what was stored up to this time (RFC 3339).")
+@click.option("--by", "author", metavar="NAME", help="Only what this author wrote.")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this kind; may be repeated.")
+@click.option("--count", is_flag=True, help="Count by author instead.")
+@json_option
+@pass_settings
+def audit_command(
+    settings: Settings,
+    after: str | None,
+    since: str | None,
+    until: str | None,
+    author: str | None,
+    kinds: tuple[str, ...],
+    count: bool,
+    as_json: bool,
+) -> None:
+    """Say who wrote what: turns, moves of bookmarks, titles, pointers, erasures, in the order of the commits.
+
+    The author is what --author or HEADISH_AUTHOR said when the turn was added. The turn's seal covers it, so nobody
+    changed it since; that it was true, nothing proves. Replies and imports have none: for a reply, the model is shown.
+    """
+    from headish.store.auditing import count_by_author
+
+    first, last = read_time(since, "--since"), read_time(until, "--until")
+    with settings.open() as store:
+        audited = store.audit(after=after, since=first, until=last, author=author, kinds=kinds or None)
+        if count:
+            _print_counts(count_by_author(audited), as_json)
+            return
+        shown = False
+        for each in audited:
+            shown = True
+            if as_json:
+                print_json(_record(each))
+            else:
+                click.echo(_line(each))
+    if not shown and not as_json:
+        say("Nothing found.")
+
+
+def _record(audited: Audited) -> dict[str, Any]:
+    return {
+        "cursor": audited.cursor,
+        "time": audited.time.isoformat(timespec="milliseconds"),
+        "kind": audited.kind,
+        "author": audited.author,
+        "subject": audited.subject,
+        "what": audited.what,
+        "said_by": audited.said_by,
+    }
+
+
+def _line(audited: Audited) -> str:
+    from headish.values.times import local_time
+
+    author = pad(one_line(audited.author or NOBODY, AUTHOR_COLUMNS), AUTHOR_COLUMNS)
+    said_by = f" ({one_line(audited.said_by, None)})" if audited.said_by else ""
+    what = one_line(audited.what, None)
+    when = local_time(audited.time, "seconds")
+    return f"{when}  {author}  {audited.kind:<10}  {one_line(audited.subject, None)}  {what}{said_by}".rstrip()
+
+
+def _print_counts(counted: Iterable[Authored], as_json: bool) -> None:
+    from headish.values.times import local_time
+
+    for each in counted:
+        if as_json:
+            times = {"first": each.first, "last": each.last}
+            stamps = {name: time.isoformat(timespec="milliseconds") for name, time in times.items()}
+            print_json({"author": each.author, "counts": each.counts, **stamps})
+            continue
+        author = one_line(each.author or NOBODY, None)
+        counts = ", ".join(f"{number:,} {kind}{'' if number == 1 else 's'}" for kind, number in each.counts.items())
+        gap = " " * max(AUTHOR_COLUMNS - cells(author), 0)
+        click.echo(f"{author}{gap}  {local_time(each.first)} to {local_time(each.last)}  {counts}")

@@ -1,0 +1,58 @@
+"""``backup`` and ``restore``: a database as a file that was checked, and back."""
+
+from __future__ import annotations
+
+import click
+
+from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.printing.output import counted, print_json, say
+from headish_cli.printing.progress import counting_turns
+
+
+@click.command("backup")
+@click.argument("dest")
+@click.option("--one-space", is_flag=True, help="Back up the space of --space alone, not all of them.")
+@click.option("--quick", is_flag=True, help="Compare the sums of the file instead of reading everything back.")
+@json_option
+@pass_settings
+def backup_command(settings: Settings, dest: str, one_space: bool, quick: bool, as_json: bool) -> None:
+    """Back up the database into the file DEST, as it stands at one moment. Writers go on meanwhile.
+
+    \b
+    DEST ends with .db   a SQLite database that can be opened as it is (of a SQLite database)
+    anything else        a file that 'headish restore' puts back into SQLite or PostgreSQL
+
+    The backup is read back and verified before it gets its name. Nothing is overwritten.
+    """
+    with settings.open_database() as database:
+        kept = database.store(settings.space, create=False) if one_space else database
+        with counting_turns("backing up") as told:
+            done = kept.backup(dest, verify="quick" if quick else "full", progress=told)
+    if as_json:
+        print_json(done)
+        return
+    spaces = counted(len(done.spaces), "space")
+    say(f"{done.path}: {counted(done.turns, 'turn')} in {spaces}, {done.size_bytes:,} bytes, checked.")
+    click.echo(f"{done.blake3}  {done.path}")
+
+
+@click.command("restore")
+@click.argument("file")
+@click.argument("target")
+@click.option("--only", metavar="SPACE", help="Restore this space of the file alone.")
+@click.option("--as", "to", metavar="NAME", help="Give the space of --only this name.")
+@json_option
+def restore_command(file: str, target: str, only: str | None, to: str | None, as_json: bool) -> None:
+    """Put the backup FILE back into TARGET: a new file, or the URL or path of a database.
+
+    Spaces are restored under their names, each into one that holds nothing. Everything is verified before anybody can
+    open it. A restore that was cut off is begun again in the same way.
+    """
+    from headish import restore
+
+    with counting_turns("restoring") as told:
+        done = restore(file, target, only=only, to=to, progress=told)
+    if as_json:
+        print_json(done)
+        return
+    say(f"Restored {counted(done.turns, 'turn')} in {counted(len(done.spaces), 'space')} to {done.target}.")

@@ -1,0 +1,196 @@
+"""``follow`` and ``position``: every change of a space, and where its feed ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.printing.output import marks, one_line, preview, print_json, role_word, room_beside, say
+from headish_cli.printing.telling import timed_record
+
+if TYPE_CHECKING:
+    from headish import Store
+    from headish.values.changes import Change, TurnChange
+
+KINDS = ("turn", "move", "record", "definition", "erasure")
+NOTED_EVERY = 0.25
+"""While the past is read, the cursor file is replaced so often, in seconds; afterwards behind each line."""
+
+
+@click.command("position")
+@pass_settings
+def position_command(settings: Settings) -> None:
+    """Print the cursor of what was stored last: for 'follow --after' and --at-least."""
+    with settings.open() as store:
+        click.echo(store.position())
+
+
+@click.command("follow")
+@click.option("--after", metavar="CURSOR", help="Begin behind this cursor, not with the first turn.")
+@click.option("--new", is_flag=True, help="Begin with what is stored from now on.")
+@click.option("--no-wait", is_flag=True, help="End where there is nothing more now.")
+@click.option("--pulse", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True),
+              help="With --json: after so many seconds without a change, say 'pulse'.")  # fmt: skip
+@click.option("--bookmark", "-b", metavar="NAME",
+              help="Only this bookmark's moves, each behind the turns that it brought.")  # fmt: skip
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this kind; may be repeated.")
+@click.option("--cursor-file", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH",
+              help="Go on behind the cursor in this file if it exists, and keep it there.")  # fmt: skip
+@click.option("--content", is_flag=True, help="With --json: show what each turn says, too.")
+@json_option
+@pass_settings
+def follow_command(
+    settings: Settings,
+    after: str | None,
+    new: bool,
+    no_wait: bool,
+    pulse: float | None,
+    bookmark: str | None,
+    kinds: tuple[str, ...],
+    cursor_file: Path | None,
+    content: bool,
+    as_json: bool,
+) -> None:
+    """Print every change of the space, once and in the order of the commits, and wait for more until Ctrl-C.
+
+    With --json each line has its cursor, and --after goes on behind it. A line of the kind 'live' says that everything
+    stored so far was printed. The cursor file is replaced after the line was written, so a reader that dies sees its
+    last lines again, and never a gap.
+    """
+    if after is not None and new:
+        raise click.UsageError("--after and --new contradict each other")
+    with settings.open() as store, _kept(cursor_file) as keep:
+        if bookmark is not None and bookmark not in store.bookmarks:
+            say(f"There is no bookmark {one_line(bookmark, None)} now.")
+        after = keep.before or (store.position() if new else after)
+        changes = store.follow(after, wait=not no_wait, pulse=pulse, kinds=kinds or None, bookmark=bookmark)
+        for change in changes:
+            if as_json:
+                print_json(_record(store, change, content=content))
+            elif change.kind == "live":
+                _tell_live(waits=not no_wait)
+            elif change.kind != "pulse":
+                click.echo(_line(store, change))
+            sys.stdout.flush()
+            keep.note(change.cursor, is_live=change.kind == "live")
+
+
+class _Kept:
+    """A file with the cursor of the last line that was written."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path, self._cursor, self._is_live, self._noted = path, "", False, time.monotonic()
+        self.before = path.read_text(errors="replace").strip() if path is not None and path.exists() else ""
+        if path is not None and path.exists() and not self.before:
+            raise click.UsageError(f"{path} is empty: remove it to begin anew")
+        if path is not None and not path.parent.is_dir():
+            raise click.UsageError(f"there is no folder {path.parent}")
+
+    def note(self, cursor: str, *, is_live: bool) -> None:
+        self._cursor, self._is_live = cursor, self._is_live or is_live
+        if self._is_live or time.monotonic() - self._noted > NOTED_EVERY:
+            self.write()
+
+    def write(self) -> None:
+        """Replace the file at once: whoever reads it finds the old cursor or the new one."""
+        if self._path is None or not self._cursor:
+            return
+        part = self._path.with_name(f"{self._path.name}.part")
+        with part.open("w") as file:
+            file.write(f"{self._cursor}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, self._path)
+        self._cursor, self._noted = "", time.monotonic()
+
+
+@contextmanager
+def _kept(path: Path | None) -> Iterator[_Kept]:
+    kept = _Kept(path)
+    try:
+        yield kept
+    finally:
+        kept.write()
+
+
+def _record(store: Store, change: Change, *, content: bool) -> dict[str, Any]:
+    """A change as JSON shows it: its kind and cursor first."""
+    import msgspec
+
+    record: dict[str, Any] = {"kind": change.kind, "cursor": change.cursor}
+    if change.kind == "turn":
+        turn = change.turn
+        said = {"content": _content(store, change)} if content else {}
+        return record | {"time": _stamp(change.time), "turn": timed_record(turn) | said}
+    fields = {name: getattr(change, name) for name in change.__struct_fields__}
+    if "time" in fields:
+        fields["time"] = _stamp(fields["time"])
+    rest: dict[str, Any] = msgspec.to_builtins(fields)
+    return record | rest
+
+
+def _content(store: Store, change: TurnChange) -> list[dict[str, Any]] | None:
+    """The blocks of a turn; None where they were erased meanwhile."""
+    from headish.errors import InputError
+    from headish.values.blocks import to_mapping
+
+    try:
+        return [to_mapping(block) for block in store.blocks(change.turn.id)]
+    except InputError:
+        return None
+
+
+def _line(store: Store, change: Change) -> str:
+    """A change for people."""
+    from headish.values.times import local_time
+
+    if change.kind == "live" or change.kind == "pulse":
+        return ""
+    before = f"{local_time(change.time, 'seconds')}  {change.kind:<10}  "
+    match change.kind:
+        case "turn":
+            return _turn_line(store, change, before)
+        case "move":
+            now = change.new or "(removed)"
+            was = f"  (was {one_line(change.was, None)})" if change.was else ""
+            return f"{before}{click.style(one_line(change.name, None), fg='blue', bold=True)}  {now}{was}"
+        case "record":
+            title = change.record.title if change.record else "(nothing)"
+            subject = f"{one_line(change.subject, None)}  "
+            return before + subject + one_line(title or "(no title)", room_beside(before, subject))
+        case "definition":
+            return f"{before}{change.of} {one_line(change.name, None)} {'removed' if change.removed else 'set'}"
+        case "erasure":
+            reason = change.receipt.get("reason")
+            return f"{before}{change.number}  {one_line(str(reason or ''), room_beside(before))}".rstrip()
+
+
+def _turn_line(store: Store, change: TurnChange, before: str) -> str:
+    from headish.errors import InputError
+
+    meta = change.turn.meta
+    name = marks([meta.bookmark]) if meta.bookmark else ""
+    before += f"{click.style(change.turn.id, fg='yellow')}  {role_word(meta.role)} "
+    try:
+        words = preview(store.blocks(change.turn.id))
+    except InputError:
+        words = "(erased)"
+    return before + one_line(words, room_beside(before, name)) + name
+
+
+def _tell_live(*, waits: bool) -> None:
+    if waits and sys.stderr.isatty():
+        say("That is all for now; waiting for what comes. Ctrl-C ends.")
+
+
+def _stamp(moment: Any) -> str:
+    stamped: str = moment.isoformat(timespec="milliseconds")
+    return stamped

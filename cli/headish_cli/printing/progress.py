@@ -1,0 +1,24 @@
+"""Bars on standard error while something takes long. Nothing is drawn where nobody looks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+FEW = 10_000
+"""So many turns are done before a bar would be seen."""
+
+
+@contextmanager
+def counting_turns(what: str, total: int | None = None) -> Iterator[Callable[[int], None] | None]:
+    """A bar of turns on a terminal, where there is enough to wait for or nobody knows how many there are."""
+    if not sys.stderr.isatty() or (total is not None and total < FEW):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.advance(task, done)

@@ -1,0 +1,57 @@
+"""Files that get their name when they are whole. Nothing half-written stands under it; nothing is overwritten."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from headish.errors import DatabaseUnavailable, FileTaken
+
+
+@contextmanager
+def whole_file(path: str, mode: int = 0o600) -> Iterator[str]:
+    """A path beside ``path`` to write to, which takes its name at the end of the block.
+
+    ``mode`` is the new file's from the start: what only its owner may read must not lie open meanwhile.
+    Raises: FileTaken where something stands at ``path``, then or by then; DatabaseUnavailable for what the system says.
+    """
+    if os.path.lexists(path):
+        raise FileTaken(path)
+    part = f"{path}.part-{os.urandom(4).hex()}"
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        try:
+            yield part
+            _flush(part)
+            _give_name(part, path)
+        finally:
+            for each in (part, f"{part}-wal", f"{part}-shm", f"{part}-journal"):
+                with suppress(FileNotFoundError):
+                    os.unlink(each)
+    except OSError as error:
+        raise DatabaseUnavailable(path, f"it cannot be written ({error.strerror})") from error
+
+
+def _give_name(part: str, path: str) -> None:
+    try:
+        os.link(part, path)  # unlike a rename, it never replaces what another process has put there
+    except FileExistsError:
+        raise FileTaken(path) from None
+    except OSError:
+        if os.path.lexists(path):
+            raise FileTaken(path) from None
+        os.rename(part, path)  # a file system without links
+    _flush(os.path.dirname(os.path.abspath(path)))
+
+
+def _flush(path: str) -> None:
+    """Wait until what stands at a path is on the disk."""
+    try:
+        opened = os.open(path, os.O_RDONLY)
+    except OSError:
+        return  # Windows opens no folders
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,0 +1,74 @@
+"""Write spaces into the file of a backup, as they stand at one moment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO
+
+from headish.backups.frames import FRAME_BYTES, FrameWriter, Kind
+from headish.database.query import Connection, Row
+from headish.database.revisions import REVISION
+from headish.rows.spaces import find_space, list_spaces
+from headish.rows.whole import BACKED_UP, columns_of, counts_of, pages_of
+from headish.values.names import stored_name
+
+Progress = Callable[[int], None]
+"""Called with the number of turns since the last call."""
+
+
+def write_spaces(
+    connection: Connection, file: BinaryIO, names: Sequence[bytes] | None, progress: Progress | None
+) -> tuple[FrameWriter, list[str], int]:
+    """Write the named spaces, or all; returns the writer, the names and how many turns they hold.
+
+    The connection's transaction is the moment. Memory holds a page of rows.
+    """
+    writer = FrameWriter(file)
+    chosen = list_spaces(connection) if names is None else list(names)
+    writer.write(Kind.HEADER, {"revision": REVISION, "made_at": time.time_ns() // 1_000_000})
+    turns = 0
+    for name in chosen:
+        number = find_space(connection, name)
+        if number is not None:
+            turns += _write_space(connection, writer, number, name, progress)
+    writer.write(Kind.END, {"spaces": len(chosen), "turns": turns})
+    return writer, [stored_name(name) for name in chosen], turns
+
+
+def _write_space(
+    connection: Connection, writer: FrameWriter, space: int, name: bytes, progress: Progress | None
+) -> int:
+    writer.write(Kind.SPACE, {"name": name})
+    turns = 0
+    for table in BACKED_UP:
+        columns = columns_of(connection, table)
+        for page in pages_of(connection, space, table):
+            for rows in _portions(page):
+                writer.write(Kind.ROWS, {"table": table, "columns": columns, "rows": rows})
+            if table == "turn":
+                turns += len(page)
+                if progress:
+                    progress(len(page))
+    counts = counts_of(connection, space)
+    writer.write(Kind.COUNTER, None if counts is None else counts._asdict())
+    return turns
+
+
+def _portions(page: Sequence[Row]) -> Iterator[list[Row]]:
+    """The rows of a page, so many at a time as a frame takes."""
+    portion: list[Row] = []
+    size = 0
+    for row in page:
+        length = sum(map(_size_of, row))
+        if portion and size + length > FRAME_BYTES:
+            yield portion
+            portion, size = [], 0
+        portion.append(row)
+        size += length
+    if portion:
+        yield portion
+
+
+def _size_of(value: Any) -> int:
+    return len(value) if isinstance(value, (bytes, str)) else 8

@@ -1,0 +1,182 @@
+"""Spreading: a PostgreSQL with the extension Citus keeps the rows of each space together, on one of its machines.
+
+Every table that begins with ``space`` is distributed by it, all of them alike, so that each statement and each
+transaction of a space runs on one machine. ``space`` itself, which is rarely written, is kept whole on every machine;
+Alembic's table, which only an upgrade writes, stays with the coordinator. A table that is written and stays there would
+make each transaction one of two machines: ``distribute`` leaves none.
+
+Tables are spread one by one, what others refer to first, each in a transaction of its own: one that is cut short is
+taken up by running it again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, NoReturn
+
+from msgspec import Struct
+
+from headish.database.backend import Backend
+from headish.database.revisions import REVISION, TABLES
+from headish.database.upgrade import current_revision
+from headish.errors import DatabaseError, DatabaseTooOld, UnknownDatabase
+
+COORDINATOR, EVERYWHERE, SPREAD = "coordinator", "everywhere", "spread"
+ANCHOR = "turn"
+"""The first table that is distributed: where its rows are, those of the others are."""
+WHOLE = ("space",)
+"""The tables that every machine keeps whole."""
+
+_HAS_CITUS = "SELECT to_regclass('pg_dist_partition') IS NOT NULL"
+_LOOK = """
+SELECT c.relname, p.partmethod::text, p.repmodel::text, p.colocationid,
+    CASE WHEN p.partkey IS NOT NULL THEN column_to_column_name(p.logicalrelid, p.partkey::text) END
+FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid WHERE pg_table_is_visible(c.oid)
+"""
+_TABLES = [ANCHOR, *(table for table in TABLES if table != ANCHOR)]
+STATEMENTS = {
+    **{name: f"SELECT create_reference_table('{name}')" for name in WHOLE},
+    **{
+        name: f"SELECT create_distributed_table('{name}', 'space', colocate_with => "
+        f"'{'default' if name == ANCHOR else ANCHOR}')"
+        for name in _TABLES
+    },
+}
+"""What spreads each table, in the order in which it is done."""
+_LEFT_BEHIND = {name: f"SELECT pg_relation_size('{name}') > 0" for name in _TABLES}
+_FREE = {name: f"SELECT truncate_local_data_after_distributing_table('{name}')" for name in _TABLES}
+
+
+class Placed(Struct, frozen=True):
+    """Where a table's rows are: ``coordinator``, ``everywhere``, or ``spread`` by space. ``statement`` is what put it
+    there just now, or would, None if it was there already."""
+
+    table: str
+    where: str
+    statement: str | None = None
+
+
+class _Kept(NamedTuple):
+    """How Citus keeps a table."""
+
+    method: str
+    model: str
+    group: int
+    column: str | None
+
+    @property
+    def where(self) -> str | None:
+        """None is a way that headish does not use."""
+        if self.method == "h":
+            return SPREAD if self.column == "space" else None
+        if self.method == "n" and self.model == "t":
+            return EVERYWHERE
+        return COORDINATOR if self.method == "n" and not self.group else None
+
+
+def distribute(database: Backend, *, dry_run: bool = False) -> list[Placed]:
+    """Spread the tables that are not spread yet; where each of them is then. ``dry_run`` changes nothing.
+
+    Run it again after an upgrade: it spreads what is new. Nobody should write meanwhile: writers fail, and store
+    nothing, as long as some tables are spread and others are not.
+    Cost: the server copies every row once.
+    Raises: DatabaseError without Citus, and where a table is kept in another way; UnknownDatabase, DatabaseTooOld.
+    """
+    kept = _look_at_headish(database)
+    if not dry_run:
+        database.check_writable()
+    placed = [_place(database, name, kept, dry_run) for name in STATEMENTS]
+    if not dry_run:
+        _leave_nothing_behind(database)
+    return placed
+
+
+def not_spread(database: Backend) -> list[str] | None:
+    """The tables that a distributed database still keeps on its coordinator alone; None for one on one machine.
+
+    Raises: DatabaseError where a table is kept in a way that headish does not use.
+    """
+    kept = _look(database)
+    if kept is None or not any(name in kept for name in STATEMENTS):
+        return None
+    _check(database, kept)
+    return [name for name in STATEMENTS if _where(kept, name) == COORDINATOR]
+
+
+def _look_at_headish(database: Backend) -> dict[str, _Kept]:
+    current = current_revision(database)
+    if current is None:
+        raise UnknownDatabase(database.target, "it holds no headish tables yet; run 'headish db init' first")
+    if current != REVISION:
+        raise DatabaseTooOld(
+            database.target, f"its schema is {current}, and {REVISION} is spread; run 'headish db upgrade' first"
+        )
+    kept = _look(database)
+    if kept is None:
+        raise DatabaseError(database.target, "only a PostgreSQL database that has the extension citus can be spread")
+    _check(database, kept)
+    return kept
+
+
+def _leave_nothing_behind(database: Backend) -> None:
+    """Look that all are spread; then free what was copied away, which still lies on the coordinator, where nothing sees
+    it. A table cannot be emptied while one that is not spread refers to it."""
+    left = not_spread(database)
+    if left != []:
+        told = ", ".join(left or STATEMENTS)
+        raise DatabaseError(database.target, f"these tables are still on the coordinator: {told}")
+    for name in _TABLES:
+        with database.schema_connection() as connection:
+            if connection.exec_driver_sql(_LEFT_BEHIND[name]).scalar_one():
+                connection.exec_driver_sql(_FREE[name])
+
+
+def _place(database: Backend, name: str, kept: dict[str, _Kept], dry_run: bool) -> Placed:
+    wanted = EVERYWHERE if name in WHOLE else SPREAD
+    if _where(kept, name) == wanted:
+        return Placed(name, wanted)
+    statement = STATEMENTS[name]
+    if dry_run:
+        return Placed(name, COORDINATOR, statement)
+    try:
+        with database.schema_connection() as connection:
+            connection.exec_driver_sql(statement)
+    except DatabaseError as error:
+        reason = f"the table {name} could not be spread, and is still on the coordinator ({error.reason}); run it again"
+        raise type(error)(database.target, reason) from error
+    return Placed(name, wanted, statement)
+
+
+def _where(kept: dict[str, _Kept], name: str) -> str | None:
+    return kept[name].where if name in kept else COORDINATOR
+
+
+def _check(database: Backend, kept: dict[str, _Kept]) -> None:
+    """Refuse a table that is kept in a way that headish does not use, before anything is done."""
+    for name in STATEMENTS:
+        wanted = EVERYWHERE if name in WHOLE else SPREAD
+        if _where(kept, name) not in (wanted, COORDINATOR):
+            _refuse(database, name, f"is not kept as headish does ({wanted})")
+        if wanted == SPREAD and _where(kept, name) == SPREAD and kept[name].group != _group(kept):
+            _refuse(database, name, f"is spread otherwise than {ANCHOR}: its rows are not beside those of their space")
+
+
+def _group(kept: dict[str, _Kept]) -> int | None:
+    """How the anchor is spread; None where it is not, so that nothing can be spread as it is."""
+    return kept[ANCHOR].group if _where(kept, ANCHOR) == SPREAD else None
+
+
+def _refuse(database: Backend, name: str, what: str) -> NoReturn:
+    raise DatabaseError(
+        database.target, f"the table {name} {what}; undo that first: SELECT undistribute_table('{name}')"
+    )
+
+
+def _look(database: Backend) -> dict[str, _Kept] | None:
+    """How each table is kept that Citus knows; None without Citus."""
+    if database.upgrades_itself:  # SQLite: one file, on one machine
+        return None
+    with database.schema_connection() as connection:
+        if not connection.exec_driver_sql(_HAS_CITUS).scalar_one():
+            return None
+        rows: Any = connection.exec_driver_sql(_LOOK)
+        return {name: _Kept(method, model, int(group), column) for name, method, model, group, column in rows}

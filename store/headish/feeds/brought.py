@@ -1,0 +1,39 @@
+"""What a move of a name brought: the turns that lead to where it is, and did not lead to where it was."""
+
+from __future__ import annotations
+
+from headish.database.query import Connection
+from headish.errors import CorruptTurn
+from headish.history.order import arrange
+from headish.rows.turns import StoredTurn, turns_of
+from headish.rows.walks import read_links_of
+from headish.values.places import Place, Segment
+
+
+def find_brought(connection: Connection, space: int, old: Place | None, new: Place) -> list[Segment]:
+    """The ranges of turns that a move brought, in walk order; none where the name went back.
+
+    Cost: one statement where both lie in one chain, otherwise two for each place; one step of the database's per fork.
+    """
+    if old is not None and old.chain == new.chain:
+        return [Segment(new.chain, old.pos + 1, new.pos)] if old.pos < new.pos else []
+    known: dict[int, int] = {}
+    for chain, _, high in _leading(connection, space, old):
+        known[chain] = max(high, known.get(chain, -1))
+    ranges = (
+        Segment(chain, max(low, known.get(chain, -1) + 1), high)
+        for chain, low, high in _leading(connection, space, new)
+    )
+    return [each for each in ranges if each.low <= each.high]
+
+
+def read_brought(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
+    """The turns of a range. Raises: CorruptTurn."""
+    found = turns_of(connection, space, segment)
+    if [each.pos for each in found] != list(range(segment.low, segment.high + 1)):
+        raise CorruptTurn(f"{segment.chain}/{segment.high}", "it or one before it in its chain is missing")
+    return found
+
+
+def _leading(connection: Connection, space: int, place: Place | None) -> list[Segment]:
+    return [] if place is None else arrange([place], read_links_of(connection, space, [place]))

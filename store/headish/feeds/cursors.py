@@ -1,0 +1,101 @@
+"""Cursors: text that says up to where a reader has read, and what lay there.
+
+``EPOCH.SEQ.CHANGE.WITNESS``: the epoch of the space in 32 hex digits, the commit number of the last turn, the number of
+the last other change, and 8 hex digits of BLAKE3 over the netstrings of ``headish-cursor-1``, the seal of that turn in
+hex, and the mark of that change in hex (empty where the number is 0). Numbers alone would name other rows after a
+restore, or once a server lost commits that it had acknowledged.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from headish.content.hashes import witness
+from headish.database.query import Connection
+from headish.errors import CursorLost, InvalidArgument, RemovedSpace, shown
+from headish.rows.changes import Reached, mark_at, read_reached, seal_at
+from headish.rows.counters import REMOVED
+
+_CURSOR = re.compile(r"([0-9a-f]{32})\.(0|[1-9]\d{0,18})\.(0|[1-9]\d{0,18})\.([0-9a-f]{8})", re.ASCII)
+LARGEST = 2**63 - 1
+
+
+class Cursor(NamedTuple):
+    """A cursor, taken apart."""
+
+    epoch: bytes
+    seq: int
+    change: int
+    witness: str
+
+    def __str__(self) -> str:
+        return f"{self.epoch.hex()}.{self.seq}.{self.change}.{self.witness}"
+
+
+class Position(NamedTuple):
+    """A place in the feed: the last turn and the last other change before it, each with what tells it from others."""
+
+    epoch: bytes
+    seq: int
+    change: int
+    seal: bytes = b""
+    mark: bytes = b""
+
+    @property
+    def cursor(self) -> Cursor:
+        return Cursor(self.epoch, self.seq, self.change, witness(self.seal, self.mark))
+
+
+def parse_cursor(text: object) -> Cursor:
+    """A cursor as it was given out. Raises: InvalidArgument."""
+    found = _CURSOR.fullmatch(text) if isinstance(text, str) else None
+    if found is None or max(int(found[2]), int(found[3])) > LARGEST:
+        raise InvalidArgument(f"a cursor is what follow or position gave as one, not {shown(text)}")
+    return Cursor(bytes.fromhex(found[1]), int(found[2]), int(found[3]), found[4])
+
+
+def find_reached(connection: Connection, space: int) -> Reached:
+    """How far a space is. Raises: RemovedSpace."""
+    reached = read_reached(connection, space)
+    if reached is None or reached.state == REMOVED:
+        raise RemovedSpace()
+    return reached
+
+
+def find_end(connection: Connection, space: int) -> Position:
+    """Where the feed ends now. Cost: four statements at the most. Raises: RemovedSpace."""
+    reached = find_reached(connection, space)
+    return _at(connection, space, reached.epoch, reached.seq, reached.change)
+
+
+def find_start(connection: Connection, space: int) -> Position:
+    """Where the feed begins. Raises: RemovedSpace."""
+    return Position(find_reached(connection, space).epoch, 0, 0)
+
+
+def resume(connection: Connection, space: int, cursor: Cursor) -> Position:
+    """The place of a cursor, if the space still holds what lay there. Cost: four statements at the most.
+
+    Raises: CursorLost, RemovedSpace.
+    """
+    reached = find_reached(connection, space)
+    check_reached(cursor, reached)
+    found = _at(connection, space, cursor.epoch, cursor.seq, cursor.change)
+    if found.cursor != cursor:
+        raise CursorLost(str(cursor), "other changes have its numbers now", (reached.seq, reached.change))
+    return found
+
+
+def check_reached(at: Cursor | Position, reached: Reached) -> None:
+    """Refuse a space that is another one, or that is not as far. Raises: CursorLost."""
+    now = (reached.seq, reached.change)
+    told = str(at) if isinstance(at, Cursor) else str(at.cursor)
+    if at.epoch != reached.epoch:
+        raise CursorLost(told, "it is of another space, or the space was restored since", now)
+    if at.seq > reached.seq or at.change > reached.change:
+        raise CursorLost(told, f"it is at {at.seq}/{at.change}, and the space ends at {now[0]}/{now[1]}", now)
+
+
+def _at(connection: Connection, space: int, epoch: bytes, seq: int, change: int) -> Position:
+    return Position(epoch, seq, change, seal_at(connection, space, seq), mark_at(connection, space, change))

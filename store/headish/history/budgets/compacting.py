@@ -1,0 +1,49 @@
+"""Which turns a summary may stand for, so that a thread gets down to so many tokens."""
+
+from __future__ import annotations
+
+from headish.history.budgets.counting import Measured
+from headish.history.budgets.cutting import Shape, weigh
+from headish.limits import COVERED_LIMIT
+from headish.values.ids import TurnId
+
+SUMMARY_SHARE = 0.1
+"""How much of the wanted size is expected of the summary."""
+
+
+def choose(measured: Measured, target: float, *, summarizes: bool) -> list[TurnId]:
+    """The turns of the messages to be covered, in order; none if the window is small enough, or nothing can be.
+
+    Instructions, kept turns and the first exchange stay, and the tail from the last question on, at least. Of what is
+    between, the oldest are covered until the rest fits, or one overlay can cover
+    no more. Earlier summaries are covered with them, unless they stand for too much.
+    """
+    messages, weights = measured.window.messages, measured.weights
+    scale = weigh(weights)
+    if scale.total <= target:
+        return []
+    summaries = {at: count for at, count in measured.summaries.items() if count <= COVERED_LIMIT // 2}
+    shape = Shape(messages, [is_kept and at not in summaries for at, is_kept in enumerate(measured.kept)])
+    last = next(
+        (at for at in range(len(messages) - 1, 0, -1) if shape.is_question(at) and at not in measured.summaries), 0
+    )
+    covered: list[int] = []
+    room = COVERED_LIMIT
+    wanted = target * (1 - SUMMARY_SHARE) if summarizes else target
+    start = shape.first_free
+    for end in range(start + 1, last + 1):
+        if not shape.can_begin(end):
+            continue
+        portion = [at for at in range(start, end) if at not in shape.must]
+        room -= sum(summaries.get(at, 1) for at in portion)
+        if room < 0:
+            break
+        covered += portion
+        for at in portion:
+            scale.leave(at)
+        start = end
+        if scale.total <= wanted:
+            break
+    if all(at in summaries for at in covered):
+        return []  # a summary of a summary says nothing new
+    return [turn for at in covered if (turn := messages[at].turn) is not None]

@@ -1,0 +1,135 @@
+"""A window with what it weighs: what ``tokens`` tells, and what a budget cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+
+from headish.history.budgets.cutting import Cut, Scale, Weights, cut, weigh
+from headish.history.budgets.fitting import GUESS_ERROR, Counted, Fit, counted_reply, find_samples
+from headish.history.budgets.kinds import Count, count_message, count_tools, estimate, estimate_tools
+from headish.history.decode import read_mapping
+from headish.history.resolve import see_window
+from headish.rows.walks import Walked
+from headish.values.ids import TurnId
+from headish.values.messages import ContextWindow, Message
+
+Tools = Sequence[Mapping[str, Any]]
+Fill = Callable[[Sequence[Message]], Sequence[Message]]
+
+
+class TurnTokens(Struct, frozen=True):
+    """The tokens of one message of a window. ``source`` is how they were counted, as in ``Tokens``."""
+
+    turn: TurnId | None
+    role: str | None
+    tokens: int
+    source: str
+
+
+class Tokens(Struct, frozen=True):
+    """How many tokens a request for a window would have, its ``tools`` included, and how that is known.
+
+    ``source`` is ``count`` (a function that was given), ``usage`` (what providers counted for replies of the thread),
+    ``ratio`` (a guess by bytes, corrected by other replies of the space) or ``bytes`` (the guess alone). ``error`` is
+    how far the number may be off, as a share of it: 0.1 is a tenth. ``context_window`` is that of the thread's pointer.
+    """
+
+    tokens: int
+    source: str
+    error: float
+    tools: int
+    model: str | None
+    context_window: int | None
+    turns: tuple[TurnTokens, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        record: dict[str, Any] = to_builtins(self)
+        return record
+
+
+class Measured(NamedTuple):
+    """A window, what its messages weigh, and which of them every budget keeps; ``summaries`` are those that stand for
+    others, with how many these are. ``needs_fit``: only bytes are known."""
+
+    window: ContextWindow
+    weights: Weights
+    kept: Sequence[bool]
+    needs_fit: bool
+    summaries: Mapping[int, int] = {}
+
+
+def measure(walked: Sequence[Walked], tools: Tools = (), count: Count | None = None, fill: Fill = tuple) -> Measured:
+    """The window of a walk with what it weighs: by ``count``, else by bytes and by the usage of its own replies.
+
+    ``fill`` gives the messages with the documents that they refer to: these weigh what goes out.
+    Raises: CorruptTurn; InvalidArgument where ``count`` gives no number.
+    """
+    window, seen = see_window(walked)
+    at = range(len(walked)) if seen is None else [each.at for each in seen]
+    kept = [False] * len(walked) if seen is None else [each.kept for each in seen]
+    summaries = {index: each.covers for index, each in enumerate(seen or ()) if each.covers}
+    outgoing = fill(window.messages)
+    if count is not None:
+        counts = [count_message(message, count) for message in outgoing]
+        return Measured(window, Weights(counts, at, count_tools(tools, count), is_exact=True), kept, False, summaries)
+    guesses, base = [estimate(message) for message in outgoing], estimate_tools(tools)
+    as_stored: list[float | None] = [None] * len(walked)
+    for index, (turn, guess) in enumerate(zip(at, guesses, strict=True)):
+        # What was changed since is not what a provider counted.
+        as_stored[turn] = guess if window.messages[index].turn == walked[turn].id else None
+    samples = find_samples(as_stored, _replies(walked), base)
+    needs_fit = all(sample.has_tools for sample in samples)
+    return Measured(window, Weights(guesses, at, base, samples), kept, needs_fit, summaries)
+
+
+def with_fit(measured: Measured, fit: Fit | None) -> Measured:
+    """The same, corrected by what other replies of the space say."""
+    return measured._replace(weights=measured.weights._replace(fit=fit))
+
+
+def cut_window(measured: Measured, budget: int) -> ContextWindow:
+    """The window within a budget, with a note if messages were left out. Raises: OverBudget."""
+    made: Cut = cut(measured.window.messages, measured.weights, measured.kept, budget)
+    return replace(measured.window, messages=made.messages, notes=(*measured.window.notes, *made.notes))
+
+
+def tell(measured: Measured, model: str | None, context_window: int | None) -> Tokens:
+    """What a window weighs, message by message."""
+    weights, scale = measured.weights, weigh(measured.weights)
+    source, error = _source(weights, scale)
+    turns = tuple(
+        TurnTokens(message.turn, message.role, round(scale.tokens(at)), "usage" if at in scale.known else source)
+        for at, message in enumerate(measured.window.messages)
+    )
+    return Tokens(round(scale.total), source, error, round(scale.tools), model, context_window, turns)
+
+
+def _source(weights: Weights, scale: Scale) -> tuple[str, float]:
+    """How the tokens are known, and how far they may be off."""
+    if weights.is_exact:
+        return "count", 0.0
+    guessed = sum(scale.tokens(at) for at in range(len(weights.guesses)) if at not in scale.known)
+    share = guessed / scale.total if scale.total else 0.0
+    if scale.known:
+        between = [each for each in weights.samples if not each.has_tools]
+        whole = sum(each.tokens for each in between) / max(1.0, sum(each.guessed for each in between)) or 1.0
+        off = [abs(each.tokens / each.guessed / whole - 1) for each in between]
+        return "usage", round(share * (max(0.05, sum(off) / len(off)) if off else GUESS_ERROR), 3)
+    if weights.fit is not None:
+        return "ratio", max(0.05, weights.fit.error)
+    return "bytes", GUESS_ERROR
+
+
+def _replies(walked: Sequence[Walked]) -> list[Counted]:
+    """The replies of a walk that say how many tokens their requests had."""
+    found = (
+        counted_reply(index, read_mapping(turn, "system"))
+        for index, turn in enumerate(walked)
+        if turn.system is not None and turn.type is None
+    )
+    return [reply for reply in found if reply is not None]

@@ -1,0 +1,147 @@
+"""What an edit is about: the turn, the name that goes along, and the rest of the branch behind the turn.
+
+A branch is cut into ranges of chains, as a walk is: finding the rest of a long branch reads its links alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from headish.database.query import Connection
+from headish.errors import CorruptTurn, InvalidArgument
+from headish.history.find import find_turn
+from headish.history.order import arrange
+from headish.rows.bookmarks import find_bookmark
+from headish.rows.parts import count_continuing
+from headish.rows.payloads import LOOKED_UP
+from headish.rows.turns import StoredTurn, parent_at, tip_of, turn_at, turns_of
+from headish.rows.walks import read_links, read_tree_links
+from headish.values.grammar import NEWEST, Headish
+from headish.values.ids import TurnId
+from headish.values.places import Place, Segment
+
+PORTION = 500
+"""So many rows of a branch are read at once."""
+HEADS_SHOWN = 5
+
+
+class Target(NamedTuple):
+    """The turn to be edited. ``name`` is the bookmark that its headish begins with, ``tip`` where that points."""
+
+    turn: StoredTurn
+    name: bytes | None
+    tip: Place | None
+
+
+class Rest(NamedTuple):
+    """What stands behind a turn on a branch: ranges in walk order, and the links of the chains that lead to its end."""
+
+    segments: list[Segment]
+    links: Mapping[int, Sequence[Place]]
+
+    @property
+    def size(self) -> int:
+        """How many turns they are."""
+        return sum(high - low + 1 for _, low, high in self.segments)
+
+
+def find_target(connection: Connection, space: int, headish: Headish) -> Target:
+    """The turn that a headish names, and the bookmark whose branch it is on: ``NAME`` and ``NAME~n`` say it.
+
+    An id, ``@`` and a past position (``NAME@{1}``) are on nobody's branch. Raises: UnknownTurn, Ambiguous.
+    """
+    stored = find_turn(connection, space, headish)
+    if headish.name is None or headish.name == NEWEST or headish.past is not None:
+        return Target(stored, None, None)
+    name = headish.name.encode()
+    tip = find_bookmark(connection, space, name)
+    return Target(stored, None if tip is None else name, tip)
+
+
+def find_rest(connection: Connection, space: int, target: Target) -> Rest:
+    """The turns between the edited one and the end of its branch, in walk order.
+
+    Of a bookmark's branch: those of its thread that the turn leads to. Of no bookmark's: all that grew from the turn,
+    which must have one end. Cost: three statements; without a bookmark two more, and one or two for each chain that
+    grew from the turn.
+    Raises: InvalidArgument where several branches follow.
+    """
+    start = target.turn.place
+    tip = _only_end(connection, space, target.turn) if target.tip is None else target.tip
+    links = read_links(connection, space, tip)
+    return Rest(list(_behind(start, arrange([tip], links), links)), links)
+
+
+def read_rest(connection: Connection, space: int, rest: Rest) -> Iterator[StoredTurn]:
+    """The turns of a rest, each when it is reached. Raises: CorruptTurn where one is missing."""
+    for chain, first, last in rest.segments:
+        for low in range(first, last + 1, PORTION):
+            portion = Segment(chain, low, min(last, low + PORTION - 1))
+            turns = turns_of(connection, space, portion)
+            if [turn.pos for turn in turns] != list(range(portion.low, portion.high + 1)):
+                raise CorruptTurn(f"{chain}/{portion.high}", "it or one before it in its chain is missing")
+            yield from turns
+
+
+def _behind(start: Place, segments: Sequence[Segment], links: Mapping[int, Sequence[Place]]) -> Iterator[Segment]:
+    """The parts of the ranges that lie behind a place.
+
+    The turns of a chain continue one another, so what grew from the place is the end of each chain: ``begins`` says
+    from where on, the place itself included.
+    """
+    begins = {start.chain: start.pos}
+    for chain, low, high in segments:
+        if chain not in begins and any(_is_from(parent, begins) for parent in links.get(chain, ())):
+            begins[chain] = 0
+        if chain in begins:
+            first = max(low, begins[chain] + (chain == start.chain))
+            if first <= high:
+                yield Segment(chain, first, high)
+
+
+def _is_from(parent: Place, begins: Mapping[int, int]) -> bool:
+    return parent.chain in begins and parent.pos >= begins[parent.chain]
+
+
+def _only_end(connection: Connection, space: int, turn: StoredTurn) -> Place:
+    """The end of what grew from a turn. Raises: InvalidArgument where there are several."""
+    ends = _ends(connection, space, turn.place)
+    if len(ends) == 1:
+        return ends[0]
+    shown = [_id_at(connection, space, place) for place in ends[:HEADS_SHOWN]]
+    more = " …" if len(ends) > HEADS_SHOWN else ""
+    raise InvalidArgument(
+        f"{len(ends)} branches follow turn {turn.id}, and only one can be kept: set a bookmark to the end of one"
+        f" ({', '.join(shown)}{more}), and edit NAME~n"
+    )
+
+
+def _ends(connection: Connection, space: int, start: Place) -> list[Place]:
+    """The turns that grew from a place and that nothing continues, by place."""
+    grown = {start.chain: start.pos}
+    # A chain has a higher number than those that it continues.
+    links = read_tree_links(connection, space, start)
+    for chain in sorted(links):
+        if any(_is_from(parent, grown) for parent in links[chain]):
+            grown[chain] = 0
+    last = [Place(chain, tip_of(connection, space, Place(chain, 0)).pos) for chain in sorted(grown)]
+    counts: dict[Place, int] = {}
+    for begin in range(0, len(last), LOOKED_UP):
+        counts |= count_continuing(connection, space, last[begin : begin + LOOKED_UP])
+    return [place for place in last if not counts.get(place)]
+
+
+def _id_at(connection: Connection, space: int, place: Place) -> TurnId:
+    found = parent_at(connection, space, place)
+    if found is None:
+        raise CorruptTurn(f"{place.chain}/{place.pos}", "it is missing")
+    return found.id
+
+
+def stored_at(connection: Connection, space: int, place: Place) -> StoredTurn:
+    """The turn at a place that must hold one. Raises: CorruptTurn."""
+    stored = turn_at(connection, space, place)
+    if stored is None:
+        raise CorruptTurn(f"{place.chain}/{place.pos}", "it is missing")
+    return stored

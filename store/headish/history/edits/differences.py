@@ -1,0 +1,228 @@
+"""What differs between two branches: from their fork on, turn by turn, then word by word.
+
+What both branches lead back to is set aside by their links alone. Of the rest, turns that say the same are the same
+turn here, whatever they continue: behind an edit that kept the branch, the copies are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import chain
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from headish.content import strictjson
+from headish.content.hashes import hash_payload
+from headish.database.query import Connection
+from headish.errors import InvalidArgument
+from headish.history.decode import Resolver, complete_turns, read_blocks, read_mapping, read_payload
+from headish.history.edits.branches import stored_at
+from headish.history.edits.ranges import BOTH, Range, find_range, without
+from headish.history.edits.words import Piece, Stretch, align, count_words, diff_words
+from headish.history.find import find_place
+from headish.history.order import arrange
+from headish.history.walk import read_backwards
+from headish.rows.turns import StoredTurn
+from headish.rows.walks import read_links
+from headish.values.blocks import Base64Source, ContentBlock, Document, Text, Thinking, ToolResult, ToolUse, to_mapping
+from headish.values.grammar import Headish
+from headish.values.ids import TurnId
+from headish.values.places import Place, Segment
+from headish.values.turns import DOCUMENT, Turn
+
+Kind = Literal["same", "changed", "removed", "added"]
+
+
+class Change(Struct, frozen=True):
+    """A turn of one branch or of both: ``before`` is of the first, ``after`` of the second, None where it is not there.
+
+    ``pieces`` are its words; empty of turns that say the same.
+    """
+
+    kind: Kind
+    before: Turn | None
+    after: Turn | None
+    pieces: tuple[Piece, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{kind, role, before, after, pieces: [{kind, text}]}``; ``before`` and ``after`` are ids, or None."""
+        turn = self.after or self.before
+        return {
+            "kind": self.kind,
+            "role": turn and turn.meta.role,
+            "before": self.before and self.before.id,
+            "after": self.after and self.after.id,
+            "pieces": [{"kind": piece.kind, "text": piece.text} for piece in self.pieces],
+        }
+
+
+class Stat(Struct, frozen=True):
+    """How much differs: turns by kind, and the words of what was removed and added."""
+
+    same: int
+    changed: int
+    removed: int
+    added: int
+    words_removed: int
+    words_added: int
+
+
+class Diff(Struct, frozen=True):
+    """Two branches from their fork on. ``fork`` is the last turn before they part, None where they share none.
+
+    ``changes`` are in the order of the branches; of what was replaced, first what the first branch says.
+    """
+
+    fork: TurnId | None
+    changes: tuple[Change, ...]
+
+    @property
+    def stat(self) -> Stat:
+        """How much differs."""
+        kinds = [change.kind for change in self.changes]
+        pieces = [piece for change in self.changes for piece in change.pieces]
+        return Stat(
+            same=kinds.count("same"),
+            changed=kinds.count("changed"),
+            removed=kinds.count("removed"),
+            added=kinds.count("added"),
+            words_removed=count_words(piece.text for piece in pieces if piece.kind == "removed"),
+            words_added=count_words(piece.text for piece in pieces if piece.kind == "added"),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{fork, changes, stat}`` as plain data."""
+        changes = [change.to_dict() for change in self.changes]
+        return {"fork": self.fork, "changes": changes, "stat": msgspec.to_builtins(self.stat)}
+
+
+def diff_branches(
+    connection: Connection, space: int, first: Range, second: Headish | None, resolve_options: Resolver
+) -> Diff:
+    """What differs between two headishes, or the two sides of a range. Without a second the first is compared with it.
+
+    Cost: as ``log`` of both branches from their fork on; one statement for each turn that only one of them says.
+    Raises: UnknownTurn, Ambiguous, CorruptTurn; InvalidArgument for what is no pair.
+    """
+    before, after = _sides(connection, space, first, second)
+    walks = [arrange([place], read_links(connection, space, place)) for place in (before, after)]
+    one, other = (
+        list(read_backwards(connection, space, without(walk, walks[1 - index])))[::-1]
+        for index, walk in enumerate(walks)
+    )
+    fork = _fork(*walks)
+    changes = _changes(connection, space, one, other, resolve_options)
+    return Diff(None if fork is None else stored_at(connection, space, fork).id, tuple(changes))
+
+
+def _sides(connection: Connection, space: int, first: Range, second: Headish | None) -> tuple[Place, Place]:
+    if first.between == BOTH:
+        raise InvalidArgument("two branches are compared from their fork on in any case: write A..B, or A and B")
+    left, right = find_range(connection, space, first)
+    if second is None:
+        if left is None:
+            raise InvalidArgument("two branches are compared: give A and B, or A..B")
+        return left, right
+    if left is not None:
+        raise InvalidArgument(f"{first.text!r} names both branches already")
+    return right, find_place(connection, space, second)
+
+
+def _fork(one: Sequence[Segment], other: Sequence[Segment]) -> Place | None:
+    """The last turn of the second walk before it leaves the first."""
+    reached: dict[int, int] = {}
+    for segment in one:
+        reached[segment.chain] = max(segment.high, reached.get(segment.chain, -1))
+    fork: Place | None = None
+    for chain_number, low, high in other:
+        shared = min(high, reached.get(chain_number, -1))
+        fork = Place(chain_number, shared) if shared >= low else fork
+        if shared < high:
+            break
+    return fork
+
+
+def _changes(
+    connection: Connection,
+    space: int,
+    one: Sequence[StoredTurn],
+    other: Sequence[StoredTurn],
+    resolve_options: Resolver,
+) -> Iterator[Change]:
+    turns = (
+        complete_turns(connection, space, one, resolve_options),
+        complete_turns(connection, space, other, resolve_options),
+    )
+
+    def words(stored: StoredTurn) -> str:
+        return in_words(stored, read_payload(connection, space, stored))
+
+    stretches = align([_said(each) for each in one], [_said(each) for each in other])
+    for stretch in chain.from_iterable(_paired(each, one, other) for each in stretches):
+        _, low, high, other_low, other_high = stretch
+        for index, other_index in zip(range(low, high), range(other_low, other_high), strict=False):
+            before, after = turns[0][index], turns[1][other_index]
+            if stretch.is_same and _said(one[index]) == _said(other[other_index]):
+                yield Change("same", before, after)
+            else:
+                yield Change("changed", before, after, diff_words(words(one[index]), words(other[other_index])))
+        if high - low != other_high - other_low:
+            for index in range(low, high):
+                yield Change("removed", turns[0][index], None, (Piece("removed", words(one[index])),))
+            for index in range(other_low, other_high):
+                yield Change("added", None, turns[1][index], (Piece("added", words(other[index])),))
+
+
+def _paired(stretch: Stretch, one: Sequence[StoredTurn], other: Sequence[StoredTurn]) -> Iterator[Stretch]:
+    """What was replaced, cut so that turns of one role stand against each other; the others stand alone."""
+    if stretch.is_same:
+        yield stretch
+        return
+    _, low, high, other_low, other_high = stretch
+    roles = [each.role for each in one[low:high]], [each.role for each in other[other_low:other_high]]
+    for is_same, start, end, other_start, other_end in align(*roles):
+        if is_same:
+            yield Stretch(False, low + start, low + end, other_low + other_start, other_low + other_end)
+        else:
+            yield Stretch(False, low + start, low + end, other_low + other_start, other_low + other_start)
+            yield Stretch(False, low + end, low + end, other_low + other_start, other_low + other_end)
+
+
+def _said(stored: StoredTurn) -> Hashable:
+    """What two turns share that say the same."""
+    name = read_mapping(stored, "system").get("document_name") if stored.type == DOCUMENT else None
+    return stored.role, stored.type, stored.content_type, name, stored.attributes, stored.hash
+
+
+def in_words(stored: StoredTurn, payload: bytes) -> str:
+    """What a turn says, as text to be compared: its text as it is, a word for each other block, and what it holds.
+
+    Raises: CorruptTurn.
+    """
+    if stored.type == DOCUMENT and (stored.content_type or "").startswith("text/"):
+        try:
+            return payload.decode()
+        except UnicodeDecodeError:
+            pass  # shown as what it is
+    return "\n".join(_block_in_words(block) for block in read_blocks(stored, payload))
+
+
+def _block_in_words(block: ContentBlock) -> str:
+    match block:
+        case Text(text=text):
+            return text
+        case Thinking(text=text):
+            return f"(reasoning) {text}"
+        case ToolUse(name=name, input=given, raw=raw):
+            return f"(call {name}) {strictjson.encode(given).decode() if raw is None else raw}"
+        case ToolResult(name=name, content=content):
+            inner = "\n".join(_block_in_words(each) for each in content)
+            return f"(result{' of ' + name if name else ''}) {inner}"
+        case Document(source=source, name=name):
+            # Two documents differ by their address: their bytes are not words.
+            address = source.data.encode() if isinstance(source, Base64Source) else msgspec.json.encode(source)
+            return f"(document {name or source.media_type or 'elsewhere'}, {hash_payload(address).hex()[:16]})"
+        case _:
+            return f"({strictjson.encode(to_mapping(block)).decode()})"

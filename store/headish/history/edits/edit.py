@@ -1,0 +1,184 @@
+"""An edit: a turn beside another one, with the rest of the branch laid behind it where that is wanted.
+
+All of it happens in the one transaction that the caller opened, in bounded portions: nothing is half edited, and memory
+holds a portion of a long branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from headish.content.drafts import Draft
+from headish.database.query import Connection
+from headish.errors import CorruptTurn, InvalidArgument
+from headish.history.append import Appended, append
+from headish.history.decode import read_payload
+from headish.history.edits.branches import Rest, Target, find_rest, find_target, read_rest, stored_at
+from headish.history.edits.covered import cover_copies
+from headish.history.edits.drafts import Wanted, copied_draft, edited_draft
+from headish.history.edits.versions import OVERLAY, PREAMBLE
+from headish.history.find import parents_of
+from headish.history.planning import Earlier, Stream, check_expected
+from headish.limits import BATCH_BYTES, BATCH_TURNS
+from headish.rows.conversations import find_first
+from headish.rows.turns import StoredTurn
+from headish.values.grammar import Headish
+from headish.values.ids import Mint, TurnId
+from headish.values.names import Absent, stored_name
+from headish.values.places import Place
+from headish.values.turns import Turn
+
+
+class Edited(Struct, frozen=True):
+    """What an edit did: the new ``turn``, the ``bookmark`` that moved, if one did, the id at the end of the edited
+    branch, and how many turns were ``kept`` behind the new one."""
+
+    turn: Turn
+    bookmark: str | None
+    tip: TurnId
+    kept: int
+
+
+class Asked(NamedTuple):
+    """What an edit was asked for."""
+
+    headish: Headish
+    wanted: Wanted
+    keep: bool
+    expect: TurnId | Absent | None
+    author: str | None
+    limit_bytes: int
+
+
+class Done(NamedTuple):
+    """What was stored: the edited turn, the last one of its branch, and the name that moved there."""
+
+    edited: Appended
+    tip: TurnId
+    name: bytes | None
+    kept: int
+
+
+def edit_turn(connection: Connection, space: int, asked: Asked, mint: Mint) -> Done:
+    """Store an edit; the space is locked.
+
+    The bookmark whose branch the headish names moves to the end of the edited branch, once.
+    Cost: about twelve statements; for each turn that is kept one to read it, and what ``append`` costs.
+    Raises: UnknownTurn, BookmarkMoved, InvalidArgument, TooLarge, CorruptTurn.
+    """
+    target = find_target(connection, space, asked.headish)
+    _check_expected(connection, space, target, asked)
+    rest = find_rest(connection, space, target) if asked.keep else Rest([], {})
+    earlier: list[Earlier] = []
+    drafts = _named(_drafts(connection, space, target, rest, asked, earlier), target.name, rest.size)
+    edited, tip, count = None, None, 0
+    for batch in _in_batches(drafts):
+        stored = append(connection, space, batch, mint, stream=Stream(count, earlier), carries_names=False)
+        earlier.append(Earlier(count, stored[0].turn.seq))
+        edited, tip, count = edited or stored[0], stored[-1], count + len(batch)
+    assert edited is not None  # the edited turn itself is always stored
+    assert tip is not None
+    return Done(edited, tip.turn.id, target.name, count - 1)
+
+
+def _check_expected(connection: Connection, space: int, target: Target, asked: Asked) -> None:
+    if asked.expect is None:
+        return
+    if target.name is None or target.tip is None:
+        raise InvalidArgument("expect needs a bookmark: edit a turn of its branch by NAME or NAME~n")
+    check_expected(target.name, asked.expect, stored_at(connection, space, target.tip).id)
+
+
+def _drafts(
+    connection: Connection, space: int, target: Target, rest: Rest, asked: Asked, earlier: Sequence[Earlier]
+) -> Iterator[Draft | None]:
+    """The edited turn, then a copy of each turn behind it, parents before children. None: first store what came before.
+
+    ``earlier`` are the batches that are stored.
+    """
+    turn = target.turn
+    before = parents_of(connection, space, turn)
+    payload = read_payload(connection, space, turn)
+    yield edited_draft(turn, payload, asked.wanted, before, author=asked.author, limit_bytes=asked.limit_bytes)
+    copies = _Copies(turn.place, rest)
+    begins = turn.role in PREAMBLE and (not before or find_first(connection, space, before[0]) is None)
+    for stored in read_rest(connection, space, rest):
+        # The conversation begins with a copy then: it is a version of the first turn that it repeats.
+        is_first, begins = begins and stored.role not in PREAMBLE, begins and stored.role in PREAMBLE
+        attributes = None
+        if stored.type == OVERLAY:
+            yield None  # it names turns by their digests, and those of the copies are known once they are stored
+            attributes = cover_copies(
+                connection, space, stored.attributes, partial(copies.seq_of, earlier[0].first_seq)
+            )
+        yield copied_draft(
+            stored,
+            read_payload(connection, space, stored),
+            copies.continues(stored),
+            author=asked.author,
+            is_version=is_first,
+            attributes=attributes,
+        )
+
+
+def _named(drafts: Iterator[Draft | None], name: bytes | None, kept: int) -> Iterator[Draft | None]:
+    """The drafts; the last of them takes the name along, so that one move undoes the edit."""
+    index = 0
+    for draft in drafts:
+        is_last = name is not None and index == kept
+        yield replace(draft, bookmark=name, force=True) if draft is not None and is_last else draft
+        index += draft is not None
+
+
+def _in_batches(drafts: Iterator[Draft | None]) -> Iterator[list[Draft]]:
+    """The drafts in batches as ``add_turns`` stores them; a None ends one."""
+    batch: list[Draft] = []
+    size_bytes = 0
+    for draft in drafts:
+        if batch and (draft is None or len(batch) == BATCH_TURNS or size_bytes >= BATCH_BYTES):
+            yield batch
+            batch, size_bytes = [], 0
+        if draft is not None:
+            batch.append(draft)
+            size_bytes += draft.size_bytes
+    yield batch
+
+
+class _Copies:
+    """Finds the copies of what a turn of the rest continues. What did not grow from the edited turn stays itself."""
+
+    def __init__(self, edited: Place, rest: Rest) -> None:
+        self._edited, self._links = edited, rest.links
+        self._ranges: dict[int, list[tuple[int, int, int]]] = {}
+        index = 1  # the edited turn is the first item
+        for chain, low, high in rest.segments:
+            self._ranges.setdefault(chain, []).append((low, high, index))
+            index += high - low + 1
+
+    def continues(self, stored: StoredTurn) -> list[Place | int]:
+        """What the copy of a turn continues, in order."""
+        before = [Place(stored.chain, stored.pos - 1)] if stored.pos else self._links.get(stored.chain, ())
+        if not before:
+            raise CorruptTurn(stored.id, "it continues nothing, but stands behind a turn")
+        return [self._copy_of(place) for place in before]
+
+    def seq_of(self, first_seq: int, place: Place) -> int | None:
+        """The commit number of the copy of a turn; None where it has none. All are stored one behind the other."""
+        item = self._copy_of(place)
+        return first_seq + item if isinstance(item, int) else None
+
+    def _copy_of(self, place: Place) -> Place | int:
+        if place == self._edited:
+            return 0
+        ranges = self._ranges.get(place.chain, ())
+        return next((index + place.pos - low for low, high, index in ranges if low <= place.pos <= high), place)
+
+
+def name_of(done: Done) -> str | None:
+    """The name that moved with an edit."""
+    return None if done.name is None else stored_name(done.name)

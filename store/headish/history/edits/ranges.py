@@ -1,0 +1,85 @@
+"""Ranges of history, as git writes them: ``A..B`` and ``A...B``.
+
+A new name holds no ``..`` (rule R24, not taken away). An older one may: the whole text is looked up as a name first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from headish.database.query import Connection
+from headish.errors import InvalidHeadish
+from headish.history.find import find_place
+from headish.history.order import arrange
+from headish.rows.bookmarks import find_bookmark
+from headish.rows.walks import read_links
+from headish.values.grammar import NEWEST, Headish, parse_headish
+from headish.values.names import refusal
+from headish.values.places import Place, Segment
+
+RANGE, BOTH = "..", "..."
+
+
+class Range(Struct, frozen=True):
+    """Two headishes and what stands between them: ``..``, ``...``, or None where there is one headish, the second.
+
+    ``name``: the whole text as a bookmark, if it may be one.
+    """
+
+    text: str
+    second: Headish
+    first: Headish | None = None
+    between: str | None = None
+    name: bytes | None = None
+
+
+def parse_range(text: object) -> Range:
+    """A headish, or a range of two. Raises: InvalidHeadish."""
+    if not isinstance(text, str) or RANGE not in text:
+        parsed = parse_headish(text)
+        return Range(parsed.text, parsed)
+    between = BOTH if BOTH in text else RANGE
+    first, _, second = text.partition(between)
+    if second.startswith("."):
+        raise InvalidHeadish(text, "two headishes stand beside .. or ...")
+    name = text.encode(errors="surrogatepass") if refusal(text) is None else None
+    return Range(text, parse_headish(second or NEWEST), parse_headish(first or NEWEST), between, name)
+
+
+def find_range(connection: Connection, space: int, asked: Range) -> tuple[Place | None, Place]:
+    """The places of both sides; without the first where it is one headish. Raises: UnknownTurn, Ambiguous."""
+    named = None if asked.name is None else find_bookmark(connection, space, asked.name)
+    if named is not None:
+        return None, named
+    first = None if asked.first is None else find_place(connection, space, asked.first)
+    return first, find_place(connection, space, asked.second)
+
+
+def find_segments(connection: Connection, space: int, asked: Range) -> list[Segment]:
+    """The turns of a range, as ranges of chains in walk order; of a single headish its thread.
+
+    Cost: as ``find_turn``, and a statement or two for each side, however long the threads are.
+    Raises: UnknownTurn, Ambiguous.
+    """
+    first, second = find_range(connection, space, asked)
+    reached = _walked(connection, space, second)
+    if first is None:
+        return reached
+    left_out = _walked(connection, space, first)
+    only = without(reached, left_out)
+    return only if asked.between == RANGE else [*without(left_out, reached), *only]
+
+
+def without(segments: Sequence[Segment], others: Sequence[Segment]) -> list[Segment]:
+    """The ranges of a walk, less what another walk reaches: of each chain both reach its beginning."""
+    reached: dict[int, int] = {}
+    for chain, _, high in others:
+        reached[chain] = max(high, reached.get(chain, -1))
+    cut = (Segment(chain, max(low, reached.get(chain, -1) + 1), high) for chain, low, high in segments)
+    return [segment for segment in cut if segment.low <= segment.high]
+
+
+def _walked(connection: Connection, space: int, place: Place) -> list[Segment]:
+    return arrange([place], read_links(connection, space, place))

@@ -1,0 +1,232 @@
+"""What differs between two texts, word by word; and which parts of two sequences correspond, in bounded time.
+
+The standard library's matcher takes the square of the length, or more, for sequences of a few different elements. So it
+is given short stretches alone: what both sides begin and end with is set aside, then every element that each side has
+once and that both have in one order is an anchor, and the matcher looks between the anchors. What is too long even then
+counts as replaced whole.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+
+STRETCH_LIMIT = 20_000
+"""The longest stretch that the matcher is given: the lengths of both sides, multiplied."""
+WORK_LIMIT = 1_000_000
+"""So much it is given for one pair of sequences, counted in the same way."""
+WORDS_LIMIT = 200_000
+"""Lines that were replaced by others are compared by words up to this length, in characters, and else as wholes."""
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_TOKEN = re.compile(
+    rf"[{_CJK}]|[0-9]+(?:[.,][0-9]+)+|(?:(?![{_CJK}])[\w\u0300-\u036f\u200d])+|\n|[^\S\n]+|.", re.DOTALL
+)
+
+
+class Piece(Struct, frozen=True):
+    """A piece of a text: in both texts (``same``), or in one alone. What was removed stands before what was added."""
+
+    kind: Literal["same", "removed", "added"]
+    text: str
+
+
+class Stretch(NamedTuple):
+    """Elements ``low`` to ``high`` of one sequence and those of the other; ``is_same`` where they are equal."""
+
+    is_same: bool
+    low: int
+    high: int
+    other_low: int
+    other_high: int
+
+
+def diff_words(before: str, after: str) -> tuple[Piece, ...]:
+    """The pieces of two texts, in order. Joined without the added ones they are the first text, without the removed
+    ones the second.
+
+    Characters of Chinese, Japanese and Korean count as words.
+    """
+    first, last = _shared_ends(before, after)
+    one, other = before[first : len(before) - last], after[first : len(after) - last]
+    pieces = [Piece("same", before[:first]), *_inner_pieces(one, other), Piece("same", before[len(before) - last :])]
+    return tuple(_joined(_without_gaps([piece for piece in pieces if piece.text])))
+
+
+def _inner_pieces(before: str, after: str) -> Iterator[Piece]:
+    """The pieces of two texts: by lines first, then by the words of the lines that differ."""
+    one, other = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    for stretch in align(one, other):
+        lines, others = _texts(stretch, one, other)
+        if stretch.is_same or max(len(lines), len(others)) > WORDS_LIMIT:
+            yield from _pieces(stretch, one, other)
+            continue
+        words, other_words = _TOKEN.findall(lines), _TOKEN.findall(others)
+        for each in align(words, other_words):
+            yield from _pieces(each, words, other_words)
+
+
+def align(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Stretch]:
+    """Which parts of two sequences correspond, in order. Cost: about the length times its logarithm, bounded."""
+    found: list[Stretch] = []
+    work = WORK_LIMIT
+    anchors = [(-1, -1), *_anchors(one, other), (len(one), len(other))]
+    for (low, other_low), (high, other_high) in pairwise(anchors):
+        if low >= 0:
+            found.append(Stretch(True, low, low + 1, other_low, other_low + 1))
+        gap = Stretch(False, low + 1, high, other_low + 1, other_high)
+        size = (gap.high - gap.low) * (gap.other_high - gap.other_low)
+        is_small = size <= min(STRETCH_LIMIT, work)
+        work -= size if is_small else 0
+        found += _match(one, other, gap) if is_small else _trimmed(one, other, gap)
+    return _merged(found)
+
+
+def count_words(texts: Iterable[str]) -> int:
+    """How many words texts have: what stands between blanks and signs."""
+    return sum(token[0].isalnum() for text in texts for token in _TOKEN.findall(text))
+
+
+def _shared_ends(before: str, after: str) -> tuple[int, int]:
+    """How many characters two texts share at the beginning, and how many behind those at the end; up to a blank."""
+    limit = min(len(before), len(after))
+    first = _shared(before, after, limit, at_end=False)
+    if first < max(len(before), len(after)):
+        first = before.rfind(" ", 0, first) + 1
+    last = _shared(before, after, limit - first, at_end=True)
+    if last < max(len(before), len(after)) - first:
+        blank = before.find(" ", len(before) - last)
+        last = 0 if blank < 0 else len(before) - blank
+    return first, last
+
+
+def _shared(before: str, after: str, limit: int, *, at_end: bool) -> int:
+    # Slices are compared by the machine, one by one characters are not: a text may have a hundred million.
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if at_end:
+            is_shared = (
+                before[len(before) - middle : len(before) - low] == after[len(after) - middle : len(after) - low]
+            )
+        else:
+            is_shared = before[low:middle] == after[low:middle]
+        low, high = (middle, high) if is_shared else (low, middle - 1)
+    return low
+
+
+def _anchors(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """The elements that each side has once, as many as stand in one order on both."""
+    counts, others = Counter(one), Counter(other)
+    places = {element: index for index, element in enumerate(other) if others[element] == 1}
+    pairs = [(index, places[each]) for index, each in enumerate(one) if counts[each] == 1 and each in places]
+    return _longest_rise(pairs)
+
+
+def _longest_rise(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest part of the pairs whose second numbers rise."""
+    ends: list[int] = []
+    at: list[int] = []
+    before: list[int] = []
+    for index, (_, second) in enumerate(pairs):
+        place = bisect_left(ends, second)
+        ends[place : place + 1], at[place : place + 1] = [second], [index]
+        before.append(at[place - 1] if place else -1)
+    found: list[tuple[int, int]] = []
+    index = at[-1] if at else -1
+    while index >= 0:
+        found.append(pairs[index])
+        index = before[index]
+    return found[::-1]
+
+
+def _match(one: Sequence[Hashable], other: Sequence[Hashable], gap: Stretch) -> Iterator[Stretch]:
+    _, low, high, other_low, other_high = gap
+    matcher = SequenceMatcher(None, one[low:high], other[other_low:other_high], autojunk=False)
+    for tag, start, end, other_start, other_end in matcher.get_opcodes():
+        yield Stretch(tag == "equal", low + start, low + end, other_low + other_start, other_low + other_end)
+
+
+def _trimmed(one: Sequence[Hashable], other: Sequence[Hashable], gap: Stretch) -> Iterator[Stretch]:
+    """A gap that is too long to be looked into: what it begins and ends with, and the rest as replaced."""
+    _, low, high, other_low, other_high = gap
+    shorter = min(high - low, other_high - other_low)
+    first = next((index for index in range(shorter) if one[low + index] != other[other_low + index]), shorter)
+    left = shorter - first
+    last = next((index for index in range(left) if one[high - 1 - index] != other[other_high - 1 - index]), left)
+    yield Stretch(True, low, low + first, other_low, other_low + first)
+    yield Stretch(False, low + first, high - last, other_low + first, other_high - last)
+    yield Stretch(True, high - last, high, other_high - last, other_high)
+
+
+def _merged(stretches: Iterable[Stretch]) -> list[Stretch]:
+    found: list[Stretch] = []
+    for each in stretches:
+        if each.low == each.high and each.other_low == each.other_high:
+            continue
+        if found and found[-1].is_same == each.is_same:
+            found[-1] = found[-1]._replace(high=each.high, other_high=each.other_high)
+        else:
+            found.append(each)
+    return found
+
+
+def _pieces(stretch: Stretch, one: Sequence[str], other: Sequence[str]) -> Iterator[Piece]:
+    before, after = _texts(stretch, one, other)
+    if stretch.is_same:
+        yield Piece("same", before)
+        return
+    if before:
+        yield Piece("removed", before)
+    if after:
+        yield Piece("added", after)
+
+
+def _texts(stretch: Stretch, one: Sequence[str], other: Sequence[str]) -> tuple[str, str]:
+    return "".join(one[stretch.low : stretch.high]), "".join(other[stretch.other_low : stretch.other_high])
+
+
+def _without_gaps(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """A blank between two words that both changed is no piece of its own: the words are read together."""
+    for index, piece in enumerate(pieces):
+        inside = 0 < index < len(pieces) - 1
+        if piece.kind == "same" and inside and piece.text.isspace() and "\n" not in piece.text:
+            yield Piece("removed", piece.text)
+            yield Piece("added", piece.text)
+        else:
+            yield piece
+
+
+def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Neighbours of one kind as one; of what changed between two same pieces, first all that was removed."""
+    changed: dict[str, list[str]] = {"removed": [], "added": []}
+    same: list[str] = []
+    for piece in pieces:
+        if piece.kind == "same":
+            yield from _flushed(changed)
+            same.append(piece.text)
+            continue
+        if same:
+            yield Piece("same", "".join(same))
+            same.clear()
+        changed[piece.kind].append(piece.text)
+    if same:
+        yield Piece("same", "".join(same))
+    yield from _flushed(changed)
+
+
+def _flushed(changed: dict[str, list[str]]) -> Iterator[Piece]:
+    removed, added = "".join(changed["removed"]), "".join(changed["added"])
+    changed["removed"].clear()
+    changed["added"].clear()
+    if removed:
+        yield Piece("removed", removed)
+    if added:
+        yield Piece("added", added)

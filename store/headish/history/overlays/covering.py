@@ -1,0 +1,174 @@
+"""What a new overlay covers: the turns from one to another of a thread, each call with its results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from headish.content.forms.parts import without_form
+from headish.errors import InvalidArgument
+from headish.history.overlays.states import KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
+from headish.history.overlays.view import Thread, replaced
+from headish.limits import COVERED_LIMIT
+from headish.providers.shared.ledger import pair_calls
+from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.ids import TurnId
+from headish.values.messages import Message
+from headish.values.places import Place
+
+INSTRUCTING = ("system", "developer")
+"""The roles whose turns no summary covers: a model must not lose what it was told to be."""
+
+
+def cover(thread: Thread, does: str, first: Place, last: Place) -> list[int]:
+    """The indexes of the turns from ``first`` to ``last``, both included, that an overlay covers, in walk order.
+
+    A call and its results are covered together, wherever they stand. Overlays are not covered; one that is named alone
+    to be undone stands for the turns that it covers.
+    Raises: InvalidArgument if a turn is not of the thread, if nothing is left to cover, or too much.
+    """
+    low, high = _index(thread, first), _index(thread, last)
+    if low > high:
+        low_id, high_id = thread.walked[low].id, thread.walked[high].id
+        raise InvalidArgument(f"turn {low_id} comes after turn {high_id}: name the first of them first")
+    if low == high and does in (UNHIDE, ORIGINAL) and thread.states[low] is None:
+        return _covered_by(thread, low)
+    chosen = {
+        index
+        for index in range(low, high + 1)
+        if thread.states[index] is not None and not (does == SUMMARIZE and thread.messages[index].role in INSTRUCTING)
+    }
+    if does != REPLACE:
+        chosen = _with_partners(thread, chosen)
+    if not chosen:
+        raise InvalidArgument(_NOTHING_LEFT.get(does, f"there is nothing to {does} there: overlays are not covered"))
+    return _within(chosen)
+
+
+def cover_those(thread: Thread, among: Sequence[TurnId]) -> list[int]:
+    """The indexes of some turns, and of those that some overlays stand for; with the partners of their calls.
+
+    Raises: InvalidArgument if one is not of the thread, or they are too many.
+    """
+    wanted = set(among)
+    chosen = {
+        index
+        for index, state in enumerate(thread.states)
+        if state is not None and (thread.walked[index].id in wanted or state.by in wanted)
+    }
+    missing = wanted - {turn.id for turn in thread.walked}
+    if missing or not chosen:
+        raise InvalidArgument(f"the branch no longer holds turn {min(missing or wanted)}: it changed meanwhile")
+    return _within(_with_partners(thread, chosen))
+
+
+def digests(thread: Thread, indexes: Iterable[int]) -> tuple[str, ...]:
+    """The digests of turns, each once; two equal turns of merged branches share one."""
+    return tuple(dict.fromkeys(thread.walked[index].digest.hex() for index in indexes))
+
+
+def put_in_place(message: Message, given: str | tuple[ContentBlock, ...]) -> tuple[ContentBlock, ...]:
+    """The blocks that replace a turn's.
+
+    A text takes the place of its text and documents, or of what its only result says; reasoning, calls and results
+    stay. Blocks replace all of it, and must hold the same calls and results.
+    Raises: InvalidArgument where a call or a result would be lost.
+    """
+    if not isinstance(given, str):
+        if _paired(given) != _paired(message.content):
+            raise InvalidArgument(f"turn {message.turn} holds calls or results: what replaces it must hold the same")
+        return given
+    message = replace(message, content=without_form(message.content))
+    results = [block for block in message.content if isinstance(block, ToolResult)]
+    has_text = any(isinstance(block, Text) for block in message.content)
+    if results and not has_text:
+        if len(results) > 1:
+            raise InvalidArgument(f"turn {message.turn} holds {len(results)} results: give blocks, not text")
+        [result] = results
+        return tuple(_with_text(result, given) if block is result else block for block in message.content)
+    stays = [isinstance(block, _STAYING) for block in message.content]
+    # Where the first text stood; else before the first call, and behind the reasoning that led to it.
+    calls = (at for at, block in enumerate(message.content) if isinstance(block, ToolUse))
+    at = stays.index(False) if False in stays else next(calls, len(stays))
+    before = [block for block, stay in zip(message.content[:at], stays[:at], strict=True) if stay]
+    behind = [block for block, stay in zip(message.content[at:], stays[at:], strict=True) if stay]
+    return (*before, Text(given), *behind)
+
+
+def read_covered(thread: Thread, indexes: Sequence[int]) -> list[Message]:
+    """What the covered turns say to a model now, for whoever sums them up: in their present words, hidden ones left
+    out, and an earlier summary once."""
+    said: list[Message] = []
+    summaries = set()
+    for index in indexes:
+        state = thread.states[index]
+        if state is None or state.model:
+            continue
+        if state.summarized and state.by is not None:
+            if state.by not in summaries:
+                summaries.add(state.by)
+                said.append(Message(role="user", content=thread.messages[thread.overlays[state.by][0]].content))
+        else:
+            said.append(replaced(thread, index))
+    return said
+
+
+def _within(chosen: set[int]) -> list[int]:
+    if len(chosen) > COVERED_LIMIT:
+        raise InvalidArgument(f"an overlay covers at most {COVERED_LIMIT:,} turns, not {len(chosen):,}: lay several")
+    return sorted(chosen)
+
+
+def _index(thread: Thread, place: Place) -> int:
+    for index, turn in enumerate(thread.walked):
+        if turn.chain == place.chain and turn.pos == place.pos:
+            return index
+    tip = thread.walked[-1].id
+    raise InvalidArgument(
+        f"the branch that ends at turn {tip} does not hold all that is to be covered: -c names another"
+    )
+
+
+def _covered_by(thread: Thread, at: int) -> list[int]:
+    _, overlay = thread.overlays[thread.walked[at].id]
+    covers = set(overlay.covers)
+    found = [index for index, turn in enumerate(thread.walked) if turn.digest.hex() in covers]
+    return [index for index in found if thread.states[index] is not None]
+
+
+def _with_partners(thread: Thread, chosen: set[int]) -> set[int]:
+    """The turns, with those that hold the calls of their results and the results of their calls."""
+    partners: dict[int, set[int]] = {}
+    for (index, _), (call, _) in pair_calls(thread.messages).items():
+        partners.setdefault(index, set()).add(call)
+        partners.setdefault(call, set()).add(index)
+    waiting = [index for index in chosen if index in partners]
+    while waiting:
+        for partner in partners[waiting.pop()] - chosen:
+            chosen.add(partner)
+            waiting.append(partner)
+    return chosen
+
+
+def _paired(content: Iterable[ContentBlock]) -> list[tuple[str, str | None, str | None]]:
+    return sorted(
+        (
+            ("call", block.id, block.name) if isinstance(block, ToolUse) else ("result", block.tool_use_id, block.name)
+            for block in content
+            if isinstance(block, ToolUse | ToolResult)
+        ),
+        key=str,
+    )
+
+
+def _with_text(result: ToolResult, text: str) -> ToolResult:
+    return ToolResult(tool_use_id=result.tool_use_id, name=result.name, content=(Text(text),), is_error=result.is_error)
+
+
+_STAYING = (Thinking, ToolUse, ToolResult, ProviderBlock)
+"""What a text that replaces a turn leaves in it."""
+_NOTHING_LEFT = {
+    SUMMARIZE: "there is nothing to sum up there: overlays and instructions are not covered",
+    KEEP: "there is nothing to keep there: overlays are not covered",
+}

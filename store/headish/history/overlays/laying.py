@@ -1,0 +1,123 @@
+"""Laying an overlay: the turns are found, covered and appended behind in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from headish.content.drafts import Reference, make_overlay_draft
+from headish.database.query import Connection
+from headish.errors import InvalidArgument
+from headish.history.append import Appended, append
+from headish.history.decode import read_all_blocks
+from headish.history.find import find_turn
+from headish.history.overlays.covering import cover, cover_those, digests
+from headish.history.overlays.view import Thread, read_thread
+from headish.history.walk import walk
+from headish.rows.bookmarks import find_bookmark
+from headish.rows.parts import is_forked
+from headish.rows.turns import tip_of
+from headish.values.blocks import ContentBlock
+from headish.values.grammar import Headish, parse_headish
+from headish.values.ids import Mint, TurnId
+from headish.values.messages import Overlay
+from headish.values.places import Place
+
+Blocks = tuple[ContentBlock, ...]
+Write = Callable[[Thread, list[int]], Blocks]
+"""The blocks that are put in the place of the covered turns."""
+
+
+class Wanted(NamedTuple):
+    """An overlay to be laid: what it does to the turns from ``first`` to ``last``, and on which branch it counts.
+
+    Without ``branch`` it is the branch that ``last`` begins with: ``main~3`` is of ``main``. ``among`` names the turns
+    themselves, by their ids or by those of the overlays that stand in their place: then the two ends do not matter.
+    """
+
+    does: str
+    first: Headish
+    last: Headish
+    branch: Headish | None = None
+    viewer: str | None = None
+    expect: object = None
+    system: dict[str, Any] | None = None
+    author: str | None = None
+    among: tuple[TurnId, ...] | None = None
+
+
+class Covering(NamedTuple):
+    """A thread, the turns of it that an overlay is to cover, and what the overlay continues."""
+
+    thread: Thread
+    indexes: list[int]
+    tip: Reference
+
+
+def find_covered(connection: Connection, space: int, wanted: Wanted) -> Covering:
+    """The turns that an overlay covers, at this moment. Raises: UnknownTurn; as ``cover``."""
+    if wanted.among is None:
+        first, last = (find_turn(connection, space, each).place for each in (wanted.first, wanted.last))
+    else:
+        first = last = find_turn(connection, space, parse_headish(wanted.among[-1])).place
+    tip, place = _find_branch(connection, space, wanted, last)
+    walked = walk(connection, space, [place])
+    thread = read_thread(walked, read_all_blocks(walked))
+    if wanted.among is not None:
+        return Covering(thread, cover_those(thread, wanted.among), tip)
+    return Covering(thread, cover(thread, wanted.does, first, last), tip)
+
+
+def lay(connection: Connection, space: int, wanted: Wanted, write: Write, limit_bytes: int, mint: Mint) -> Appended:
+    """Append an overlay.
+
+    Cost: that of a walk of the branch, and of an append.
+    Raises: as ``find_covered`` and ``append``; TooLarge where it would cover more than one overlay can.
+    """
+    thread, indexes, tip = find_covered(connection, space, wanted)
+    overlay = Overlay(does=wanted.does, covers=digests(thread, indexes), viewer=wanted.viewer)
+    draft = make_overlay_draft(
+        overlay,
+        write(thread, indexes),
+        limit_bytes,
+        continues=(tip,),
+        expect=wanted.expect,
+        system=wanted.system,
+        author=wanted.author,
+    )
+    [appended] = append(connection, space, [draft], mint)
+    return appended
+
+
+def _find_branch(connection: Connection, space: int, wanted: Wanted, last: Place) -> tuple[Reference, Place]:
+    """What the overlay continues, and where that is."""
+    if wanted.branch is not None:
+        return wanted.branch, find_turn(connection, space, wanted.branch).place
+    base = _base(wanted.last)
+    named = None if base.bookmark is None else find_bookmark(connection, space, base.bookmark.encode())
+    if named is not None:
+        return base, named
+    if base.name == "@":
+        place = find_turn(connection, space, base).place
+        return place, place
+    place = _only_end(connection, space, last, wanted.last)
+    return place, place
+
+
+def _only_end(connection: Connection, space: int, place: Place, named: Headish) -> Place:
+    """The end of the only branch that a turn lies on. Raises: InvalidArgument where several grew from it."""
+    end = Place(place.chain, tip_of(connection, space, place).pos)
+    if is_forked(connection, space, place):
+        raise InvalidArgument(
+            f"several branches grew from {named.text!r}: say on which it counts, with continues= or -c"
+        )
+    return end
+
+
+def _base(headish: Headish) -> Headish:
+    """What a headish begins with, without its steps back."""
+    if headish.id is not None:
+        return parse_headish(headish.id)
+    if headish.past is not None:
+        return headish
+    return parse_headish(str(headish.name))

@@ -1,0 +1,23 @@
+"""How a provider is called: what every verb that asks takes beside its own arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from headish.calls import Timeouts, Told
+
+
+class CallOptions(TypedDict, total=False):
+    """How a provider is called: the arguments of ``headish.calls.open_call``.
+
+    ``timeouts`` may be a number: how many seconds the provider may be silent. The whole call then ends after an hour.
+    """
+
+    base_url: str | None
+    key_env: str | None
+    headers: Mapping[str, str] | None
+    told: Told | None
+    timeouts: Timeouts | float | None
+    attempts: int

@@ -1,0 +1,24 @@
+"""What a backup and a restore say when they are done."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Backup(Struct, frozen=True):
+    """A backup that is whole and was checked: the file, its size, its BLAKE3 in hex (as ``b3sum`` says it), and the
+    spaces and turns in it."""
+
+    path: str
+    size_bytes: int
+    blake3: str
+    spaces: tuple[str, ...]
+    turns: int
+
+
+class Restored(Struct, frozen=True):
+    """A database, or a space of it, that was put back and checked: where, and the spaces and turns in it."""
+
+    target: str
+    spaces: tuple[str, ...]
+    turns: int
