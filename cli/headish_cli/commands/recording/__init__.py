@@ -1,1 +1,0 @@
-"""Commands that store what the clients of APIs send."""
