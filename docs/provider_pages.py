@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from headish.content.forms.limits import MB, MEDIA
 from headish.providers import PROVIDERS, lint, prepare_request
 from headish.providers.registry import find_provider
 from headish.providers.shared.parameters import NATIVE, PARAMETERS
@@ -26,6 +27,11 @@ PIXEL = "iVBORw0KGgo="
 
 def _document(media_type: str, data: str = PIXEL, **more: str) -> dict[str, Any]:
     return {"type": "document", "source": {"type": "base64", "media_type": media_type, "data": data}, **more}
+
+
+def _at(kind: str, media_type: str | None, **source: str) -> dict[str, Any]:
+    said = {} if media_type is None else {"media_type": media_type}
+    return {"type": "document", "source": {"type": kind, **source, **said}}
 
 
 def _said(role: str, *blocks: Any, **more: Any) -> list[dict[str, Any]]:
@@ -56,7 +62,16 @@ BLOCKS: dict[str, list[dict[str, Any]]] = {
     "a text document (CSV, JSON, XML, Markdown)": _said("user", CSV),
     "an office document (docx)": _said("user", _document(
         "application/vnd.openxmlformats-officedocument.wordprocessingml.document")),
-    "any other document (zip, audio)": _said("user", _document("application/zip")),
+    "a text document with a name": _said("user", _document("text/markdown", "YSxi", name="a.md")),
+    "an SVG picture": _said("user", _document("image/svg+xml", "PHN2Zy8+")),
+    "a recording (WAV, MP3)": _said("user", _document("audio/wav")),
+    "a film (MP4)": _said("user", _document("video/mp4")),
+    "any other document (zip)": _said("user", _document("application/zip")),
+    "a picture at a URL": _said("user", _at("url", "image/*", url="https://example.org/a.png")),
+    "a PDF at a URL": _said("user", _at("url", "application/pdf", url="https://example.org/a.pdf")),
+    "a text at a URL": _said("user", _at("url", "text/plain", url="https://example.org/a.txt")),
+    "a file that it keeps": _said("user", _at("file", None, file_id="file-1", provider="OWN")),
+    "a file that another keeps": _said("user", _at("file", None, file_id="file-1", provider="another")),
     "a picture of the assistant": _said("assistant", TEXT, _document("image/png")),
     "a call": [*_said("assistant", {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}}),
                {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [TEXT]}]}],
@@ -128,7 +143,22 @@ def write_overview() -> str:
              for name in PARAMETERS]  # fmt: skip
     legend = ("*sent*: it goes out; *noted*: it is altered, moved or left out, and a note says so; *refused*: "
               "`Unsupported` names it.\n\n")  # fmt: skip
-    return "# Providers\n\n" + NOTE + legend + head + "\n" + "\n".join(rows) + "\n"
+    return "# Providers\n\n" + NOTE + legend + head + "\n" + "\n".join(rows) + "\n" + _write_media()
+
+
+def _write_media() -> str:
+    """What media each API takes, with the source of each row."""
+    parts = ["\n## Media\n\nText documents are in no row: every API takes them, as text, under their names; an SVG ",
+             "picture is one. Anything else that is not in its row is refused by name before a request is sent.\n\n",
+             "| | bytes of the types | at a URL | a file that it keeps | fits | images | source | read |\n",
+             "|---|---|---|---|---|---|---|---|\n"]  # fmt: skip
+    for provider, row in MEDIA.items():
+        fits = [f"{kind} {size // MB} MB" for kind, size in row.limit_bytes.items()]
+        fits += [] if row.total_bytes is None else [f"all {row.total_bytes // MB} MB"]
+        cells = [", ".join(f"`{each}`" for each in row.types), ", ".join(row.urls), ", ".join(row.files)]
+        cells += [", ".join(fits), str(row.image_limit or ""), row.source, row.read]
+        parts.append(f"| `{provider}` | " + " | ".join(cells) + " |\n")
+    return "".join(parts)
 
 
 def _own(provider: str, messages: Any) -> Any:

@@ -99,7 +99,7 @@ class TestRecord:
     def test_a_list_that_is_sent_again_stores_its_tail(self, headish: Command) -> None:
         messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
         first = headish("record", "-b", "chat", stdin=json.dumps(messages))
-        assert first.err == "2 turns of 2 messages had to be stored.\n"
+        assert first.err == "2 new turns.\n"
         messages.append({"role": "user", "content": "c"})
         again = headish("record", "-b", "chat", "--json", stdin=json.dumps({"messages": messages})).json
         assert (again["added"], again["meta"]["continues"]) == (1, [first.out.strip()])

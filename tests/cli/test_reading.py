@@ -408,7 +408,7 @@ class TestEmitting:
         assert (
             headish.fails("export", "--to", "pdf")
             == "unknown format 'pdf': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml, chat, responses, anthropic, "
-            "html, markdown, text"
+            "gemini, cohere, html, markdown, text"
         )
         assert headish.fails("request", "--to", "nobody") == (
             "unknown provider 'nobody': known are anthropic, openai, openai_responses, gemini, cohere, cerebras"

@@ -17,8 +17,8 @@ DROPPED = "the transcript does not say so"
 @click.command("export")
 @headish_argument
 @click.option("--to", "target", default="openchatml", show_default=True, metavar="FORMAT",
-              help="v0.1, 2.0, 2.2 (openchatml), harmony, rwkv; as JSON chat, responses, anthropic; "
-                   "for people html, markdown, text.")  # fmt: skip
+              help="v0.1, 2.0, 2.2 (openchatml), harmony, rwkv; as JSON chat, responses, anthropic, gemini, "
+                   "cohere; for people html, markdown, text.")  # fmt: skip
 @click.option("--drop", multiple=True, metavar="WHAT", help="Give up, by name, what the format cannot carry.")
 @click.option("--as", "viewer", type=click.Choice(["user"]), help="Only what an end user may see.")
 @click.option("--for-completion", is_flag=True, help="As a prompt: old reasoning dropped, the next answer open.")

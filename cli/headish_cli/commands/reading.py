@@ -154,15 +154,16 @@ def _describe(turn: Turn) -> str:
 def _whole_text(block: object) -> str:
     from base64 import b64decode
 
-    from headish.values.blocks import Document, Erased, Text, to_mapping
+    from headish.values.blocks import Base64Source, Document, Erased, Text, to_mapping
 
     if isinstance(block, Erased):
         return f"({block})"
     if isinstance(block, Text):
         return block.text
-    if isinstance(block, Document) and block.source.media_type.startswith("text/"):
+    source = block.source if isinstance(block, Document) else None
+    if isinstance(source, Base64Source) and source.media_type.startswith("text/"):
         try:
-            return b64decode(block.source.data).decode()
+            return b64decode(source.data).decode()
         except ValueError:
             pass  # it is no UTF-8, or no base64: shown as it is
     import msgspec

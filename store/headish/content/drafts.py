@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 from msgspec import Struct
@@ -30,6 +30,9 @@ from headish.values.messages import NO_ATTRIBUTES, ROLES, Attributes, Message, O
 from headish.values.names import Absent, check_name, read_expect
 from headish.values.places import Place
 from headish.values.turns import DOCUMENT, OVERLAY
+
+if TYPE_CHECKING:
+    from headish.content.forms.reading import Read
 
 Continues = str | int | Sequence[str | int] | None
 """What a turn continues: one headish or several; inside ``add_turns`` also the index of an earlier item."""
@@ -73,6 +76,8 @@ class TurnOptions(DocumentOptions, total=False):
     - ``inherited``: options for this turn and all that continue it, deep-merged with the shortcuts ``provider_ptr``,
       ``servers``, ``search`` and ``tool_mode``; ``None`` inside unsets a value.
     - ``json``: the content is the JSON text of blocks. ``cache``: ask providers to cache up to here.
+    - ``form``: the content is a message of an API, or the parts of one: ``chat``, ``responses``, ``anthropic``,
+      ``gemini`` or ``cohere``. Parts that only one of them has are told by their shape.
     - ``attributes``: the transcript's. ``meta``: the application's own.
     - ``said_at``: when it was said, if not now: a datetime with a zone, or Unix milliseconds.
     - ``key``: the name that another system has for the turn.
@@ -80,6 +85,7 @@ class TurnOptions(DocumentOptions, total=False):
     """
 
     json: bool
+    form: str | None
     attributes: Attributes | Mapping[str, Any] | None
 
 
@@ -112,12 +118,48 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
     which includes an option that a turn does not have.
     """
     _check_known(turn, TurnOptions, "a turn has content")
+    is_text = type(content) is str and not turn.get("json") and turn.get("form") is None
+    read = None if is_text else _read_form(content, turn)
+    if read is not None:
+        return make_read_draft(read, turn, payload_limit_bytes, author)
     role = _read_role(turn)
     payload = encode_content(content, json=bool(turn.get("json")))
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
     said = Said(role=role, hash=hash_payload(payload), attributes=encode_attributes(turn.get("attributes")))
     return _draft(payload, said, turn, read_facts(turn, author))
+
+
+def make_read_draft(read: Read, turn: Mapping[str, Any], payload_limit_bytes: int, author: str | None = None) -> Draft:
+    """The draft of what was read of an API's message; ``turn`` are its further options. Raises: as ``make_draft``."""
+    payload = encode_content(read.blocks)
+    if len(payload) > payload_limit_bytes:
+        raise TooLarge("content", len(payload), payload_limit_bytes)
+    attributes = turn.get("attributes")
+    if read.speaker is not None:
+        given = msgspec.to_builtins(attributes) if isinstance(attributes, Attributes) else attributes
+        attributes = {"speaker": read.speaker} | dict(given or {})
+    said = Said(role=read.role, hash=hash_payload(payload), attributes=encode_attributes(attributes))
+    options = {**turn, "cache": bool(turn.get("cache")) or read.cache}
+    system = None if read.form is None else {"form": read.form}
+    return _draft(payload, said, options, read_facts(turn, author), system)
+
+
+def _read_form(content: Any, turn: Mapping[str, Any]) -> Read | None:
+    """Content that is an API's, read; None where it is none's."""
+    from headish.content.forms.reading import read_turn  # late: most turns are plain
+
+    if not turn.get("json"):
+        return read_turn(content, turn)
+    if not isinstance(content, str | bytes):
+        return None  # which is refused where it is read
+    try:
+        given = strictjson.decode(content, "content")
+    except InvalidContent:
+        if turn.get("form") is not None:
+            raise
+        return None  # its own reader keeps numbers that no other has
+    return read_turn(given, turn)
 
 
 def make_plain_draft(content: Content, role: object, payload_limit_bytes: int) -> Draft:

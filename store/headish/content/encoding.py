@@ -19,12 +19,14 @@ from headish.content.numbers import Numbers
 from headish.errors import InvalidContent
 from headish.values.blocks import (
     KINDS,
+    SOURCES,
     Base64Source,
     Block,
     ContentBlock,
     Document,
     Erased,
     KnownBlock,
+    MediaSource,
     Other,
     Text,
     ToolResult,
@@ -35,6 +37,7 @@ Content = str | ContentBlock | Mapping[str, Any] | Iterable[str | ContentBlock |
 """What ``add_turn`` takes: a string, or a list of strings and blocks."""
 
 WHAT = "content"
+BASE64 = Base64Source.__struct_config__.tag
 _decode_all_known = msgspec.json.Decoder(list[tuple[KnownBlock, ...]]).decode
 _decode_known = msgspec.json.Decoder(tuple[KnownBlock, ...]).decode
 _encode = msgspec.json.Encoder().encode
@@ -144,7 +147,7 @@ def _is_plain(block: ContentBlock) -> bool:
     if isinstance(block, ToolResult):
         return all(_is_plain(item) for item in block.content)
     source = getattr(block, "source", None)
-    return not (isinstance(source, Base64Source) and source.extra)
+    return not (isinstance(source, MediaSource) and source.extra)
 
 
 def _read_mapping(value: Any, path: str) -> ContentBlock:
@@ -154,7 +157,7 @@ def _read_mapping(value: Any, path: str) -> ContentBlock:
     if not isinstance(kind, str):
         raise InvalidContent(WHAT, "a block needs a `type` that is a string", path)
     known = KINDS.get(kind)
-    if known is None or (kind == "document" and not _is_base64(value.get("source"))):
+    if known is None or (kind == "document" and not _is_source(value.get("source"))):
         return Other(kind, dict(value))
     spelled = _SPELLINGS.get(kind, {})
     mapping: dict[str, Any] = {str(spelled.get(key, key)): item for key, item in value.items() if key != "type"}
@@ -196,9 +199,10 @@ def _build(known: type[KnownBlock], mapping: dict[str, Any], path: str) -> Known
 
 
 def _split_source(source: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    known = ("type", "media_type", "data")
+    kind = source.get("type", BASE64)
+    known = {"type", *SOURCES[kind].__struct_fields__} - {"extra"}
     return (
-        {key: source[key] for key in known if key in source},
+        {"type": kind} | {key: item for key, item in source.items() if key in known},
         {key: item for key, item in source.items() if key not in known},
     )
 
@@ -223,5 +227,20 @@ def _convert(given: dict[str, Any], known: type[KnownBlock], path: str) -> Known
         raise InvalidContent(WHAT, reason, path + where.rstrip("`")) from None
 
 
-def _is_base64(source: object) -> bool:
-    return isinstance(source, Mapping) and source.get("type", "base64") == "base64"
+def _is_source(source: object) -> bool:
+    """Whether a document's source is of a kind that is known.
+
+    Base64 without its data is an error; any other source that is not as it should be is kept as it is.
+    """
+    if not isinstance(source, Mapping):
+        return False
+    kind = source.get("type", BASE64)
+    if kind == BASE64:
+        return True
+    known = SOURCES.get(kind) if isinstance(kind, str) else None
+    if known is None:
+        return False
+    named = [name for name in known.__struct_fields__ if name != "extra"]
+    return isinstance(source.get(named[0]), str) and all(
+        isinstance(source[name], str) for name in named if name in source
+    )

@@ -12,7 +12,7 @@ import mimetypes
 from base64 import b64decode
 from pathlib import PurePath
 
-from headish.values.blocks import Document
+from headish.values.blocks import Base64Source, Document
 
 IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 PDF = "application/pdf"
@@ -55,8 +55,8 @@ class NotDecodable(ValueError):
 
 
 def media_type_of(document: Document) -> str:
-    """The media type without parameters, in lower case."""
-    return document.source.media_type.partition(";")[0].strip().lower()
+    """The media type without parameters, in lower case; empty where nobody said it."""
+    return (document.source.media_type or "").partition(";")[0].strip().lower()
 
 
 def is_text(document: Document) -> bool:
@@ -66,7 +66,9 @@ def is_text(document: Document) -> bool:
 
 
 def decode_bytes(document: Document) -> bytes:
-    """The document's bytes. Raises: NotDecodable if ``data`` is not base64."""
+    """The document's bytes. Raises: NotDecodable if they are elsewhere, or ``data`` is not base64."""
+    if not isinstance(document.source, Base64Source):
+        raise NotDecodable("a document whose bytes are elsewhere")
     try:
         return b64decode(document.source.data, validate=True)
     except (binascii.Error, ValueError):

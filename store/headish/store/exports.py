@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, InvalidName, UnknownPointer, UnknownServer
+from headish.errors import InvalidArgument, InvalidName, UnknownFormat, UnknownPointer, UnknownServer
 from headish.history.decode import read_all_blocks
 from headish.history.definitions import find_pointer, tools_served
+from headish.history.documents import with_documents
 from headish.history.resolve import is_overlaid, kept_thread, resolve_options
 from headish.history.trees import build_thread, read_whole_tree
 from headish.history.walk import walk
@@ -23,7 +25,9 @@ from headish.values.places import Place
 from headish.values.turns import TreeTurn
 
 if TYPE_CHECKING:
+    from headish.content.forms.parts import Form
     from headish.renderings.pages import Face
+    from headish.transcripts.threads import Ending
 
 Definition = Mapping[str, Any]
 Drawn = tuple[list[TurnId], list[TreeTurn], str | None, "dict[TurnId, Face]"]
@@ -84,7 +88,8 @@ def export(
 ) -> str:
     """The thread that leads to a headish as a transcript (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``).
 
-    Also as the messages of an API, in JSON text: ``chat``, ``responses``, ``anthropic``. Each message is written in its
+    Also as the messages of an API, in JSON text: ``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``; what
+    was recorded in that form comes back equal. Each message is written in its
     own form: one that was imported from the same format comes back byte for byte, if its text was canonical; one of
     another format is converted, one that a program or a provider made is written from the model. Where headish writes
     the head of the text, it says the version, the model and the settings that the thread's options hold, and defines
@@ -103,20 +108,45 @@ def export(
     InvalidArgument; UnknownServer for a completion whose tools are not known; CorruptTurn.
     """
     # Late: it brings every format, and most processes write none.
-    from headish.transcripts.threads import Ending, for_people, write_thread
+    from headish.content.forms.table import FORMS
+    from headish.transcripts.threads import APIS, TARGETS, Ending, for_people, write_thread
 
+    if format not in TARGETS and format not in FORMS:
+        raise UnknownFormat(format, tuple(dict.fromkeys((*TARGETS, *FORMS))))
     ending = Ending(completes=for_completion, policy=policy, trains=for_training, tight=tight)
 
     def work(connection: Connection, places: list[Place]) -> tuple[list[Kept], dict[str, Any], list[Definition]]:
         walked = walk(connection, space._number, places)
         options = _with_model(connection, space, resolve_options(walked))
-        seen = kept_thread(walked, raw=raw, for_people=as_user)
-        return seen, options, _tools(connection, space, options, must_know=for_completion)
+        thread = kept_thread(walked, raw=raw, for_people=as_user)
+        filled = with_documents(connection, space._number, [kept.message for kept in thread])
+        thread = [kept._replace(message=message) for kept, message in zip(thread, filled, strict=True)]
+        return thread, options, _tools(connection, space, options, must_know=for_completion)
 
     thread, options, tools = space._read_from(headish, work)
     if as_user:
         thread, options, tools = [Kept(message, {}) for message in for_people(thread)], {}, []
+    if format in FORMS and _is_written_by_forms(thread, format, APIS):
+        return _write_form(thread, FORMS[format], drop, ending)
     return write_thread(thread, format, drop=drop, ending=ending, options=options, tools=tools, **spelling)
+
+
+def _is_written_by_forms(thread: Sequence[Kept], format: str, strict: Collection[str]) -> bool:
+    """Whether a turn was recorded in some form, or no strict interchange has the format."""
+    from headish.content.forms.writing import is_form
+
+    return format not in strict or any(is_form(kept.system) for kept in thread)
+
+
+def _write_form(thread: Sequence[Kept], form: Form, drop: Collection[str], ending: Ending) -> str:
+    """The part of a body that holds the thread, as JSON text. Raises: Unmappable, InvalidArgument."""
+    from headish.content.forms.writing import body_of, write_thread
+    from headish.transcripts.drops import drop_words
+
+    if ending.completes or ending.trains or ending.tight:
+        raise InvalidArgument(f"{form.name} is a list of messages: no prompt, no text to train with, and no layout")
+    body = body_of(form, write_thread(form, thread, drop_words(drop)))
+    return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
 
 
 def _faces(walked: Sequence[Walked]) -> dict[TurnId, Face]:

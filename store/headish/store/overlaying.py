@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from headish.content.encoding import Content, read_content
@@ -22,7 +23,7 @@ from headish.history.overlays.laying import Blocks, Covering, Wanted, Write, fin
 from headish.history.overlays.states import HIDE, KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
 from headish.history.overlays.view import Thread
 from headish.history.walk import walk
-from headish.store.requests import Count, ToolList, max_tokens_of, pointer_named, room_for_request
+from headish.store.requests import Count, ToolList, fill_documents, max_tokens_of, pointer_named, room_for_request
 from headish.store.space import Headishes, Space
 from headish.values.blocks import Text
 from headish.values.doors import Kind, door
@@ -261,7 +262,7 @@ def measure_thread(
         return walked, pointer, served, None if count is not None else read_fit(connection, space._number, asked)
 
     walked, pointer, served, fit = space._read_from(headish, work)
-    measured = measure(walked, [*served, *(tools or ())], count)
+    measured = measure(walked, [*served, *(tools or ())], count, fill=partial(fill_documents, space))
     return (with_fit(measured, fit) if measured.needs_fit else measured), pointer
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument, InvalidRole, shown
@@ -26,7 +26,7 @@ from headish.store.space import Headishes, Space
 from headish.values.blocks import ContentBlock, join_texts
 from headish.values.doors import LIST, TEXT, door
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.messages import ROLES, ContextWindow, Message
+from headish.values.messages import ROLES, ContextWindow, Kept, Message
 from headish.values.threads import Thread, Tree
 from headish.values.times import read_moment
 from headish.values.turns import TreeTurn, Turn
@@ -180,18 +180,65 @@ def log(
     return space._read(work)
 
 
+@overload
+def messages(
+    space: Space, headish: str = "@", *, limit: int | None = None, form: None = None
+) -> list[tuple[Turn, Message]]: ...
+
+
+@overload
+def messages(
+    space: Space, headish: str = "@", *, limit: int | None = None, form: str, drop: Collection[str] = ()
+) -> list[dict[str, Any]]: ...
+
+
 @door()
-def messages(space: Space, headish: str = "@", *, limit: int | None = None) -> list[tuple[Turn, Message]]:
+def messages(
+    space: Space,
+    headish: str = "@",
+    *,
+    limit: int | None = None,
+    form: str | None = None,
+    drop: Collection[str] = (),
+) -> Any:
     """The stored turns of a thread in walk order, each with its message; with ``limit`` the last so many.
 
     Nothing is left out or merged: what was cut off stands there as it was stored. Only what is given is read.
-    Cost: a statement or two for the links, and two for each chain that the turns lie in, however long the thread.
-    Raises: CorruptTurn where stored bytes do not decode; InvalidArgument for a limit below 0.
+    With ``form`` (``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``): the messages alone, as a client of
+    that API holds them. What was recorded in the form is equal to what was given; all else is written from the blocks,
+    and ``drop`` names what may be lost. Instructions that stood before the list stand at its head. A thread with
+    overlays is given as a model sees it, so that ``record`` recognises the list when it is sent back.
+    Cost: a statement or two for the links, and two for each chain that the turns lie in, however long the thread. With
+    ``form`` one more, that looks at every turn; with overlays a walk.
+    Raises: CorruptTurn where stored bytes do not decode; InvalidArgument for a limit below 0; UnknownFormat;
+    Unmappable for what the form cannot say.
     """
-    return space._read_at(
-        headish,
-        lambda connection, stored: walk_messages(connection, space._number, stored.place, limit, space._options_at),
-    )
+    if form is None:
+        return space._read_at(
+            headish,
+            lambda connection, stored: walk_messages(connection, space._number, stored.place, limit, space._options_at),
+        )
+    # Late: most processes write none.
+    from headish.content.forms.table import find_form
+    from headish.content.forms.writing import write_thread
+    from headish.history.documents import with_documents
+    from headish.history.overlays.marks import holds_overlays
+    from headish.history.resolve import kept_thread
+    from headish.transcripts.drops import drop_words
+
+    def work(connection: Connection, stored: StoredTurn) -> list[Kept]:
+        if holds_overlays(connection, space._number, stored.place):
+            kept = kept_thread(walk(connection, space._number, [stored.place]))
+            kept = kept if limit is None else kept[max(0, len(kept) - limit) :]
+        else:
+            found = walk_messages(connection, space._number, stored.place, limit, space._options_at)
+            kept = [Kept(message, turn.meta.system) for turn, message in found]
+        filled = with_documents(connection, space._number, [message for message, _ in kept])
+        return [each._replace(message=message) for each, message in zip(kept, filled, strict=True)]
+
+    target, words = find_form(form), drop_words(drop)
+    written = write_thread(target, space._read_at(headish, work), words)
+    return [*(entry for _, entry in written.instructions), *written.entries]
 
 
 @door()

@@ -11,6 +11,7 @@ from headish.content.merge import merge
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, UnknownPointer
 from headish.history.definitions import find_pointer, tools_served
+from headish.history.documents import refer, with_documents
 from headish.history.replies import Pinned, pin_turns
 from headish.history.resolve import option_origins, resolve_window
 from headish.history.walk import walk
@@ -22,7 +23,7 @@ from headish.store.space import Headishes, Space
 from headish.values.doors import door
 from headish.values.grammar import parse_headishes
 from headish.values.ids import TurnId
-from headish.values.messages import ContextWindow
+from headish.values.messages import ContextWindow, Message
 from headish.values.names import check_name
 from headish.values.places import Place
 
@@ -134,23 +135,33 @@ def _ask(
     )
     if limit.budget is not None:
         # Outside of the transaction: a function that counts is the caller's.
-        asked = _cut(asked, walked, fit, limit, tools)
+        asked = _cut(space, asked, walked, fit, limit, tools)
     if to is None and asked.pointer is None:
         raise UnknownPointer(None)
     return to or (asked.pointer.provider if asked.pointer else ""), asked
 
 
-def _cut(asked: Asked, walked: Sequence[Walked], fit: Fit | None, limit: Limit, tools: ToolList | None) -> Asked:
+def _cut(
+    space: Space, asked: Asked, walked: Sequence[Walked], fit: Fit | None, limit: Limit, tools: ToolList | None
+) -> Asked:
     """What is asked with, within its budget."""
     from headish.history.budgets.counting import cut_window, measure, with_fit
 
     budget = limit.budget
     if budget == "auto":
         budget = room_for_request(asked.pointer, limit.max_tokens or max_tokens_of(asked.window.options))
-    measured = measure(walked, [*asked.tools, *(tools or ())], limit.counter)
+    measured = measure(walked, [*asked.tools, *(tools or ())], limit.counter, fill=lambda _: asked.window.messages)
     assert isinstance(budget, int)
     cut = cut_window(with_fit(measured, fit) if measured.needs_fit else measured, budget)
-    return asked._replace(window=replace(cut, options=asked.window.options))
+    messages = fill_documents(space, cut.messages)
+    return asked._replace(window=replace(cut, messages=messages, options=asked.window.options))
+
+
+def fill_documents(space: Space, messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages with the documents that they refer to, in a transaction of its own if there are any."""
+    if not refer(messages):
+        return tuple(messages)
+    return space._read(lambda connection: with_documents(connection, space._number, messages))
 
 
 def room_for_request(pointer: Pointer | None, max_tokens: object = None) -> int:
@@ -181,6 +192,7 @@ def _gather(
 ) -> tuple[Asked, Sequence[Walked], Fit | None]:
     walked = walk(connection, space, places)
     window = resolve_window(walked)
+    window = replace(window, messages=with_documents(connection, space, window.messages))
     ptr = ptr or pointer_named(window.options)
     pointer = None if ptr is None else usable_pointer(connection, space, ptr, to)
     if pointer is not None and pointer.params:

@@ -16,6 +16,7 @@ from headish.content.drafts import (
     make_document_draft,
     make_draft,
     make_plain_draft,
+    make_read_draft,
 )
 from headish.content.encoding import Content
 from headish.content.media import guess_media_type
@@ -33,7 +34,7 @@ from headish.rows.turns import StoredTurn
 from headish.store.objects import read_puts
 from headish.store.read import read_range
 from headish.store.space import Space
-from headish.values.doors import LIST, check, door, is_path
+from headish.values.doors import LIST, LIST_OR_BODY, check, door, is_path
 from headish.values.files import open_regular
 from headish.values.grammar import parse_headish
 from headish.values.ids import Mint
@@ -48,6 +49,7 @@ def add_turn(
     """Store one turn; it is durable when this returns.
 
     ``content`` is a string (one text block), a list of strings and blocks, or with ``json`` the JSON text of blocks.
+    It may also be what an API's client holds: with ``form``, or told by its shape (docs/how-to/api-messages.md).
 
     - ``role``: system, developer, user (the default), assistant or tool.
     - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
@@ -157,13 +159,14 @@ def _add_together(
     return StoredTurns(partial(read_range, space), batches, count, revisions)
 
 
-@door(messages=LIST)
+@door(messages=LIST_OR_BODY)
 def record(
     space: Space,
-    messages: Iterable[Message | Mapping[str, Any]],
+    messages: Iterable[Message | Mapping[str, Any]] | Mapping[str, Any],
     *,
     continues: str | None = None,
     bookmark: str | None = None,
+    form: str | None = None,
 ) -> Recorded:
     """Store a whole message list that a client sends again and again: only its new tail becomes turns.
 
@@ -173,12 +176,16 @@ def record(
 
     A message is a ``Message``, or a mapping of ``content`` and, of ``add_turn``'s arguments,
     ``role``, ``cache``, ``attributes``, ``meta``, ``said_at`` and ``key``; what is stored already keeps its own.
+    It may also be what the client of an API sends, and ``messages`` the body that holds the list and its instructions:
+    ``form`` is ``chat``, ``responses``, ``anthropic``, ``gemini`` or ``cohere``, else the shape tells it.
+    ``messages(form=)`` gives it back equal. Such an entry stands as ``{"message": entry}`` beside further options.
+
     Cost: about twenty statements, however long the list, if the last known message is where it belongs; a few
     microseconds for each known message.
     What was erased is recognised, and does not come back: ``Recorded.erased`` counts it.
     Raises: InvalidArgument for an empty list; KeyTaken where a new message has the key of a turn; BarredContent.
     """
-    drafts = [_message_draft(message, space._payload_limit_bytes, space._author) for message in messages]
+    drafts = _message_drafts(messages, form, space._payload_limit_bytes, space._author)
     if not drafts:
         raise InvalidArgument("record needs at least one message")
     base = None if continues is None else parse_headish(continues)
@@ -270,6 +277,28 @@ def _read_file(path: Path, limit_bytes: int) -> bytes:
     if len(data) > limit_bytes:
         raise TooLarge("document", size_bytes, limit_bytes)
     return data
+
+
+def _message_drafts(
+    messages: Iterable[Any] | Mapping[str, Any], form: str | None, limit_bytes: int, author: str | None
+) -> list[Draft]:
+    """The messages of ``record``: those of an API, or headish's own."""
+    listed = messages if isinstance(messages, Mapping) else list(messages)
+    if form is None and isinstance(listed, list) and all(map(_is_plain_text, listed)):
+        return [_message_draft(message, limit_bytes, author) for message in listed]
+    from headish.content.forms.reading import Read, read_list  # late: most lists are plain
+
+    return [
+        make_read_draft(each, each.options, limit_bytes, author)
+        if isinstance(each, Read)
+        else _message_draft(each, limit_bytes, author)
+        for each in read_list(listed, form)
+    ]
+
+
+def _is_plain_text(message: Any) -> bool:
+    """Whether a message is a text that every form writes so."""
+    return type(message) is dict and message.keys() == _PLAIN_KEYS and type(message["content"]) is str
 
 
 def _message_draft(message: Message | Mapping[str, Any], limit_bytes: int, author: str | None) -> Draft:

@@ -57,11 +57,47 @@ class Base64Source(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     extra: Extra = {}
 
 
-class Document(Block, frozen=True, tag="document"):
-    """A document or image inside a message."""
+class UrlSource(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type", tag="url"):
+    """A document that lies at a URL. ``media_type`` may be a range such as ``image/*``, where no more is known."""
 
-    source: Base64Source
+    url: str
+    media_type: str | None = None
+    extra: Extra = {}
+
+
+class FileSource(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type", tag="file"):
+    """A document that a provider keeps under an id of its own; no other provider can read it."""
+
+    file_id: str
+    provider: str | None = None
+    media_type: str | None = None
+    extra: Extra = {}
+
+
+class TurnSource(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type", tag="turn"):
+    """A document that is a turn of the same space, by its id; a request reads its bytes."""
+
+    turn: str
+    media_type: str | None = None
+    extra: Extra = {}
+
+
+MediaSource = Base64Source | UrlSource | FileSource | TurnSource
+SOURCES: dict[str, type[MediaSource]] = {
+    "base64": Base64Source,
+    "url": UrlSource,
+    "file": FileSource,
+    "turn": TurnSource,
+}
+"""The kinds of a document's source, by their ``type``."""
+
+
+class Document(Block, frozen=True, tag="document"):
+    """A document inside a message: an image, a PDF, a recording, a film, a text."""
+
+    source: MediaSource
     name: str | None = None
+    opaque: Opaque = {}
     extra: Extra = {}
 
 
@@ -93,6 +129,7 @@ class ToolResult(Block, frozen=True, tag="tool_result"):
     status: str | None = None
     closed: bool = False
     envelope: str | None = None
+    opaque: Opaque = {}
     extra: Extra = {}
 
 
@@ -177,7 +214,7 @@ def to_mapping(block: ContentBlock | Block) -> dict[str, Any]:
         return _with_content(mapping, inner) if inner else mapping
     mapping = _flatten(block, getattr(block, "extra", {}))
     source = getattr(block, "source", None)
-    if isinstance(source, Base64Source) and source.extra:
+    if isinstance(source, MediaSource) and source.extra:
         mapping["source"] = _flatten(source, source.extra)
     return mapping
 

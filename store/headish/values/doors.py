@@ -138,6 +138,9 @@ CALLABLE = Kind(callable, "something to call")
 PATH = Kind(is_path, "the path of a file")
 TEXT_OR_BYTES = Kind(lambda value: isinstance(value, str | bytes), "text, or bytes")
 LIST = Kind(_is_list, "a list, or another iterable")
+LIST_OR_BODY = Kind(
+    lambda value: _is_list(value) or isinstance(value, Mapping), "a list, or another iterable, or a body that holds one"
+)
 LIMIT = Kind(
     lambda value: value == "none" if isinstance(value, str) else _is_count(value), "a number from 0 on, or 'none'"
 )

@@ -10,30 +10,41 @@ from headish_cli.options import Settings, json_option, pass_settings, read_file
 from headish_cli.printing.output import counted, print_json, say
 from headish_cli.printing.telling import turn_record
 
+_LISTS = ("messages", "input", "contents")
+_KEPT = frozenset((*_LISTS, "system", "instructions", "systemInstruction", "system_instruction"))
+"""The keys of a body that are the conversation."""
+
 
 @click.command("record")
 @click.argument("file", default="-", type=click.Path(allow_dash=True))
+@click.option("--form", metavar="FORM",
+              help="chat, responses, anthropic, gemini or cohere; told by its shape where left out.")  # fmt: skip
 @click.option("-c", "--continues", metavar="HEADISH", help="Store the list below this turn.")
 @click.option("-b", "--bookmark", metavar="NAME", help="The name of the list: it moves wherever the list leads.")
 @json_option
 @pass_settings
-def record_command(settings: Settings, file: str, continues: str | None, bookmark: str | None, as_json: bool) -> None:
+def record_command(
+    settings: Settings, file: str, form: str | None, continues: str | None, bookmark: str | None, as_json: bool
+) -> None:
     """Store a whole message list, and print the id of its last turn. What is stored already is recognised.
 
-    FILE (or standard input) is a JSON list of messages, each with a role and content, or an object with such a list
-    under "messages".
+    FILE (or standard input) is JSON: the list of messages that the client of an API sends, or the body of its request.
+    'headish export --to FORM' gives the list back as it was.
     """
-    messages = _read_messages(file)
+    messages, further = _read_messages(file)
     with settings.open(create=True) as store:
-        recorded = store.record(messages, continues=continues, bookmark=bookmark)
+        recorded = store.record(messages, form=form, continues=continues, bookmark=bookmark)
+        if further:
+            say(f"Not stored: {', '.join(further)}.")
         if as_json:
             print_json({**turn_record(recorded.tip), "added": recorded.added})
             return
     click.echo(recorded.tip.id)
-    say(f"{counted(recorded.added, 'turn')} of {counted(len(messages), 'message')} had to be stored.")
+    say(f"{counted(recorded.added, 'new turn')}.")
 
 
-def _read_messages(file: str) -> list[Any]:
+def _read_messages(file: str) -> tuple[Any, list[str]]:
+    """The list, or what of a body is the conversation; and the keys of the rest."""
     from headish.content import strictjson
     from headish.errors import InvalidArgument
 
@@ -42,7 +53,11 @@ def _read_messages(file: str) -> list[Any]:
         given = strictjson.decode(read_file(file), what)
     except OSError as error:
         raise InvalidArgument(f"the file {file!r} cannot be read: {error.strerror}") from None
-    found = given.get("messages") if isinstance(given, dict) else given
-    if not isinstance(found, list):
-        raise InvalidArgument('record takes a JSON list of messages, or an object with one under "messages"')
-    return found
+    if isinstance(given, list):
+        return given, []
+    if not isinstance(given, dict) or not any(isinstance(given.get(key), list | str) for key in _LISTS):
+        raise InvalidArgument(
+            "record takes a JSON list of messages, or an object with one under messages, input or contents"
+        )
+    kept = {key: value for key, value in given.items() if key in _KEPT and value is not None}
+    return kept, sorted(given.keys() - _KEPT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct, to_builtins
@@ -15,9 +15,10 @@ from headish.history.decode import read_mapping
 from headish.history.resolve import see_window
 from headish.rows.walks import Walked
 from headish.values.ids import TurnId
-from headish.values.messages import ContextWindow
+from headish.values.messages import ContextWindow, Message
 
 Tools = Sequence[Mapping[str, Any]]
+Fill = Callable[[Sequence[Message]], Sequence[Message]]
 
 
 class TurnTokens(Struct, frozen=True):
@@ -62,19 +63,21 @@ class Measured(NamedTuple):
     summaries: Mapping[int, int] = {}
 
 
-def measure(walked: Sequence[Walked], tools: Tools = (), count: Count | None = None) -> Measured:
+def measure(walked: Sequence[Walked], tools: Tools = (), count: Count | None = None, fill: Fill = tuple) -> Measured:
     """The window of a walk with what it weighs: by ``count``, else by bytes and by the usage of its own replies.
 
+    ``fill`` gives the messages with the documents that they refer to: these weigh what goes out.
     Raises: CorruptTurn; InvalidArgument where ``count`` gives no number.
     """
     window, seen = see_window(walked)
     at = range(len(walked)) if seen is None else [each.at for each in seen]
     kept = [False] * len(walked) if seen is None else [each.kept for each in seen]
     summaries = {index: each.covers for index, each in enumerate(seen or ()) if each.covers}
+    outgoing = fill(window.messages)
     if count is not None:
-        counts = [count_message(message, count) for message in window.messages]
+        counts = [count_message(message, count) for message in outgoing]
         return Measured(window, Weights(counts, at, count_tools(tools, count), is_exact=True), kept, False, summaries)
-    guesses, base = [estimate(message) for message in window.messages], estimate_tools(tools)
+    guesses, base = [estimate(message) for message in outgoing], estimate_tools(tools)
     as_stored: list[float | None] = [None] * len(walked)
     for index, (turn, guess) in enumerate(zip(at, guesses, strict=True)):
         # What was changed since is not what a provider counted.

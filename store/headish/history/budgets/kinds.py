@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from headish.content.forms.parts import is_of_form
 from headish.errors import InvalidArgument, shown
 from headish.values.blocks import (
     Base64Source,
@@ -82,12 +83,16 @@ def _estimate_block(block: ContentBlock) -> float:
         return estimate_text(block.text)
     if isinstance(block, Document):
         return _estimate_document(block, estimate_text)
+    if isinstance(block, ToolResult):
+        return estimate_text(block.name or "") + sum(map(_estimate_block, block.content))
     return sum(map(estimate_text, _texts(block)))
 
 
 def _count_block(block: ContentBlock, count: Count) -> float:
     if isinstance(block, Document):
         return _estimate_document(block, lambda text: _call(count, text))
+    if isinstance(block, ToolResult):
+        return _call(count, block.name or "") + sum(_count_block(inner, count) for inner in block.content)
     return sum(_call(count, text) for text in _texts(block))
 
 
@@ -105,10 +110,10 @@ def _texts(block: ContentBlock) -> list[str]:
             return [text]
         case ToolUse(name=name, raw=raw, input=given):
             return [name, raw if raw is not None or given is UNSET else json.dumps(given, ensure_ascii=False)]  # type: ignore[list-item]
-        case ToolResult(name=name, content=content):
-            return [name or "", *(text for inner in content for text in _texts(inner))]
         case Tools(raw=raw):
             return [raw]
+        case ProviderBlock() if is_of_form(block):
+            return []  # it does not go out
         case ProviderBlock(data=data):
             return [json.dumps(data, ensure_ascii=False, default=str)]
         case _:
@@ -117,6 +122,8 @@ def _texts(block: ContentBlock) -> list[str]:
 
 def _estimate_document(document: Document, of_text: Callable[[str], float]) -> float:
     source = document.source
+    if not isinstance(source, Base64Source):
+        return IMAGE_TOKENS if (source.media_type or "").startswith("image/") else DOCUMENT_TOKENS
     kind, size = source.media_type, 3 * len(source.data) / 4
     if kind.startswith("text/") or kind.endswith(("json", "xml")):
         return of_text(_decode(source))

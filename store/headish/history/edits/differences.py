@@ -27,7 +27,7 @@ from headish.history.walk import read_backwards
 from headish.rows.erasures import marks_of
 from headish.rows.turns import StoredTurn
 from headish.rows.walks import read_links
-from headish.values.blocks import ContentBlock, Document, Text, Thinking, ToolResult, ToolUse, to_mapping
+from headish.values.blocks import Base64Source, ContentBlock, Document, Text, Thinking, ToolResult, ToolUse, to_mapping
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
@@ -225,6 +225,7 @@ def _block_in_words(block: ContentBlock) -> str:
             return f"(result{' of ' + name if name else ''}) {inner}"
         case Document(source=source, name=name):
             # Two documents differ by their address: their bytes are not words.
-            return f"(document {name or source.media_type}, {hash_payload(source.data.encode()).hex()[:16]})"
+            address = source.data.encode() if isinstance(source, Base64Source) else msgspec.json.encode(source)
+            return f"(document {name or source.media_type or 'elsewhere'}, {hash_payload(address).hex()[:16]})"
         case _:
             return f"({strictjson.encode(to_mapping(block)).decode()})"

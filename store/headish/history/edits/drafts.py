@@ -11,6 +11,7 @@ from headish.content import encoding, strictjson
 from headish.content.drafts import Draft
 from headish.content.encoding import Content
 from headish.content.facts import Facts
+from headish.content.forms.parts import without_form
 from headish.content.hashes import Said, hash_payload
 from headish.errors import InvalidArgument, TooLarge
 from headish.history.decode import read_blocks, read_mapping
@@ -73,6 +74,7 @@ def edited_draft(
     if len(new) > limit_bytes:
         raise TooLarge("content", len(new), limit_bytes)
     system: dict[str, Any] = {key: each for key, each in read_mapping(stored, "system").items() if key not in FACTS}
+    system.pop("form", None)  # how the old words were written: it counts their blocks
     if wanted.blocks is not None:
         system.pop("format", None)  # blocks that a program gives are in no transcript's own form
     if stored.type == DOCUMENT:
@@ -149,7 +151,7 @@ def _new_payload(stored: StoredTurn, payload: bytes, wanted: Wanted) -> bytes:
         raise InvalidArgument(f"turn {stored.id} is no document: give text or blocks, not bytes")
     if wanted.blocks is not None:
         return wanted.blocks
-    blocks = read_blocks(stored, payload)
+    blocks = without_form(read_blocks(stored, payload))
     low, high = text_blocks(blocks, stored.id)
     return encoding.encode_payload((*blocks[:low], Text(wanted.text or ""), *blocks[high:]))
 

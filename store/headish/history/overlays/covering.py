@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
+from headish.content.forms.parts import without_form
 from headish.errors import InvalidArgument
 from headish.history.overlays.states import KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
 from headish.history.overlays.view import Thread, replaced
@@ -76,6 +79,7 @@ def put_in_place(message: Message, given: str | tuple[ContentBlock, ...]) -> tup
         if _paired(given) != _paired(message.content):
             raise InvalidArgument(f"turn {message.turn} holds calls or results: what replaces it must hold the same")
         return given
+    message = replace(message, content=without_form(message.content))
     results = [block for block in message.content if isinstance(block, ToolResult)]
     has_text = any(isinstance(block, Text) for block in message.content)
     if results and not has_text:

@@ -8,9 +8,10 @@ from typing import Any
 from headish.history.decode import read_mapping
 from headish.history.overlays.view import Contents, Seen, Thread, read_thread, replaced, see, see_originals
 from headish.rows.walks import Walked
+from headish.values.blocks import ContentBlock
 from headish.values.messages import Kept
 
-_FORM = ("format", "header_raw")
+_FORM = ("format", "header_raw", "form")
 """The keys that say that a message is in its own form. Words that stand in its place are not."""
 _HEAD = ("header", "bos", "eos")
 """What stood around an imported thread, and rides on its first turn."""
@@ -24,7 +25,7 @@ def see_kept(walked: Sequence[Walked], contents: Contents, *, raw: bool, for_peo
         seen = _for_people(read_thread(walked, contents))
     else:
         seen = see(walked, contents).seen
-    kept = [Kept(each.message, _beside(walked[each.at], each)) for each in seen]
+    kept = [Kept(each.message, _beside(walked[each.at], contents[each.at], each)) for each in seen]
     if (kept and seen[0].at > 0) or (kept and seen[0].by is not None):
         head = {key: value for key, value in read_mapping(walked[0], "system").items() if key in _HEAD}
         kept[0] = Kept(kept[0].message, {**head, **kept[0].system})
@@ -41,9 +42,12 @@ def _for_people(thread: Thread) -> list[Seen]:
     ]
 
 
-def _beside(turn: Walked, seen: Seen) -> Mapping[str, Any]:
+def _beside(turn: Walked, content: tuple[ContentBlock, ...], seen: Seen) -> Mapping[str, Any]:
     """The keys that hold for what is seen: all of a turn's, none for a summary."""
     if seen.covers:
         return {}
     system = read_mapping(turn, "system")
-    return system if seen.by is None else {key: value for key, value in system.items() if key not in _FORM}
+    # A layout counts blocks: it holds for all of them, or not at all.
+    if seen.by is None and seen.message.content == content:
+        return system
+    return {key: value for key, value in system.items() if key not in _FORM}

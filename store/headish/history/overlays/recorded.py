@@ -13,11 +13,12 @@ from itertools import takewhile
 from headish.content.drafts import Draft, encode_attributes
 from headish.content.encoding import encode_payload
 from headish.database.query import Connection
+from headish.history.overlays.marks import holds_overlays
 from headish.history.overlays.view import Seen
 from headish.history.resolve import see_window
 from headish.history.walk import walk
 from headish.rows.turns import StoredTurn, turn_at
-from headish.rows.walks import Walked, read_links, read_marked
+from headish.rows.walks import Walked, read_links
 from headish.values.messages import Message
 from headish.values.places import Place
 from headish.values.turns import OVERLAY
@@ -31,7 +32,7 @@ def match_window(
 
     Cost: one statement that looks at every turn of the thread, without payloads; where it holds an overlay, a walk.
     """
-    if not any(map(_is_marked, read_marked(connection, space, place))):
+    if not holds_overlays(connection, space, place):
         return None
     walked = walk(connection, space, [place])
     window, seen = see_window(walked)
@@ -42,11 +43,6 @@ def match_window(
     at = _turn_seeing(known, walked, seen, read_links(connection, space, place))
     stored = None if at is None else turn_at(connection, space, walked[at].place)
     return None if stored is None else (known, stored)
-
-
-def _is_marked(row: Sequence[object]) -> bool:
-    type, attributes = row[0], row[1]
-    return type == OVERLAY or (isinstance(attributes, bytes | memoryview) and b'"hidden":' in bytes(attributes))
 
 
 def _says(draft: Draft, message: Message) -> bool:

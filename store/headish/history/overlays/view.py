@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from headish.content.forms.parts import without_form
 from headish.history.overlays.states import State, describe, facing, read_states
 from headish.history.resolve import read_message
 from headish.providers.shared.ledger import pair_calls
@@ -131,7 +132,7 @@ def _shown_part(message: Message, is_visible: bool, results: Mapping[int, bool])
     """A message with the results that are seen; None if nothing of it is."""
     if all(shown == is_visible for shown in results.values()):
         return message if is_visible else None
-    content = tuple(block for at, block in enumerate(message.content) if results.get(at, is_visible))
+    content = without_form(block for at, block in enumerate(message.content) if results.get(at, is_visible))
     return replace(message, content=content) if content else None
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from headish.content import strictjson
 from headish.content.drafts import Draft, make_draft
+from headish.content.encoding import read_content
 from headish.errors import HeadishError, InvalidImport, shown
 from headish.imports.imported import ImportedTree, make_key
 from headish.limits import IMPORT_LINE_BYTES, PAYLOAD_LIMIT_BYTES
@@ -98,7 +99,8 @@ def _draft(record: dict[str, Any]) -> Draft:
         "meta": {"record": kept} if kept else None,
         "key": make_key("records", record.get("id")) if _is_global(record.get("id")) else None,
     }
-    return make_draft(record["content"], turn, PAYLOAD_LIMIT_BYTES)
+    # Blocks as headish writes them: what looks like an API's part is none.
+    return make_draft(read_content(record["content"]), turn, PAYLOAD_LIMIT_BYTES)
 
 
 def _is_global(record_id: Any) -> bool:

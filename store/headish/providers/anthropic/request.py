@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headish.content.media import PDF, media_type_of
+from headish.content.forms.media import write_anthropic_media, write_anthropic_text
+from headish.content.forms.parts import joined
+from headish.content.media import media_type_of
 from headish.providers.shared.ledger import Settled
-from headish.providers.shared.mapping import Part
+from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.schemas import join_top
 from headish.providers.shared.shapes import listed, name, number, present, record
@@ -33,7 +35,6 @@ class AnthropicWriter(RequestWriter):
 
     provider = "anthropic"
     tool_name_limit = 128
-    takes_pdf = True
     search_tool = SEARCH_TOOL
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
@@ -63,13 +64,20 @@ class AnthropicWriter(RequestWriter):
         return part | present(citations=kept)
 
     def keeps_name(self, media_type: str) -> bool:
-        return media_type == PDF
+        return not media_type.startswith("image/")
 
     def media_part(self, media_type: str, block: Document) -> Part:
-        source = {"type": "base64", "media_type": media_type, "data": block.source.data}
-        if media_type == PDF:
-            return {"type": "document", "source": source} | ({"title": block.name} if block.name else {})
-        return {"type": "image", "source": source}
+        return joined(write_anthropic_media(block), block.opaque.get(self.provider))
+
+    def named_text(self, text: str, block: Document, message: Message) -> Part | None:
+        """A text document as a document, which has a title, and citations where a client asked for them."""
+        own = record(block.opaque.get(self.provider))
+        if message.role not in ("user", "tool") or not text.strip() or not (block.name or own):
+            return None
+        return joined(write_anthropic_text(block), own)
+
+    def result_piece(self, block: ProviderBlock, message: Message) -> Part | None:
+        return dict(record(block.data))
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
         own = record(block.opaque.get(self.provider))
@@ -77,15 +85,18 @@ class AnthropicWriter(RequestWriter):
         beside = {key: own[key] for key in ("caller", "toolset_name") if own.get(key) is not None}
         return {"type": "tool_use", **called, **beside}
 
-    def result_part(self, block: ToolResult, pieces: Sequence[str | Document], message: Message) -> Part:
+    def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
         content = [self._result_piece(piece) for piece in pieces]
-        result = {"type": "tool_result", "tool_use_id": block.tool_use_id} | ({"content": content} if content else {})
-        return {**result, "is_error": True} if block.is_error else result
+        result: Part = {"type": "tool_result", "tool_use_id": block.tool_use_id} | (
+            {"content": content} if content else {}
+        )
+        result = {**result, "is_error": True} if block.is_error else result
+        return joined(result, block.opaque.get(self.provider))
 
-    def _result_piece(self, piece: str | Document) -> Part:
+    def _result_piece(self, piece: Piece) -> Part:
         if isinstance(piece, str):
             return {"type": "text", "text": piece}
-        return self.media_part(media_type_of(piece), piece)
+        return self.media_part(media_type_of(piece), piece) if isinstance(piece, Document) else piece
 
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:
         if record(block.opaque.get(self.provider)).get("partial") is True:

@@ -14,7 +14,6 @@ class CerebrasWriter(OpenAIShapedWriter):
     provider = "cerebras"
     # "Currently only for openai models, where they are functionally the same as system", say the types.
     roles = {"developer": "system"}
-    images = ("image/jpeg", "image/png")
     efforts = ("none", "low", "medium", "high")
     # Some models answer 400 to a tool whose schema has one of these.
     dropped_keywords = frozenset(("$schema", "format", "minimum", "nullable"))

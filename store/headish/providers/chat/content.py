@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from headish.content.forms.chat import MESSAGE as MESSAGE
+from headish.content.forms.chat import PART
+from headish.content.forms.chat import TOOL_CALL as TOOL_CALL
 from headish.providers.shared.reply import OpenBlock, ReplyReader
 from headish.providers.shared.shapes import listed, record, text
 from headish.providers.shared.values import Delta
-
-MESSAGE, PART, TOOL_CALL = "message", "part", "tool_call"
-"""Where a block of the provider's stood: keys of the message, a part of its content, or one of its calls. What is kept
-beside a text or reasoning that came as a part stands under ``PART``, too."""
 
 
 class ContentReader(ReplyReader):

@@ -15,11 +15,13 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from headish.content import strictjson
+from headish.content.forms.chat import MESSAGE, PART, TOOL_CALL
+from headish.content.forms.media import write_chat_media
+from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
-from headish.providers.chat.content import MESSAGE, PART, TOOL_CALL
 from headish.providers.shared.arguments import arguments_text
 from headish.providers.shared.ledger import Settled
-from headish.providers.shared.mapping import Part
+from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.shapes import record
 from headish.providers.shared.tools import Choice, Tool
@@ -98,12 +100,12 @@ class ChatWriter(RequestWriter):
         own = record(None if block is None else block.opaque.get(self.provider))
         if own.keys() - {PART}:
             self.foreign[self.provider] += 1  # annotations have no place in a request
-        if own.get(PART) is not None and message.role == "assistant":
+        if own.get(PART) is not None and message.role in ("assistant", "user"):
             return {"type": PART, PART: {**record(own[PART]), "type": "text", "text": text}}
         return {"type": "text", "text": text}
 
     def media_part(self, media_type: str, block: Document) -> Part:
-        return {"type": "image_url", "image_url": {"url": data_url(media_type, block)}}
+        return joined(write_chat_media(block), record(block.opaque.get(self.provider)).get(PART))
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
         own = record(block.opaque.get(self.provider))
@@ -117,7 +119,7 @@ class ChatWriter(RequestWriter):
         function = {**called, "arguments": arguments, **_less(own.get("function"), "name", "arguments")}
         return {"id": block.id, "type": "function", "function": function, **_less(beside, "id", "type")}
 
-    def result_part(self, block: ToolResult, pieces: Sequence[str | Document], message: Message) -> Part:
+    def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
         media = [piece for piece in pieces if isinstance(piece, Document)]
         if media:
             self.note(f"what the result of {block.name} holds beside text goes into a message of the user", message)
@@ -127,7 +129,8 @@ class ChatWriter(RequestWriter):
         said = "\n".join(texts) or (ATTACHED if media else EMPTY_RESULT)
         # The API has no flag for an error.
         content = f"Error: {said}" if block.is_error else said
-        return {"role": "tool", "tool_call_id": block.tool_use_id, "content": content}
+        result = {"role": "tool", "tool_call_id": block.tool_use_id, "content": content}
+        return joined(result, block.opaque.get(self.provider))
 
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:
         part = self.own_thinking(block)
@@ -143,7 +146,7 @@ class ChatWriter(RequestWriter):
 
     def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
         """What the provider said beside what is known, at the place where it said it."""
-        if message.role == "assistant" and isinstance(data.get(PART), Mapping):
+        if message.role in ("assistant", "user") and isinstance(data.get(PART), Mapping):
             return {"type": PART, PART: dict(data[PART])}
         if message.role == "assistant" and isinstance(data.get(MESSAGE), Mapping):
             return self._message_part(data[MESSAGE], message)
@@ -255,17 +258,12 @@ class OpenAIShapedWriter(ChatWriter):
         return body
 
 
-def data_url(media_type: str, block: Document) -> str:
-    """A document as a URL that holds its bytes."""
-    return f"data:{media_type};base64,{block.source.data}"
-
-
 def _content(parts: list[Part]) -> str | list[Part]:
     """One text as a string, anything else as parts."""
     if len(parts) == 1 and parts[0]["type"] == "text":
         text: str = parts[0]["text"]
         return text
-    return parts
+    return [part.get(PART, part) if part["type"] == PART else part for part in parts]
 
 
 def _said(parts: list[Part]) -> Any:

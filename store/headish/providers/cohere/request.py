@@ -13,12 +13,9 @@ from headish.providers.chat.request import ChatWriter
 from headish.providers.shared.mapping import Part
 from headish.providers.shared.shapes import listed, record
 from headish.providers.shared.tools import Choice, Tool
-from headish.providers.shared.values import Settings
-from headish.values.blocks import Document, ProviderBlock, Text, Thinking
-from headish.values.messages import ContextWindow, Message
+from headish.values.blocks import ProviderBlock, Text, Thinking
+from headish.values.messages import Message
 
-IMAGE_LIMIT = 20
-"""So many images fit into one request."""
 ALONE = ("response_format", "safety_mode")
 """Parameters that the API does not take together with tools or documents."""
 
@@ -32,17 +29,9 @@ class CohereWriter(ChatWriter):
     stop_place = "stop_sequences"
     stop_limit = 5
 
-    def __init__(self, window: ContextWindow, settings: Settings) -> None:
-        super().__init__(window, settings)
-        self._images = 0
-
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
         part: Part = {"type": "text", "text": text}
         return part if block is None or message.role != "assistant" else part | _citations(block, self.provider)
-
-    def media_part(self, media_type: str, block: Document) -> Part:
-        self._images += 1
-        return super().media_part(media_type, block)
 
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:
         if not block.text.strip():
@@ -103,8 +92,6 @@ class CohereWriter(ChatWriter):
         if "strict_tools" in placed and not (tools or placed.get("tools")):
             del placed["strict_tools"]
             self.note("the option params.strict_tools is not sent: there are no tools")
-        if self._images > IMAGE_LIMIT:
-            self.refuse(f"{self._images} images: {IMAGE_LIMIT} fit")
 
 
 def _citations(block: Text | Thinking, provider: str) -> Part:

@@ -9,12 +9,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headish.content.forms.gemini import response_of
+from headish.content.forms.media import write_gemini_media
+from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
 from headish.content.merge import merge
 from headish.providers.gemini.names import GeminiNames
 from headish.providers.gemini.signatures import is_signature, sign_calls
 from headish.providers.shared.ledger import Settled
-from headish.providers.shared.mapping import Part
+from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.shapes import listed, name, record
 from headish.providers.shared.tools import Choice, Tool
@@ -22,8 +25,6 @@ from headish.providers.shared.values import Origin, Settings
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.messages import ContextWindow, Message
 
-IMAGES = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif")
-"""The API answers any other, a gif too, with "Unsupported MIME type"."""
 OPENING = "(The conversation begins with your own words.)"
 """Stands for the user where a thread begins with the assistant: a turn that calls has to follow a user's turn. Always
 there, calls or not, so that a call which comes later changes nothing before it."""
@@ -53,8 +54,6 @@ class GeminiWriter(RequestWriter):
     sends_ids = False  # one that Gemini did not make, some of its models refuse
     tool_name = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]*")
     tool_name_limit = 128
-    images = IMAGES
-    takes_pdf = True
     search_tool = {"googleSearch": {}}
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
@@ -78,7 +77,7 @@ class GeminiWriter(RequestWriter):
         return {"text": block.text} | beside
 
     def media_part(self, media_type: str, block: Document) -> Part:
-        return {"inlineData": {"mimeType": media_type, "data": block.source.data}}
+        return joined(write_gemini_media(block), block.opaque.get(self.provider))
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
         call = {"name": self.names.send(block.name), "args": self.arguments(block, message)}
@@ -97,15 +96,17 @@ class GeminiWriter(RequestWriter):
         self._given.add(given)
         return {"id": self.ids[block.id]}
 
-    def result_part(self, block: ToolResult, pieces: Sequence[str | Document], message: Message) -> Part:
+    def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
         said = "\n".join(piece for piece in pieces if isinstance(piece, str))
         media = [self.media_part(media_type_of(piece), piece) for piece in pieces if isinstance(piece, Document)]
         result: Part = {"id": self.ids[block.tool_use_id]} if block.tool_use_id in self.ids else {}
         result |= {
             "name": self.names.send(block.name or ""),
-            "response": {"error" if block.is_error else "output": said},
+            "response": response_of(block, said),
         }
-        return {"functionResponse": result | ({"parts": media} if media else {})}
+        own = record(block.opaque.get(self.provider))
+        response = joined(result | ({"parts": media} if media else {}), own.get("functionResponse"))
+        return {"functionResponse": response} | _less(own, "response", "functionResponse")
 
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:
         signature = {} if block.signature is None else {"thoughtSignature": block.signature}
@@ -115,6 +116,8 @@ class GeminiWriter(RequestWriter):
         return {"text": block.text, "thought": True} | beside
 
     def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
+        if data.keys() == {"content"}:
+            return self.left_out("what a content says beside its parts", message)
         if not data or data.keys() & _PAIRED:
             return self.refuse("a block of its own that is empty, a call or a result", message)
         if "toolCall" in data and name(record(data["toolCall"]).get("id")) not in _answered(message):
@@ -213,6 +216,10 @@ class GeminiWriter(RequestWriter):
     def _define(self, tool: Tool) -> Part:
         described: Part = {"description": tool.description} if tool.description else {}
         return {"name": self.names.send(tool.name), **described, "parametersJsonSchema": tool.schema}
+
+
+def _less(value: Mapping[str, Any], *keys: str) -> Part:
+    return {key: each for key, each in value.items() if key not in keys}
 
 
 def _choice(choice: Choice) -> Part:

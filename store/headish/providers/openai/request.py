@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from headish.content.media import PDF
-from headish.providers.chat.request import OpenAIShapedWriter, data_url
+from headish.providers.chat.request import OpenAIShapedWriter
 from headish.providers.shared.ledger import Settled
 from headish.providers.shared.mapping import Part
 from headish.providers.shared.request import SYSTEM
 from headish.providers.shared.schemas import fill_arrays, join_top
 from headish.providers.shared.values import Settings
-from headish.values.blocks import Document
 from headish.values.messages import ContextWindow
 
 AT_TOP = ("enum", "not")
@@ -26,7 +25,6 @@ class OpenAIWriter(OpenAIShapedWriter):
     """A request of OpenAI's Chat Completions API."""
 
     provider = "openai"
-    takes_pdf = True
     efforts = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
@@ -35,13 +33,7 @@ class OpenAIWriter(OpenAIShapedWriter):
         """The last part of each message that is to be cached."""
 
     def keeps_name(self, media_type: str) -> bool:
-        return media_type == PDF
-
-    def media_part(self, media_type: str, block: Document) -> Part:
-        if media_type != PDF:
-            return super().media_part(media_type, block)
-        file = {"filename": block.name or "document.pdf", "file_data": data_url(media_type, block)}
-        return {"type": "file", "file": file}
+        return media_type in (PDF, "")  # a file of the provider's may have a name too
 
     def write_schema(self, called: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         """At its top the API wants an object and its properties, nothing else to choose from, and items in arrays."""

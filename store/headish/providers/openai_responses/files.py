@@ -7,21 +7,15 @@ Source: https://developers.openai.com/api/docs/guides/file-inputs, "Accepted fil
 
 from __future__ import annotations
 
+from headish.content.forms.limits import OFFICE
 from headish.content.media import PDF
 
-_OFFICE = "application/vnd.openxmlformats-officedocument"
+_ENDINGS = (
+    (".doc", ".dot"), (".docx",), (".rtf",), (".odt",), (".ppt", ".pot", ".pps"), (".pptx",), (".xls", ".xlt"),
+    (".xlsx",),
+)  # fmt: skip
 
-FILES: dict[str, tuple[str, ...]] = {
-    PDF: (".pdf",),
-    "application/msword": (".doc", ".dot"),
-    f"{_OFFICE}.wordprocessingml.document": (".docx",),
-    "application/rtf": (".rtf",),
-    "application/vnd.oasis.opendocument.text": (".odt",),
-    "application/vnd.ms-powerpoint": (".ppt", ".pot", ".pps"),
-    f"{_OFFICE}.presentationml.presentation": (".pptx",),
-    "application/vnd.ms-excel": (".xls", ".xlt"),
-    f"{_OFFICE}.spreadsheetml.sheet": (".xlsx",),
-}
+FILES: dict[str, tuple[str, ...]] = {PDF: (".pdf",), **dict(zip(OFFICE, _ENDINGS, strict=True))}
 """Media types, and how the names of such files end."""
 
 

@@ -12,19 +12,20 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from headish.content.forms.media import write_responses_media
+from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
-from headish.providers.chat.request import data_url
 from headish.providers.openai_responses.files import FILES, file_name
 from headish.providers.openai_responses.pairs import OUTPUTS, Pairs
 from headish.providers.shared.arguments import arguments_text
 from headish.providers.shared.ledger import Settled
-from headish.providers.shared.mapping import Part
+from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.schemas import fill_arrays, join_top
 from headish.providers.shared.shapes import listed, name, present, record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Settings
-from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.messages import ContextWindow, Message
 
 INCLUDE = ("reasoning.encrypted_content",)
@@ -59,9 +60,6 @@ class OpenAIResponsesWriter(RequestWriter):
 
     # Blocks.
 
-    def takes(self, media_type: str) -> bool:
-        return media_type in FILES or super().takes(media_type)
-
     def parts(self, message: Message) -> list[Part]:
         """The parts of a message. Reasoning goes with what it led to: where that is not sent, neither is it."""
         if not any(isinstance(block, Thinking | ProviderBlock) for block in message.content):
@@ -80,7 +78,7 @@ class OpenAIResponsesWriter(RequestWriter):
         return kept[::-1]
 
     def keeps_name(self, media_type: str) -> bool:
-        return media_type in FILES
+        return not media_type.startswith("image/")
 
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
         if message.role != "assistant":
@@ -92,12 +90,11 @@ class OpenAIResponsesWriter(RequestWriter):
         return {"role": "assistant", "content": text} | phase
 
     def media_part(self, media_type: str, block: Document) -> Part:
-        if media_type not in FILES:
-            return {"type": "input_image", "detail": "auto", "image_url": data_url(media_type, block)}
-        named = file_name(media_type, block.name)
-        if block.name and named != block.name:
+        own = record(block.opaque.get(self.provider))
+        named = file_name(media_type, block.name) if media_type in FILES else None
+        if block.name and named is not None and named != block.name and isinstance(block.source, Base64Source):
             self.note(f"the file {block.name[:80]!r} goes out as {named[:80]!r}: its ending says what it is")
-        return {"type": "input_file", "filename": named, "file_data": data_url(media_type, block)}
+        return joined(write_responses_media(block, named), own) | present(detail=own.get("detail"))
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
         own = record(block.opaque.get(self.provider))
@@ -107,19 +104,23 @@ class OpenAIResponsesWriter(RequestWriter):
         call = {"call_id": block.id, "name": self.names.send(block.name), "arguments": arguments}
         return {"type": "function_call", **call, **beside}
 
-    def result_part(self, block: ToolResult, pieces: Sequence[str | Document], message: Message) -> Part:
+    def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
         said = _as_error(pieces) if block.is_error else pieces
         texts = [piece for piece in said if isinstance(piece, str)]
         output: str | list[Part] = "\n".join(texts)
         if len(texts) < len(said):
             output = [self._output_piece(piece) for piece in said]
         result = {"type": "function_call_output", "call_id": block.tool_use_id, "output": output}
-        return result | present(caller=self._callers.get(block.tool_use_id))
+        result |= present(caller=self._callers.get(block.tool_use_id))
+        return joined(result, block.opaque.get(self.provider))
 
-    def _output_piece(self, piece: str | Document) -> Part:
+    def _output_piece(self, piece: Piece) -> Part:
         if isinstance(piece, str):
             return {"type": "input_text", "text": piece}
-        return self.media_part(media_type_of(piece), piece)
+        return self.media_part(media_type_of(piece), piece) if isinstance(piece, Document) else piece
+
+    def result_piece(self, block: ProviderBlock, message: Message) -> Part | None:
+        return dict(record(record(block.data).get("part")))
 
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:
         item = record(block.opaque.get(self.provider))
@@ -222,7 +223,7 @@ def _write_choice(choice: Choice, defined: Sequence[Part]) -> Any:
     return {"type": "allowed_tools", "mode": "required", "tools": [{"type": choice.name}]}
 
 
-def _as_error(pieces: Sequence[str | Document]) -> list[str | Document]:
+def _as_error(pieces: Sequence[Piece]) -> list[Piece]:
     """The pieces of a result that is an error: the API has no flag for it, so its first text says so."""
     first = next((index for index, piece in enumerate(pieces) if isinstance(piece, str)), None)
     if first is None:

@@ -10,14 +10,19 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from typing import Any, ClassVar
 
-from headish.content.media import IMAGES, PDF, NotDecodable, decode_bytes, decode_text, is_text, media_type_of
+from headish.content.forms.limits import MEDIA, refusal
+from headish.content.forms.media import kind_of_media
+from headish.content.forms.parts import FORM
+from headish.content.media import NotDecodable, decode_bytes, decode_text, is_text, media_type_of
 from headish.errors import Unsupported
 from headish.providers.shared.arguments import arguments_object
 from headish.providers.shared.tools import ToolNames
 from headish.values.blocks import (
+    Base64Source,
     ContentBlock,
     Document,
     Mark,
@@ -32,6 +37,10 @@ from headish.values.blocks import (
 from headish.values.messages import Message, Note
 
 Part = dict[str, Any]
+Piece = str | Document | Part
+"""What a result holds: text, a document, or a part of the provider's own."""
+SVG = "image/svg+xml"
+"""No API takes it as a picture, and models read it as text: so it goes out as that."""
 
 
 class BlockMapper(ABC):
@@ -40,8 +49,6 @@ class BlockMapper(ABC):
     provider: ClassVar[str]
     tool_name: ClassVar[re.Pattern[str]] = re.compile(r"[a-zA-Z0-9_-]+")
     tool_name_limit: ClassVar[int] = 64
-    images: ClassVar[Collection[str]] = IMAGES
-    takes_pdf: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.names = ToolNames(self.tool_name, self.tool_name_limit)
@@ -49,6 +56,8 @@ class BlockMapper(ABC):
         self.refusals: list[Unsupported] = []
         self.foreign: Counter[str] = Counter()
         """How many blocks have something beside them that another provider keeps there."""
+        self.images = self.media_bytes = 0
+        """How many images the request holds, and how many bytes of media."""
 
     def parts(self, message: Message) -> list[Part]:
         """The parts of a message, in order, without those that are left out."""
@@ -81,15 +90,16 @@ class BlockMapper(ABC):
 
     @abstractmethod
     def media_part(self, media_type: str, block: Document) -> Part:
-        """A document of a type that the provider takes; its data is proper base64."""
+        """A document that the provider takes; where it holds data, that is proper base64."""
 
     @abstractmethod
     def call_part(self, block: ToolUse, message: Message) -> Part:
         """A call of the assistant; its id is set."""
 
     @abstractmethod
-    def result_part(self, block: ToolResult, pieces: Sequence[str | Document], message: Message) -> Part:
-        """A result with its call's id and name. Pieces are texts that are not blank, and documents it takes."""
+    def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
+        """A result with its call's id and name. Pieces are texts that are not blank, documents that the provider takes,
+        and parts of its own."""
 
     @abstractmethod
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:
@@ -103,9 +113,14 @@ class BlockMapper(ABC):
         """A blank text, which providers refuse."""
         return self.left_out("a blank text", message)
 
-    def takes(self, media_type: str) -> bool:
-        """Whether a document of this type can be sent as it is."""
-        return media_type in self.images or (media_type == PDF and self.takes_pdf)
+    def named_text(self, text: str, block: Document, message: Message) -> Part | None:
+        """A text document that has a name, or something that the provider keeps beside it, as a part of its own; None
+        where it goes out as a text."""
+        return None
+
+    def result_piece(self, block: ProviderBlock, message: Message) -> Part | None:
+        """What only the provider understands, inside a result."""
+        return self.left_out(f"a block of {block.provider} inside a result", message)
 
     def keeps_name(self, media_type: str) -> bool:
         """Whether the name of such a document is sent, too."""
@@ -136,6 +151,8 @@ class BlockMapper(ABC):
             kind = block.data.get("type") if isinstance(block.data, Mapping) else None
             named = f" ({kind[:80]})" if isinstance(kind, str) else ""
             return self.left_out(f"a block of {block.provider}{named}", message)
+        if isinstance(block.data, Mapping) and block.data.keys() == {FORM}:
+            return self.left_out("what a message says where its form has no place for it", message)
         if not isinstance(block.data, Mapping) or message.role not in ("user", "assistant"):
             return self.refuse("a block of its own that is no object, or stands outside the conversation", message)
         return self.own_part(block, block.data, message)
@@ -157,7 +174,9 @@ class BlockMapper(ABC):
     def result(self, block: ToolResult, message: Message) -> Part | None:
         if block.status is not None:
             self.note(f"the status {block.status[:80]!r} of a result is not sent", message)
-        pieces: list[str | Document] = []
+        if block.opaque:
+            self._count_foreign(block.opaque)
+        pieces: list[Piece] = []
         for inner in block.content:
             piece = self._piece(inner, message)
             if isinstance(piece, str) and not piece.strip():
@@ -169,10 +188,14 @@ class BlockMapper(ABC):
     def document(self, block: Document, message: Message) -> Part | None:
         if message.role not in ("user", "tool") and not is_text(block):
             return self.refuse(f"a document of type {media_type_of(block)} of role {message.role}", message)
+        if block.opaque:
+            self._count_foreign(block.opaque)
         piece = self._read_document(block, message)
         if isinstance(piece, str):
             return self._said(piece, None, message)
-        return None if piece is None else self.media_part(media_type_of(piece), piece)
+        if piece is None or not isinstance(piece, Document):
+            return piece
+        return self.media_part(media_type_of(piece), piece)
 
     def unknown(self, block: ContentBlock, message: Message) -> Part | None:
         return self.refuse(f"a block of type {type_of(block)!r}", message)
@@ -181,32 +204,64 @@ class BlockMapper(ABC):
         blank = not text or text.isspace()
         return self.blank_part(block, message) if blank else self.text_part(text, block, message)
 
-    def _piece(self, block: ContentBlock, message: Message) -> str | Document | None:
+    def _piece(self, block: ContentBlock, message: Message) -> Piece | None:
         if isinstance(block, Text):
             return block.text
         if isinstance(block, Document):
             return self._read_document(block, message)
+        if isinstance(block, ProviderBlock):
+            own = block.provider == self.provider
+            what = f"a block of {block.provider} inside a result"
+            return self.result_piece(block, message) if own else self.left_out(what, message)
         self.refuse(f"a block of type {type_of(block)!r} inside a tool result", message)
         return None
 
-    def _read_document(self, block: Document, message: Message) -> str | Document | None:
-        """A text document as its text, another one as it is, if the provider takes it."""
+    def _read_document(self, block: Document, message: Message) -> Piece | None:
+        """A text document as its text, under its name; another one as it is, if the provider takes it."""
         media_type = media_type_of(block)
         try:
-            if is_text(block):
-                text = decode_text(block)
-                self._note_name(block, "text document", message)
-                return text
-            if self.takes(media_type) and decode_bytes(block):
-                if not self.keeps_name(media_type):
-                    self._note_name(block, "document", message)
-                return block
+            if isinstance(block.source, Base64Source) and is_text(block):
+                return self._read_text(block, message)
+            if not isinstance(block.source, Base64Source):
+                refused = refusal(self.provider, block)
+            elif media_type in MEDIA[self.provider].types:
+                refused = self._measure(block, media_type)
+            else:
+                refused = refusal(self.provider, block)
         except NotDecodable as error:
-            self.refuse(str(error), message)
+            refused = str(error)
+        if refused is not None:
+            self.refuse(refused, message)
             return None
-        empty = "an empty" if self.takes(media_type) else "a"
-        self.refuse(f"{empty} document of type {media_type or 'unknown'}", message)
-        return None
+        self.images += kind_of_media(block) == "image"
+        if not self.keeps_name(media_type):
+            self._note_name(block, "document", message)
+        return block
+
+    def _measure(self, block: Document, media_type: str) -> str | None:
+        size_bytes = len(decode_bytes(block))
+        self.media_bytes += size_bytes
+        return refusal(self.provider, block, size_bytes) if size_bytes else f"an empty document of type {media_type}"
+
+    def _read_text(self, block: Document, message: Message) -> Piece:
+        """The text of a document. Its name stands around it: no API has a place for it beside a text."""
+        text = decode_text(block)
+        part = self.named_text(text, block, message)
+        if part is not None:
+            return part
+        if media_type_of(block) == SVG:
+            self.note("an SVG picture goes out as its text", message)
+        if block.name is None or not text.strip():
+            return text
+        return f'<document name="{escape(block.name)}">\n{text}\n</document>'
+
+    def check_media(self) -> None:
+        """Refuse more media than fit into a request."""
+        known = MEDIA[self.provider]
+        if known.image_limit is not None and self.images > known.image_limit:
+            self.refuse(f"{self.images} images: {known.image_limit} fit")
+        if known.total_bytes is not None and self.media_bytes > known.total_bytes:
+            self.refuse(f"documents of {self.media_bytes:,} bytes: {known.total_bytes:,} fit")
 
     def _note_name(self, block: Document, kind: str, message: Message) -> None:
         if block.name is not None:

@@ -179,6 +179,7 @@ class RequestWriter(BlockMapper):
             self.note(f"{counted(flags, 'cache flag')} {verb} not sent: {self.provider} caches by itself")
 
     def _check_messages(self) -> None:
+        self.check_media()
         if not self.messages:
             self.refuse("a request without a message of the user or the assistant")
         elif self.messages[-1].get("role") in ("assistant", "model"):

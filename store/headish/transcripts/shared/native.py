@@ -161,7 +161,7 @@ def _document_text(block: Document, step: Step) -> str | None:
             raise step.refuse(str(error)) from None
     if "document" in step.drop:
         return None
-    raise step.refuse(f"a document of type {block.source.media_type}", "document")
+    raise step.refuse(f"a document of type {block.source.media_type or 'unknown'}", "document")
 
 
 def _take_or_drop(word: str, what: str) -> Callable[[Any, Step], ContentBlock | None]:

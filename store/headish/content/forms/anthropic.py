@@ -1,0 +1,163 @@
+"""Messages of Anthropic's API.
+
+Blocks that only Anthropic understands, those of its server's tools among them, are blocks of the provider's, whole.
+
+Source: the types of the official SDK, anthropic 2.12.0 (``MessageParam``, ``BetaMessageParam``), read on 2026-11-22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headish.content.forms.layout import is_nothing
+from headish.content.forms.media import (
+    is_anthropic_text,
+    read_anthropic_media,
+    write_anthropic_media,
+    write_anthropic_text,
+)
+from headish.content.forms.parts import (
+    Form,
+    Losses,
+    Part,
+    Said,
+    input_of,
+    joined,
+    keep,
+    list_at,
+    make_call,
+    object_at,
+    opaque_of,
+    refuse,
+    rest_of,
+    text_at,
+    without,
+)
+from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+
+PROVIDER = "anthropic"
+TRANSPORT = frozenset(("cache_control",))
+ROLES = ("system", "user", "assistant")
+
+
+def read(entry: Mapping[str, Any]) -> Said:
+    """One message. Raises: InvalidContent."""
+    role = entry.get("role")
+    if role not in ROLES:
+        raise refuse(f"a message of Anthropic's has no role {role!r:.80}", "$.role")
+    return Said(str(role), tuple(_read_content(entry.get("content"), "$.content", role != "assistant")))
+
+
+def _read_content(content: Any, path: str, media: bool = True) -> list[ContentBlock]:
+    """The blocks of a text, or of a list of blocks. ``media``: as for Chat."""
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [Text(content)]
+    blocks = enumerate(list_at(content, path))
+    return [_read_block(object_at(block, f"{path}[{at}]"), f"{path}[{at}]", media) for at, block in blocks]
+
+
+def _read_block(block: Mapping[str, Any], path: str, media: bool) -> ContentBlock:
+    kind = block.get("type")
+    reader = _READERS.get(kind) if isinstance(kind, str) and (media or kind not in ("image", "document")) else None
+    made = None if reader is None else reader(block, path)
+    return ProviderBlock(PROVIDER, without(block, TRANSPORT)) if made is None else made
+
+
+def _read_text(block: Mapping[str, Any], path: str) -> Text:
+    said = text_at(block.get("text"), f"{path}.text")
+    return Text(said, opaque=keep(PROVIDER, rest_of(block, {"type": "", "text": ""}, TRANSPORT)))
+
+
+def _read_media(block: Mapping[str, Any], path: str) -> Document | None:
+    made = read_anthropic_media(block, PROVIDER)
+    if made is None:
+        return None
+    rest = rest_of(block, _write_document(made), TRANSPORT)
+    return Document(made.source, made.name, keep(PROVIDER, rest))
+
+
+def _read_thinking(block: Mapping[str, Any], path: str) -> Thinking | None:
+    said, signature = block.get("thinking"), block.get("signature")
+    if not isinstance(said, str) or not isinstance(signature, str):
+        return None
+    rest = rest_of(block, dict.fromkeys(("type", "thinking", "signature")), TRANSPORT)
+    return Thinking(said, signature=signature, provider=PROVIDER, opaque=keep(PROVIDER, rest))
+
+
+def _read_call(block: Mapping[str, Any], path: str) -> ToolUse:
+    rest = rest_of(block, dict.fromkeys(("type", "id", "name", "input")), TRANSPORT)
+    given = {} if block.get("input") is None else block["input"]
+    caller = rest.get("caller")
+    if caller == {"type": "direct"}:  # which is the same as none, and is written as such
+        del rest["caller"]
+    return make_call(block.get("name"), block.get("id"), keep(PROVIDER, rest), path, input=given)
+
+
+def _read_result(block: Mapping[str, Any], path: str) -> ToolResult:
+    id, failed = block.get("tool_use_id"), block.get("is_error")
+    rest = rest_of(block, dict.fromkeys(("type", "tool_use_id", "content", "is_error")), TRANSPORT)
+    return ToolResult(
+        None if id is None else text_at(id, f"{path}.tool_use_id"),
+        content=tuple(_read_content(block.get("content"), f"{path}.content")),
+        is_error=failed if isinstance(failed, bool) else None,
+        opaque=keep(PROVIDER, rest),
+    )
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any], str], ContentBlock | None]] = {
+    "text": _read_text,
+    "image": _read_media,
+    "document": _read_media,
+    "thinking": _read_thinking,
+    "tool_use": _read_call,
+    "tool_result": _read_result,
+}
+
+
+# Writing.
+
+
+def write(said: Said, losses: Losses) -> list[Part]:
+    """The message that says a turn."""
+    role = {"tool": "user", "developer": "system"}.get(said.role, said.role)
+    parts = [_write_block(block, losses) for block in losses.own(said.blocks)]
+    return [{"role": role, "content": _as_content(parts)}]
+
+
+def _write_block(block: ContentBlock, losses: Losses) -> Part:
+    if isinstance(block, ProviderBlock):
+        return dict(block.data) if isinstance(block.data, Mapping) else {}
+    return joined(_write_known(block, losses), opaque_of(block, PROVIDER))
+
+
+def _write_known(block: ContentBlock, losses: Losses) -> Part:
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text}
+    if isinstance(block, Thinking):
+        return {"type": "thinking", "thinking": block.text, "signature": block.signature or ""}
+    if isinstance(block, Document):
+        return _write_document(block)
+    if isinstance(block, ToolUse):
+        id = {} if block.id is None else {"id": block.id}
+        return {"type": "tool_use", **id, "name": block.name, "input": input_of(block)}
+    assert isinstance(block, ToolResult)
+    result: Part = {"type": "tool_result", "tool_use_id": block.tool_use_id}
+    if block.content:
+        result["content"] = _as_content([_write_block(each, losses) for each in losses.own(block.content)])
+    return result if block.is_error is None else {**result, "is_error": block.is_error}
+
+
+def _write_document(block: Document) -> Part:
+    return write_anthropic_text(block) if is_anthropic_text(block) else write_anthropic_media(block)
+
+
+def _as_content(parts: list[Part]) -> Any:
+    if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
+        return parts[0]["text"]
+    return "" if is_nothing(parts) else parts
+
+
+ANTHROPIC = Form("anthropic", PROVIDER, "messages", "system", TRANSPORT, read, write)

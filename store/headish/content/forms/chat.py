@@ -1,0 +1,271 @@
+"""Messages of OpenAI's Chat Completions, and of the many that speak like it.
+
+What nobody here knows is kept where an answer's reader keeps it: keys of a message in one block behind the others,
+those of a part or a call beside it, parts of other types as blocks of the provider's.
+
+Source: the types of the official SDK, openai 3.54.0, read on 2026-11-22; ``reasoning_content``, ``reasoning`` and
+``reasoning_details`` as DeepSeek, vLLM and OpenRouter have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headish.content.forms.layout import is_nothing
+from headish.content.forms.media import read_chat_media, write_chat_media
+from headish.content.forms.parts import (
+    Form,
+    Losses,
+    Part,
+    Said,
+    arguments_of,
+    joined,
+    keep,
+    list_at,
+    make_call,
+    object_at,
+    opaque_of,
+    refuse,
+    rest_of,
+    text_at,
+    texts_of,
+    without,
+    without_documents,
+)
+from headish.values.attributes import is_header_value
+from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+
+PROVIDER = "openai"
+MESSAGE, PART, TOOL_CALL = "message", "part", "tool_call"
+"""Where a block of the provider's stood: keys of the message, a part of its content, or one of its calls. What is kept
+beside a text or reasoning that came as a part stands under ``PART``, too."""
+TRANSPORT = frozenset(("cache_control", "index", "prompt_cache_breakpoint"))
+ROLES = ("system", "developer", "user", "assistant")
+_REASONING = ("reasoning_content", "reasoning")
+_KNOWN = frozenset(("role", "content", "name"))
+_ASSISTANT = _KNOWN | {"tool_calls", "function_call", "refusal", "annotations"}
+_RESULT = _KNOWN | {"tool_call_id"}
+
+
+def read(entry: Mapping[str, Any]) -> Said:
+    """One message. Raises: InvalidContent."""
+    role = entry.get("role")
+    if role in ("tool", "function"):
+        return Said("tool", (_read_result(entry),))
+    if role not in ROLES:
+        raise refuse(f"a chat message has no role {role!r:.80}", "$.role")
+    named = entry.get("name")
+    speaker = named if isinstance(named, str) and is_header_value(named) else None
+    blocks = _read_answer(entry) if role == "assistant" else read_content(entry.get("content"), PROVIDER)
+    known = _ASSISTANT if role == "assistant" else _KNOWN
+    further = {key: value for key, value in entry.items() if key not in known | TRANSPORT and not is_nothing(value)}
+    if role == "assistant":
+        further = without(further, _reasoning_keys(entry))
+    if speaker is None and not is_nothing(named):
+        further["name"] = named
+    if further:
+        blocks.append(ProviderBlock(PROVIDER, {MESSAGE: further}))
+    return Said(str(role), tuple(blocks), speaker)
+
+
+def read_content(content: Any, provider: str, path: str = "$.content", *, media: bool = True) -> list[ContentBlock]:
+    """The blocks of content that is a text, a list of parts, or nothing. ``media``: whether a part may be a document;
+    one that an answer holds is its maker's alone."""
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [Text(content)]
+    parts = enumerate(list_at(content, path))
+    return [_read_part(part, provider, f"{path}[{at}]", media) for at, part in parts]
+
+
+def _read_part(part: Any, provider: str, path: str, media: bool) -> ContentBlock:
+    if isinstance(part, str):
+        return Text(part)
+    given = object_at(part, path)
+    if given.get("type") == "text" and isinstance(given.get("text"), str):
+        return Text(given["text"], opaque=_beside(given, {"type": "text", "text": given["text"]}, provider))
+    document = read_chat_media(given, provider) if media else None
+    if document is not None:
+        return Document(document.source, document.name, _beside(given, write_chat_media(document), provider, "type"))
+    said = given.get("thinking")
+    if given.get("type") == "thinking" and isinstance(said, str):
+        return Thinking(said, provider=provider, opaque={provider: {PART: without(given, ("thinking", *TRANSPORT))}})
+    return ProviderBlock(provider, {PART: without(given, TRANSPORT)})
+
+
+def _beside(part: Mapping[str, Any], written: Part, provider: str, *less: str) -> dict[str, Any]:
+    rest = rest_of(part, written, TRANSPORT)
+    return {provider: {PART: {"type": part.get("type"), **rest} if not less else rest}} if rest else {}
+
+
+def _reasoning_keys(entry: Mapping[str, Any]) -> list[str]:
+    """The keys of the message's reasoning; the second of two is one only where it says the same."""
+    said = [key for key in _REASONING if isinstance(entry.get(key), str) and entry[key]]
+    return said if len({entry[key] for key in said}) < 2 else said[:1]
+
+
+def _read_answer(entry: Mapping[str, Any]) -> list[ContentBlock]:
+    """The blocks of an answer, in the order in which a model makes them."""
+    blocks: list[ContentBlock] = [Thinking(str(entry[key]), provider=PROVIDER) for key in _reasoning_keys(entry)[:1]]
+    calls, legacy, refusal = entry.get("tool_calls"), entry.get("function_call"), entry.get("refusal")
+    content = entry.get("content")
+    if content != "" or not (calls or legacy or refusal or blocks):
+        blocks += read_content(content, PROVIDER, media=False)
+    if isinstance(refusal, str) and refusal:
+        blocks.append(Text(refusal))
+    if entry.get("annotations"):
+        _annotate(blocks, entry["annotations"])
+    for at, call in enumerate(list_at(calls, "$.tool_calls") if calls is not None else ()):
+        blocks.append(_read_call(object_at(call, f"$.tool_calls[{at}]"), f"$.tool_calls[{at}]"))
+    if legacy is not None:
+        blocks.append(_read_function(object_at(legacy, "$.function_call"), None, {}, "$.function_call"))
+    return blocks
+
+
+def _annotate(blocks: list[ContentBlock], annotations: Any) -> None:
+    """Annotations stand beside the last text, as an answer's reader puts them."""
+    at = next((at for at in reversed(range(len(blocks))) if isinstance(blocks[at], Text)), None)
+    if at is None:
+        blocks.append(Text("", opaque={PROVIDER: {"annotations": annotations}}))
+        return
+    text = blocks[at]
+    assert isinstance(text, Text)
+    blocks[at] = Text(text.text, opaque={PROVIDER: {**opaque_of(text, PROVIDER), "annotations": annotations}})
+
+
+def _read_call(call: Mapping[str, Any], path: str) -> ContentBlock:
+    function, custom = call.get("function"), call.get("custom")
+    beside = {key: value for key, value in call.items() if key not in ("id", "type", "function", "custom", *TRANSPORT)}
+    beside = {key: value for key, value in beside.items() if not is_nothing(value)}
+    if isinstance(function, Mapping) and call.get("type") in ("function", None):
+        return _read_function(function, call.get("id"), beside, path)
+    if isinstance(custom, Mapping) and isinstance(custom.get("input"), str):
+        more = rest_of(custom, {"name": "", "input": ""}, TRANSPORT)
+        beside |= {"type": "custom"} | ({"custom": more} if more else {})
+        return make_call(custom.get("name"), call.get("id"), keep(PROVIDER, beside), path, raw=custom["input"])
+    return ProviderBlock(PROVIDER, {TOOL_CALL: without(call, TRANSPORT)})
+
+
+def _read_function(function: Mapping[str, Any], id: Any, beside: Part, path: str) -> ToolUse:
+    more = rest_of(function, {"name": "", "arguments": ""}, TRANSPORT)
+    opaque = keep(PROVIDER, beside | ({"function": more} if more else {}))
+    given = function.get("arguments")
+    arguments = {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
+    return make_call(function.get("name"), id, opaque, path, **arguments)
+
+
+def _read_result(entry: Mapping[str, Any]) -> ToolResult:
+    id, name = entry.get("tool_call_id"), entry.get("name")
+    return ToolResult(
+        None if id is None else text_at(id, "$.tool_call_id"),
+        None if name is None else text_at(name, "$.name"),
+        tuple(read_content(entry.get("content"), PROVIDER)),
+        opaque=keep(PROVIDER, rest_of(entry, dict.fromkeys(_RESULT), TRANSPORT)),
+    )
+
+
+# Writing.
+
+
+def write(said: Said, losses: Losses) -> list[Part]:
+    """The messages that say a turn: one, and one for each result."""
+    blocks = list(losses.own(said.blocks))
+    results = [_write_result(block, losses) for block in blocks if isinstance(block, ToolResult)]
+    rest = [block for block in blocks if not isinstance(block, ToolResult)]
+    if said.role == "tool" and not rest:
+        return results
+    if said.role == "assistant":
+        return [*results, _write_answer(rest, said, losses)]
+    if results and not rest:
+        return results
+    role = said.role if said.role in ROLES else "user"
+    parts = [part for block in rest if (part := _write_part(block, losses)) is not None]
+    entry: Part = {"role": role, "content": _as_content(parts, "")} | _name(said)
+    return [*results, _message_keys(rest) | entry]
+
+
+def _name(said: Said) -> Part:
+    return {"name": said.speaker} if said.speaker is not None else {}
+
+
+def _message_keys(blocks: Sequence[ContentBlock]) -> Part:
+    """The keys of a message that are blocks of the provider's."""
+    made: Part = {}
+    for block in blocks:
+        if isinstance(block, ProviderBlock) and isinstance(block.data, Mapping):
+            made |= block.data[MESSAGE] if isinstance(block.data.get(MESSAGE), Mapping) else {}
+    return made
+
+
+def _write_answer(blocks: Sequence[ContentBlock], said: Said, losses: Losses) -> Part:
+    calls: list[Part] = []
+    entry: Part = {"role": "assistant", "content": None} | _name(said)
+    parts: list[Part] = []
+    for block in blocks:
+        if isinstance(block, Thinking) and PART not in opaque_of(block, PROVIDER):
+            entry["reasoning_content"] = entry.get("reasoning_content", "") + block.text
+        elif isinstance(block, ToolUse):
+            calls.append(_write_call(block))
+        elif isinstance(block, ProviderBlock) and isinstance(block.data, Mapping) and TOOL_CALL in block.data:
+            calls.append(block.data[TOOL_CALL])
+        else:
+            part = _write_part(block, losses)
+            parts += [] if part is None else [part]
+            annotations = opaque_of(block, PROVIDER).get("annotations")
+            entry |= {} if annotations is None else {"annotations": annotations}
+    if len(calls) == 1 and "id" not in calls[0] and calls[0].get("type") == "function":
+        entry["function_call"] = calls[0]["function"]
+    elif calls:
+        entry["tool_calls"] = calls
+    return _message_keys(blocks) | entry | {"content": _as_content(parts, None)}
+
+
+def _write_call(block: ToolUse) -> Part:
+    own = opaque_of(block, PROVIDER)
+    beside = without(own, ("custom", "function", "type"))
+    call: Part = {} if block.id is None else {"id": block.id}
+    if own.get("type") == "custom":
+        custom = joined({"name": block.name, "input": arguments_of(block)}, own.get("custom"))
+        return joined({**call, "type": "custom", "custom": custom}, beside)
+    function = joined({"name": block.name, "arguments": arguments_of(block)}, own.get("function"))
+    return joined({**call, "type": "function", "function": function}, beside)
+
+
+def _write_result(block: ToolResult, losses: Losses) -> Part:
+    content: Any = texts_of(block, losses)
+    if len(block.content) != 1 and block.content and without_documents(block):
+        content = [part for each in block.content if (part := _write_part(each, losses)) is not None]
+    if not without_documents(block) or any(opaque_of(each, PROVIDER) for each in block.content):
+        content = [part for each in losses.own(block.content) if (part := _write_part(each, losses)) is not None]
+    if block.is_error:
+        content = f"Error: {content}" if isinstance(content, str) else [{"type": "text", "text": "Error:"}, *content]
+    entry: Part = {"role": "tool", "tool_call_id": block.tool_use_id} | ({"name": block.name} if block.name else {})
+    if block.tool_use_id is None:
+        entry = {"role": "function", "name": block.name}
+    return joined({**entry, "content": content}, opaque_of(block, PROVIDER))
+
+
+def _write_part(block: ContentBlock, losses: Losses) -> Part | None:
+    own = opaque_of(block, PROVIDER).get(PART)
+    if isinstance(block, Text):
+        return joined({"type": "text", "text": block.text}, own)
+    if isinstance(block, Document):
+        return joined(write_chat_media(block), own)
+    if isinstance(block, Thinking):
+        return joined({"type": "thinking", "thinking": block.text}, own)
+    if isinstance(block, ProviderBlock) and isinstance(block.data, Mapping):
+        part = block.data.get(PART)
+        return dict(part) if isinstance(part, Mapping) else None
+    raise losses.refuse("a call that is not the assistant's")
+
+
+def _as_content(parts: list[Part], empty: str | None) -> Any:
+    """One plain text as a string, anything else as parts."""
+    if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
+        return parts[0]["text"]
+    return parts or empty
+
+
+CHAT = Form("chat", PROVIDER, "messages", None, TRANSPORT, read, write)

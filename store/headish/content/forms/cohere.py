@@ -1,0 +1,197 @@
+"""Messages of Cohere's chat API: like those of Chat, with plans, citations and documents in results.
+
+Source: the types of the official SDK, cohere 7.3.1 (``ChatMessageV2``), read on 2026-11-22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headish.content import strictjson
+from headish.content.forms.layout import is_nothing
+from headish.content.forms.media import read_chat_media, write_chat_media
+from headish.content.forms.parts import (
+    Form,
+    Losses,
+    Part,
+    Said,
+    arguments_of,
+    joined,
+    keep,
+    list_at,
+    make_call,
+    object_at,
+    opaque_of,
+    refuse,
+    rest_of,
+    text_at,
+)
+from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+
+PROVIDER = "cohere"
+TRANSPORT: frozenset[str] = frozenset()
+ROLES = ("system", "user", "assistant")
+PLAN: Mapping[str, Any] = {"tool_plan": True}
+"""What is kept beside reasoning that was a plan."""
+_KNOWN: dict[str, Any] = dict.fromkeys(("role", "content", "tool_calls", "tool_plan", "tool_call_id"))
+_DOCUMENT, _PART, _MESSAGE = "document", "part", "message"
+
+
+def read(entry: Mapping[str, Any]) -> Said:
+    """One message. Raises: InvalidContent."""
+    role = entry.get("role")
+    if role == "tool":
+        return Said("tool", (_read_result(entry),))
+    if role not in ROLES:
+        raise refuse(f"a message of Cohere's has no role {role!r:.80}", "$.role")
+    blocks = _read_content(entry.get("content"))
+    if not is_nothing(entry.get("tool_plan")):
+        plan = text_at(entry["tool_plan"], "$.tool_plan")
+        blocks.append(Thinking(plan, provider=PROVIDER, opaque=keep(PROVIDER, PLAN)))
+    calls = entry.get("tool_calls")
+    for at, call in enumerate(list_at(calls, "$.tool_calls") if calls is not None else ()):
+        blocks.append(_read_call(object_at(call, f"$.tool_calls[{at}]"), f"$.tool_calls[{at}]"))
+    rest = rest_of(entry, _KNOWN, TRANSPORT)
+    if isinstance(rest.get("citations"), list) and _cite(blocks, rest["citations"]):
+        del rest["citations"]
+    if rest:
+        blocks.append(ProviderBlock(PROVIDER, {_MESSAGE: rest}))
+    return Said(str(role), tuple(blocks))
+
+
+def _cite(blocks: list[ContentBlock], citations: list[Any]) -> bool:
+    """Put citations beside the text that they are about; whether there is one for all of them."""
+    at = next((at for at, block in enumerate(blocks) if isinstance(block, Text) and not block.opaque), None)
+    indexes = {each.get("content_index") or 0 for each in citations if isinstance(each, Mapping)}
+    if at is None or indexes != {at} or not all(isinstance(each, Mapping) for each in citations):
+        return False
+    text = blocks[at]
+    assert isinstance(text, Text)
+    blocks[at] = Text(text.text, opaque={PROVIDER: {"citations": citations}})
+    return True
+
+
+def _read_content(content: Any) -> list[ContentBlock]:
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [Text(content)]
+    return [_read_part(object_at(part, f"$.content[{at}]")) for at, part in enumerate(list_at(content, "$.content"))]
+
+
+def _read_part(part: Mapping[str, Any]) -> ContentBlock:
+    kind = part.get("type")
+    if kind == "text" and isinstance(part.get("text"), str):
+        return Text(part["text"], opaque=_beside(part, "text"))
+    if kind == "thinking" and isinstance(part.get("thinking"), str):
+        return Thinking(part["thinking"], provider=PROVIDER, opaque=_beside(part, "thinking"))
+    media = read_chat_media(part, PROVIDER) if kind == "image_url" else None
+    if media is not None:
+        rest = rest_of(part, write_chat_media(media), TRANSPORT)
+        return Document(media.source, media.name, keep(PROVIDER, {_PART: rest} if rest else {}))
+    held = part.get(_DOCUMENT)
+    if kind == _DOCUMENT and isinstance(held, Mapping) and isinstance(held.get("data"), Mapping):
+        rest = rest_of(part, {"type": "", _DOCUMENT: {"data": None}}, TRANSPORT)
+        return Text(strictjson.encode(held["data"]).decode(), opaque={PROVIDER: {_DOCUMENT: rest}})
+    return ProviderBlock(PROVIDER, {_PART: dict(part)})
+
+
+def _beside(part: Mapping[str, Any], key: str) -> dict[str, Any]:
+    rest = rest_of(part, {"type": "", key: ""}, TRANSPORT)
+    return keep(PROVIDER, {_PART: rest} if rest else {})
+
+
+def _read_call(call: Mapping[str, Any], path: str) -> ContentBlock:
+    function = call.get("function")
+    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+        return ProviderBlock(PROVIDER, {"tool_call": dict(call)})
+    rest = rest_of(call, {"id": "", "type": "", "function": {"name": "", "arguments": ""}}, TRANSPORT)
+    given = function.get("arguments")
+    arguments = {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
+    return make_call(function["name"], call.get("id"), keep(PROVIDER, rest), path, **arguments)
+
+
+def _read_result(entry: Mapping[str, Any]) -> ToolResult:
+    id = entry.get("tool_call_id")
+    return ToolResult(
+        None if id is None else text_at(id, "$.tool_call_id"),
+        content=tuple(_read_content(entry.get("content"))),
+        opaque=keep(PROVIDER, rest_of(entry, _KNOWN, TRANSPORT)),
+    )
+
+
+# Writing.
+
+
+def write(said: Said, losses: Losses) -> list[Part]:
+    """The messages that say a turn: one, and one for each result."""
+    blocks = list(losses.own(said.blocks))
+    results = [_write_result(block, losses) for block in blocks if isinstance(block, ToolResult)]
+    rest = [block for block in blocks if not isinstance(block, ToolResult)]
+    if results and not rest:
+        return results
+    role = {"developer": "system", "tool": "user"}.get(said.role, said.role)
+    return [*results, _write_message(role, rest)]
+
+
+def _write_message(role: str, blocks: Sequence[ContentBlock]) -> Part:
+    entry: Part = {"role": role}
+    parts: list[Part] = []
+    calls: list[Part] = []
+    for block in blocks:
+        own = opaque_of(block, PROVIDER)
+        if isinstance(block, Thinking) and own.get("tool_plan") is True:
+            entry["tool_plan"] = entry.get("tool_plan", "") + block.text
+        elif isinstance(block, ToolUse):
+            calls.append(_write_call(block))
+        elif isinstance(block, ProviderBlock) and isinstance(block.data, Mapping) and _PART not in block.data:
+            calls += [block.data["tool_call"]] if "tool_call" in block.data else []
+            entry = joined(entry, block.data.get(_MESSAGE))
+        else:
+            parts.append(_write_part(block))
+            entry |= {"citations": [*entry.get("citations", ()), *own["citations"]]} if "citations" in own else {}
+    content = _as_content(parts)
+    return (
+        entry
+        | ({"content": content} if parts or not (calls or "tool_plan" in entry) else {})
+        | ({"tool_calls": calls} if calls else {})
+    )
+
+
+def _write_part(block: ContentBlock) -> Part:
+    own = opaque_of(block, PROVIDER)
+    if isinstance(block, Document):
+        return joined(write_chat_media(block), own.get(_PART))
+    if isinstance(block, Thinking):
+        return joined({"type": "thinking", "thinking": block.text}, own.get(_PART))
+    if isinstance(block, ProviderBlock):
+        return dict(block.data[_PART])
+    assert isinstance(block, Text)
+    if _DOCUMENT in own:
+        data = strictjson.decode(block.text, "a document")
+        return joined({"type": _DOCUMENT, _DOCUMENT: {"data": data}}, own[_DOCUMENT])
+    return joined({"type": "text", "text": block.text}, own.get(_PART))
+
+
+def _write_call(block: ToolUse) -> Part:
+    id = {} if block.id is None else {"id": block.id}
+    function = {"name": block.name, "arguments": arguments_of(block)}
+    return joined({**id, "type": "function", "function": function}, opaque_of(block, PROVIDER))
+
+
+def _write_result(block: ToolResult, losses: Losses) -> Part:
+    parts = [_write_part(each) for each in losses.own(block.content)]
+    if block.is_error:
+        parts.insert(0, {"type": "text", "text": "Error:"})
+    entry = {"role": "tool", "tool_call_id": block.tool_use_id, "content": _as_content(parts)}
+    return joined(entry, opaque_of(block, PROVIDER))
+
+
+def _as_content(parts: list[Part]) -> Any:
+    if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
+        return parts[0]["text"]
+    return parts or ""
+
+
+COHERE = Form("cohere", PROVIDER, "messages", None, TRANSPORT, read, write)

@@ -1,0 +1,161 @@
+"""How an entry was written, where there are several ways to say the same: the difference between what a form writes of
+blocks and what was given.
+
+A difference has two halves. Its *layout* holds no words of the conversation: keys that are null or empty, a string that
+was a list of one part, a key under its other name, and the transport keys of a form. It stands outside the digest, and
+outlives the payload. Whatever else differs is *said*, and stands in the payload.
+
+A difference is JSON. ``{"=": v}`` is another value, ``{"-": true}`` a key that is not there, ``{"k": {...}}`` and
+``{"i": {...}}`` lead into an object and a list. ``{"c": key, "d"?}`` is the value of another key, ``{"p": type, "d"?}``
+a text as a list of one part of that type; ``d`` is what differs from that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from headish.errors import InvalidContent
+
+Patch = dict[str, Any]
+_UNDERSCORE = re.compile(r"_([a-z])")
+TEXT_KEYS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+"""Parts that hold one text, and the key that it stands under."""
+WORDS_OF_FORMS = frozenset(
+    ("assistant", "auto", "completed", "custom", "developer", "direct", "function", "in_progress", "incomplete",
+     "input_text", "message", "model", "output_text", "refusal", "system", "text", "tool", "user")
+)  # fmt: skip
+"""Values that name a kind: they say nothing of a conversation."""
+
+
+class Difference(NamedTuple):
+    """The two halves; each is None where nothing differs so."""
+
+    layout: Patch | None
+    said: Patch | None
+
+
+def find_difference(written: Any, given: Any, transport: Collection[str]) -> Difference:
+    """What makes ``given`` of ``written``: ``apply(said, apply(layout, written)) == given``, always."""
+    patch = _compare(written, given)
+    layout, said = (None, None) if patch is None else _split(patch, transport)
+    try:
+        made = apply(said, apply(layout, written))
+    except InvalidContent:
+        made = None
+    return Difference(layout, said) if is_same(made, given) else Difference(None, {"=": given})
+
+
+def apply(patch: Mapping[str, Any] | None, value: Any) -> Any:
+    """The value with a half of a difference. Raises: InvalidContent if it does not fit."""
+    if patch is None:
+        return value
+    try:
+        return _apply(patch, value)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        raise InvalidContent("a message", "how it was written does not fit what it says") from None
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two values are one JSON value; true is not 1, and the order of keys says nothing."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    return type(one) is type(other) and bool(one == other)
+
+
+def is_nothing(value: Any) -> bool:
+    """Whether a value says nothing: null, or empty."""
+    return value is None or value == "" or value == [] or value == {}
+
+
+def camel(key: str) -> str:
+    """``inline_data`` as ``inlineData``."""
+    return _UNDERSCORE.sub(lambda match: match[1].upper(), key)
+
+
+def _compare(written: Any, given: Any) -> Patch | None:
+    if is_same(written, given):
+        return None
+    if isinstance(written, Mapping) and isinstance(given, Mapping):
+        return {"k": _compare_keys(written, given)}
+    if isinstance(written, list) and isinstance(given, list) and len(written) == len(given):
+        pairs = enumerate(zip(written, given, strict=True))
+        return {"i": {str(at): sub for at, (one, other) in pairs if (sub := _compare(one, other)) is not None}}
+    if isinstance(written, str) and isinstance(given, list) and len(given) == 1 and isinstance(given[0], Mapping):
+        kind = given[0].get("type")
+        if isinstance(kind, str) and kind in TEXT_KEYS:
+            return _with({"p": kind}, _compare(_as_part(kind, written), given))
+    return {"=": given}
+
+
+def _compare_keys(written: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Patch]:
+    found: dict[str, Patch] = {key: {"-": True} for key in written if key not in given}
+    for key, value in given.items():
+        if key in written:
+            sub = _compare(written[key], value)
+            if sub is not None:
+                found[key] = sub
+            continue
+        twin = camel(key) if camel(key) in written else None
+        if twin is None and not is_nothing(value) and not isinstance(value, bool):
+            twin = next((other for other in written if is_same(written[other], value)), None)
+        found[key] = {"=": value} if twin is None else _with({"c": twin}, _compare(written[twin], value))
+    return found
+
+
+def _with(patch: Patch, further: Patch | None) -> Patch:
+    return patch if further is None else {**patch, "d": further}
+
+
+def _as_part(kind: str, text: str) -> list[Any]:
+    return [{"type": kind, TEXT_KEYS[kind]: text}]
+
+
+def _split(patch: Patch, transport: Collection[str], key: str | None = None) -> tuple[Patch | None, Patch | None]:
+    if "=" in patch:
+        return (patch, None) if key in transport or _is_wordless(patch["="]) else (None, patch)
+    if "-" in patch:
+        return patch, None
+    if "c" in patch or "p" in patch:
+        layout, said = _split(patch["d"], transport) if "d" in patch else (None, None)
+        return _with({step: patch[step] for step in patch if step != "d"}, layout), said
+    step = "k" if "k" in patch else "i"
+    halves = {at: _split(sub, transport, at) for at, sub in patch[step].items()}
+    layouts = {at: half[0] for at, half in halves.items() if half[0] is not None}
+    saids = {at: half[1] for at, half in halves.items() if half[1] is not None}
+    return {step: layouts} if layouts else None, {step: saids} if saids else None
+
+
+def _is_wordless(value: Any) -> bool:
+    if isinstance(value, Mapping) and value.keys() == {"type"}:  # as {"type": "direct"}, which is the same as none
+        value = value["type"]
+    return is_nothing(value) or (isinstance(value, str) and value in WORDS_OF_FORMS)
+
+
+def _apply(patch: Mapping[str, Any], value: Any) -> Any:
+    if "=" in patch:
+        return patch["="]
+    if "p" in patch:
+        if not isinstance(value, str):
+            raise TypeError
+        part = _as_part(patch["p"], value)
+        return _apply(patch["d"], part) if "d" in patch else part
+    if "i" in patch:
+        steps = patch["i"]
+        return [_apply(steps[str(at)], item) if str(at) in steps else item for at, item in enumerate(value)]
+    return _apply_keys(patch["k"], value)
+
+
+def _apply_keys(steps: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
+    made = dict(value)
+    for key, sub in steps.items():
+        if "-" in sub:
+            del made[key]
+        elif "c" in sub:
+            made[key] = _apply(sub["d"], value[sub["c"]]) if "d" in sub else value[sub["c"]]
+        else:
+            made[key] = _apply(sub, made.get(key))
+    return made

@@ -1,0 +1,191 @@
+"""What the forms share: blocks of parts, what a part says beside them, and which blocks a form can say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from headish.content import strictjson
+from headish.content.encoding import read_block
+from headish.content.forms.layout import is_nothing
+from headish.errors import InvalidContent, Unmappable
+from headish.values.blocks import (
+    ContentBlock,
+    Document,
+    Mark,
+    Other,
+    ProviderBlock,
+    Text,
+    Thinking,
+    ToolResult,
+    Tools,
+    ToolUse,
+    kind_of,
+)
+
+WHAT = "a message"
+FORM = "form"
+"""The key of a provider's block that holds what a form says where nothing else can hold it."""
+Part = dict[str, Any]
+
+
+def without_form(blocks: Iterable[ContentBlock]) -> tuple[ContentBlock, ...]:
+    """Blocks that were changed, without what a form said beside them: it repeats their old words, or no longer fits."""
+    return tuple(block for block in blocks if not is_of_form(block))
+
+
+def is_of_form(block: ContentBlock) -> bool:
+    """Whether a block only says how a form wrote the others."""
+    return isinstance(block, ProviderBlock) and isinstance(block.data, Mapping) and block.data.keys() == {FORM}
+
+
+class Said(NamedTuple):
+    """An entry of a client's list, read: whose it is, its blocks, and the speaker's name."""
+
+    role: str
+    blocks: tuple[ContentBlock, ...]
+    speaker: str | None = None
+
+
+class Form(NamedTuple):
+    """One way in which an API's clients write messages.
+
+    ``read`` takes one entry. ``write`` gives the entries that say the same. ``transport`` are the keys that say how an
+    entry travels; they stay outside the digest. ``list_name`` is the key of the body's list, ``system_name`` that of
+    the instructions before it.
+    """
+
+    name: str
+    provider: str
+    list_name: str
+    system_name: str | None
+    transport: frozenset[str]
+    read: Callable[[Mapping[str, Any]], Said]
+    write: Callable[[Said, Losses], list[Part]]
+
+
+class Losses:
+    """What a form cannot say while a turn is written. Each loss has the word of ``drop`` that gives it up."""
+
+    def __init__(self, target: str, provider: str, turn: str | None = None) -> None:
+        self.target, self.provider, self.turn = target, provider, turn
+        self.losses: list[Unmappable] = []
+
+    def leave_out(self, what: str, word: str) -> None:
+        self.losses.append(Unmappable(self.target, what, turn=self.turn, drop=word))
+
+    def refuse(self, what: str) -> Unmappable:
+        return Unmappable(self.target, what, turn=self.turn)
+
+    def own(self, blocks: Sequence[ContentBlock]) -> Iterator[ContentBlock]:
+        """The blocks that the form can say. Raises: Unsupported for those that can neither be said nor left out."""
+        for block in blocks:
+            if isinstance(block, Mark | Tools | Other):
+                raise self.refuse(f"a block of type {kind_of(block)!r}")
+            if isinstance(block, Thinking | ProviderBlock) and block.provider != self.provider:
+                if isinstance(block, Thinking):
+                    self.leave_out(f"reasoning of {block.provider or 'another provider'}", "thinking")
+                elif not isinstance(block.data, Mapping) or FORM not in block.data:
+                    self.leave_out(f"a block of {block.provider}", "provider")
+            elif isinstance(block, ToolUse | ProviderBlock) and block.partial:
+                self.leave_out("a block that was cut off", "partial")
+            elif not (isinstance(block, ProviderBlock) and isinstance(block.data, Mapping) and FORM in block.data):
+                yield block
+
+
+def refuse(reason: str, path: str = "$") -> InvalidContent:
+    return InvalidContent(WHAT, reason, path)
+
+
+def object_at(value: Any, path: str) -> Mapping[str, Any]:
+    """An object. Raises: InvalidContent."""
+    if not isinstance(value, Mapping):
+        raise refuse(f"an object belongs there, not {type(value).__name__}", path)
+    return value
+
+
+def list_at(value: Any, path: str) -> list[Any]:
+    """A list. Raises: InvalidContent."""
+    if not isinstance(value, list):
+        raise refuse(f"a list belongs there, not {type(value).__name__}", path)
+    return value
+
+
+def text_at(value: Any, path: str) -> str:
+    """A text. Raises: InvalidContent."""
+    if not isinstance(value, str):
+        raise refuse(f"a text belongs there, not {type(value).__name__}", path)
+    return value
+
+
+def rest_of(part: Mapping[str, Any], written: Mapping[str, Any], transport: Collection[str]) -> Part:
+    """What a part says beside what is written of its block: keys that are in neither table, as deep as they stand."""
+    kept: Part = {}
+    for key, value in part.items():
+        if key in transport or is_nothing(value):
+            continue
+        if key not in written:
+            kept[key] = value
+        elif isinstance(value, Mapping) and isinstance(written[key], Mapping):
+            inner = rest_of(value, written[key], transport)
+            if inner:
+                kept[key] = inner
+    return kept
+
+
+def joined(written: Mapping[str, Any], rest: Any) -> Part:
+    """What is written of a block with what its part says beside; never another value for what is written."""
+    made = dict(written)
+    for key, value in rest.items() if isinstance(rest, Mapping) else ():
+        if key not in made:
+            made[key] = value
+        elif isinstance(value, Mapping) and isinstance(made[key], Mapping):
+            made[key] = joined(made[key], value)
+    return made
+
+
+def without(part: Mapping[str, Any], keys: Collection[str]) -> Part:
+    return {key: value for key, value in part.items() if key not in keys}
+
+
+def opaque_of(block: ContentBlock, provider: str) -> Mapping[str, Any]:
+    """What the provider keeps beside a block."""
+    own = getattr(block, "opaque", {}).get(provider)
+    return own if isinstance(own, Mapping) else {}
+
+
+def keep(provider: str, rest: Mapping[str, Any]) -> dict[str, Any]:
+    """``opaque`` of a block."""
+    return {provider: dict(rest)} if rest else {}
+
+
+def make_call(name: Any, id: Any, opaque: Mapping[str, Any], path: str, **arguments: Any) -> ToolUse:
+    """A call; ``raw`` is the text of its arguments, ``input`` their value. Raises: InvalidContent."""
+    call = {"type": "tool_use", "name": text_at(name, f"{path}.name"), **arguments}
+    if id is not None:
+        call["id"] = text_at(id, f"{path}.id")
+    made = read_block({**call, "opaque": opaque} if opaque else call, path)
+    assert isinstance(made, ToolUse)
+    return made
+
+
+def arguments_of(call: ToolUse) -> str:
+    """The arguments of a call as the text that they were."""
+    return call.raw if call.raw is not None else strictjson.encode(call.input).decode()
+
+
+def input_of(call: ToolUse) -> Any:
+    """The arguments of a call as a value."""
+    return {"invalid_json": call.raw} if not isinstance(call.input, Mapping) and call.raw is not None else call.input
+
+
+def texts_of(result: ToolResult, losses: Losses) -> str:
+    """What a result says as text, for a form that takes no more."""
+    said = [block.text for block in result.content if isinstance(block, Text)]
+    if len(said) < len(result.content):
+        losses.leave_out("what a result holds beside text", "document")
+    return "\n".join(said)
+
+
+def without_documents(result: ToolResult) -> bool:
+    return not any(isinstance(block, Document) for block in result.content)

@@ -1,0 +1,252 @@
+"""What clients send, read: a list, a body, or the content of one turn becomes blocks and how they were written.
+
+Each reading is proved at once: what is written of the blocks, with the difference that is kept, is what was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from headish.content import strictjson
+from headish.content.forms.layout import find_difference
+from headish.content.forms.parts import FORM, WHAT, Form, Losses, Said, refuse
+from headish.content.forms.responses import group
+from headish.content.forms.table import FORMS, find_form, tell_content, tell_form
+from headish.errors import InvalidArgument
+from headish.values.blocks import Block, ContentBlock, Other, ProviderBlock
+from headish.values.messages import Message
+
+OPTIONS = ("cache", "attributes", "meta", "said_at", "key")
+"""Keys of headish's own that may stand beside ``role`` and ``content``; no API has them."""
+WRAPPED = "message"
+"""The key of an entry of any form, where options of headish's own stand beside it."""
+_MARKS = ("cache_control", "prompt_cache_breakpoint")
+_GEMINI_ROLES = {"assistant": "model", "tool": "function"}
+
+
+class Read(NamedTuple):
+    """One turn: what it says, whether caches are asked for, how it was written (``system.form``), and the options of
+    headish's own beside it."""
+
+    role: str
+    blocks: tuple[ContentBlock, ...]
+    speaker: str | None
+    cache: bool
+    form: dict[str, Any] | None
+    options: Mapping[str, Any]
+
+
+def read_list(messages: Any, name: str | None = None) -> list[Read | Any]:
+    """The turns of a list, or of a request's body; entries that are no form's are given back as they are.
+
+    ``name`` is the form, else the shape tells it. Raises: InvalidContent, InvalidArgument, UnknownFormat.
+    """
+    form = None if name is None else find_form(name)
+    if isinstance(messages, Mapping):
+        return _read_body(messages, form)
+    if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
+        raise InvalidArgument("messages are a list, or the body of a request that holds one")
+    return _read_entries([_plain(each) for each in messages], form)
+
+
+def read_turn(content: Any, turn: Mapping[str, Any]) -> Read | None:
+    """The content of one turn: an entry of a form, or its parts; None where it is no form's."""
+    name = turn.get("form")
+    given = _plain(content) if isinstance(content, Mapping) or _is_sdk(content) else content
+    if isinstance(given, list | tuple):
+        given = [_plain(each) for each in given]
+    form = _tell_turn(given) if name is None else find_form(name)
+    if form is None:
+        return None
+    entries = _as_entries(form, given, turn.get("role"))
+    read = _read(form, entries)
+    if turn.get("role") not in (None, read.role):
+        raise InvalidArgument(f"the message is of role {read.role}, and role={turn['role']!r:.80}")
+    return read
+
+
+def _tell_turn(content: Any) -> Form | None:
+    if isinstance(content, Mapping):
+        return tell_form([content]) if "role" in content or "parts" in content else tell_content([content])
+    return tell_content(content) if isinstance(content, list) and not any(map(is_neutral, content)) else None
+
+
+def _as_entries(form: Form, content: Any, role: Any) -> list[Any]:
+    """The entries that the content of one turn stands for."""
+    role = "user" if role is None else role
+    if isinstance(content, Mapping) and ("role" in content or form.list_name == "input" or "parts" in content):
+        return [content]
+    parts = [content] if isinstance(content, Mapping) else content
+    if form.list_name == "input" and isinstance(parts, list) and any(map(_is_item, parts)):
+        return parts
+    if form.list_name == "contents":
+        texts = [{"text": parts}] if isinstance(parts, str) else parts
+        return [{"role": _GEMINI_ROLES.get(role, role), "parts": texts}]
+    return [{"role": role, "content": parts}]
+
+
+def _is_item(part: Any) -> bool:
+    if not isinstance(part, Mapping):
+        return False
+    return "role" in part or tell_form([{"type": part.get("type")}]) is FORMS["responses"]
+
+
+def _read_body(body: Mapping[str, Any], form: Form | None) -> list[Read | Any]:
+    given = _plain(body)
+    forms = [form] if form is not None else FORMS.values()
+    name = next((each.list_name for each in forms if isinstance(given.get(each.list_name), list | str)), None)
+    if name is None:
+        raise InvalidArgument("a body holds its list as messages, input or contents")
+    if form is None:
+        named = {"input": "responses", "contents": "gemini"}.get(name, "anthropic" if "system" in given else None)
+        form = tell_form(given[name]) if named is None else FORMS[named]
+    instructions = None if form is None else form.system_name
+    further = sorted(given.keys() - {name, instructions, "system_instruction" if name == "contents" else name})
+    if further:
+        raise InvalidArgument(f"a body is recorded as its messages alone, without {', '.join(further)[:200]}")
+    entries = given[name]
+    if isinstance(entries, str):
+        entries = [{"role": "user", "content": entries}]
+    system = given.get(instructions or "", given.get("system_instruction") if name == "contents" else None)
+    read = _read_entries(list(entries), form)
+    return read if form is None or system is None else [_read_system(form, system), *read]
+
+
+def _read_system(form: Form, given: Any) -> Read:
+    """The instructions before a body's list, as a turn of the system."""
+    if form.list_name == "contents":
+        place = "entry" if isinstance(given, Mapping) else "text"
+        entry = given if place == "entry" else {"parts": [{"text": given}]}
+        read = _read(form, [entry], {"role": "system"})
+    else:
+        place = "content"
+        read = _read(form, [{"role": "system", "content": given}])
+    return read._replace(form={**(read.form or {}), "place": place})
+
+
+def _read_entries(entries: Sequence[Any], form: Form | None) -> list[Read | Any]:
+    told = form or tell_form([_unwrapped(entry) for entry in entries])
+    if told is None:
+        return [_read_plain(entry) for entry in entries]
+    turns = group(entries) if told.list_name == "input" else [[entry] for entry in entries]
+    return [run[0] if form is None and is_neutral_entry(run[0]) else _read_run(told, run) for run in turns]
+
+
+def _read_run(form: Form, run: Sequence[Any]) -> Read | Any:
+    if isinstance(run[0], Message):
+        return run[0]
+    if not all(isinstance(entry, Mapping) for entry in run):
+        raise refuse(f"a message is an object, not {type(run[0]).__name__}")
+    options: dict[str, Any] = {}
+    natives: list[Any] = []
+    for entry in run:
+        keys = frozenset(entry)
+        if _is_wrapped(entry):
+            native = entry[WRAPPED]
+            natives += native if isinstance(native, list) else [native]
+        elif keys <= {"role", "content", *OPTIONS}:
+            natives.append({key: entry[key] for key in entry if key not in OPTIONS})
+        else:
+            natives.append(entry)
+            continue
+        options |= {key: entry[key] for key in OPTIONS if key in entry}
+    read = _read(form, natives)
+    return read._replace(options=options)
+
+
+def _read_plain(entry: Any) -> Read | Any:
+    """An entry that could be of any form: as it is, but where it is a list of one text, which a text is stored as."""
+    content = entry.get("content") if isinstance(entry, Mapping) else None
+    if not isinstance(content, list) or len(content) != 1 or not isinstance(content[0], Mapping):
+        return entry
+    if content[0].keys() != {"type", "text"} or content[0]["type"] != "text" or not isinstance(content[0]["text"], str):
+        return entry
+    options = {key: entry[key] for key in entry if key not in ("role", "content")}
+    if not options.keys() <= set(OPTIONS):
+        return entry  # refused where it is read
+    layout = {"i": {"0": {"k": {"content": {"p": "text"}}}}}
+    form = {"layout": layout}
+    return Read(entry.get("role", "user"), _read(FORMS["chat"], [{"role": "user", "content": content}]).blocks, None,
+                False, form, options)  # fmt: skip
+
+
+def _read(form: Form, entries: Sequence[Any], implied: Mapping[str, Any] | None = None) -> Read:
+    """The entries of one turn. Raises: InvalidContent, TooDeep."""
+    implied = implied or {}
+    if not entries or not all(isinstance(entry, Mapping) for entry in entries):
+        raise refuse("it is an object, or a list of objects that belong together")
+    strictjson.check(list(entries), WHAT)
+    given = [strictjson.plain(entry) for entry in entries]
+    saids = [form.read({**implied, **entry}) for entry in given]
+    said = Said(saids[0].role, tuple(block for each in saids for block in each.blocks), saids[0].speaker)
+    written = form.write(said, Losses(form.name, form.provider))
+    layout, further = find_difference(written, given, form.transport)
+    blocks = said.blocks if further is None else (*said.blocks, ProviderBlock(form.provider, {FORM: further}))
+    kept = {"name": form.name} | ({} if layout is None else {"layout": layout})
+    return Read(said.role, blocks, said.speaker, _is_marked(given), kept, {})
+
+
+def is_neutral_entry(entry: Any) -> bool:
+    """Whether an entry has blocks that only headish writes so."""
+    if isinstance(entry, Message):
+        return True
+    content = entry.get("content") if isinstance(entry, Mapping) else None
+    return any(map(is_neutral, content)) if isinstance(content, list | tuple) else isinstance(content, Block | Other)
+
+
+def is_neutral(part: Any) -> bool:
+    """Whether a part is a block that only headish writes so."""
+    if isinstance(part, Block | Other):
+        return True
+    if not isinstance(part, Mapping):
+        return False
+    kind, source = part.get("type"), part.get("source")
+    if kind in ("provider", "mark", "tools") or (kind == "thinking" and "text" in part):
+        return True
+    if kind == "document" and isinstance(source, Mapping):
+        return (
+            source.get("type") == "turn" or "name" in part or ("media_type" in source and source.get("type") == "url")
+        )
+    return kind == "tool_result" and "name" in part
+
+
+def _unwrapped(entry: Any) -> Any:
+    if not _is_wrapped(entry):
+        return entry
+    native = entry[WRAPPED]
+    return native[0] if isinstance(native, list) and native else native
+
+
+def _is_wrapped(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and WRAPPED in entry and entry.keys() <= {WRAPPED, *OPTIONS}
+
+
+def _is_marked(value: Any) -> bool:
+    """Whether a client has asked for a cache somewhere in an entry."""
+    if isinstance(value, Mapping):
+        return any(value.get(key) is not None for key in _MARKS) or any(map(_is_marked, value.values()))
+    return isinstance(value, list) and any(map(_is_marked, value))
+
+
+def _is_sdk(value: Any) -> bool:
+    return callable(getattr(value, "model_dump", None)) and not isinstance(value, type)
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """A value with the objects of the official SDKs as the JSON that they send; everything else as it is."""
+    if _is_sdk(value):
+        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    if depth < _SDK_DEPTH and type(value) is dict and any(_holds_sdk(each) for each in value.values()):
+        return {key: _plain(each, depth + 1) for key, each in value.items()}
+    if depth < _SDK_DEPTH and type(value) is list and any(map(_holds_sdk, value)):
+        return [_plain(each, depth + 1) for each in value]
+    return value
+
+
+def _holds_sdk(value: Any) -> bool:
+    return type(value) in (dict, list) or _is_sdk(value)
+
+
+_SDK_DEPTH = 6
+"""So deep clients put objects of the SDKs into their messages."""

@@ -1,0 +1,252 @@
+"""Input items of OpenAI's Responses API.
+
+Items of the assistant that stand in a row are one turn, because reasoning belongs to what it led to. Every other item
+is a turn of its own. Items that only this API understands are blocks of the provider's, whole.
+
+Source: the types of the official SDK, openai 3.54.0 (``ResponseInputItemParam``), read on 2026-11-22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+from headish.content.forms.layout import is_nothing
+from headish.content.forms.media import read_responses_media, write_responses_media
+from headish.content.forms.parts import (
+    Form,
+    Losses,
+    Part,
+    Said,
+    arguments_of,
+    joined,
+    keep,
+    list_at,
+    make_call,
+    object_at,
+    opaque_of,
+    refuse,
+    rest_of,
+    text_at,
+    without,
+)
+from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+
+PROVIDER = "openai_responses"
+TRANSPORT = frozenset(("prompt_cache_breakpoint",))
+PLACED = TRANSPORT | {"id", "status"}
+"""Where an item of a message, a call or an output is kept by the server: the API wants none of it back."""
+ROLES = ("system", "developer", "user", "assistant")
+PARAGRAPH = "\n\n"
+"""Between the texts of one reasoning item."""
+CLIENT_ITEMS = frozenset(
+    ("additional_tools", "apply_patch_call_output", "compaction_trigger", "computer_call_output",
+     "configuration_update", "custom_tool_call_output", "item_reference", "local_shell_call_output",
+     "mcp_approval_response", "shell_call_output")
+)  # fmt: skip
+"""What a client says in items of its own; all others are the model's or the server's."""
+_TEXTS = ("input_text", "output_text", "text")
+_CALL = ("type", "call_id", "name", "arguments")
+_OUTPUT = ("type", "call_id", "output")
+
+
+def group(items: Iterable[Any]) -> list[list[Any]]:
+    """The items of each turn: those of the assistant in a row, any other by itself."""
+    groups: list[list[Any]] = []
+    for is_answer, grouped in groupby(items, _is_answer):
+        run = list(grouped)
+        groups += [run] if is_answer else [[item] for item in run]
+    return groups
+
+
+def _is_answer(item: Any) -> bool:
+    # What is no item by itself (headish's own messages, an item with options beside it) is a turn of its own.
+    return isinstance(item, Mapping) and ("type" in item or "role" in item) and role_of(item) == "assistant"
+
+
+def kind_of_item(item: Mapping[str, Any]) -> Any:
+    """The type of an item. A message may go without one, and so may what only names another item."""
+    kind = item.get("type")
+    return (
+        kind if kind is not None else "message" if "role" in item else "item_reference" if "id" in item else "message"
+    )
+
+
+def role_of(item: Mapping[str, Any]) -> str:
+    """Whose an item is. Raises: InvalidContent."""
+    kind = kind_of_item(item)
+    if kind == "message":
+        role = item.get("role")
+        if role not in ROLES:
+            raise refuse(f"an item has no role {role!r:.80}", "$.role")
+        return str(role)
+    if not isinstance(kind, str):
+        raise refuse("the type of an item is text", "$.type")
+    if kind == "function_call_output":
+        return "tool"
+    is_client = kind in CLIENT_ITEMS or (kind == "tool_search_output" and item.get("execution") != "server")
+    return "user" if is_client else "assistant"
+
+
+def read(item: Mapping[str, Any]) -> Said:
+    """One item. Raises: InvalidContent."""
+    role = role_of(item)
+    return Said(role, tuple(_READERS.get(kind_of_item(item), _read_own)(item)))
+
+
+def _read_own(item: Mapping[str, Any]) -> list[ContentBlock]:
+    return [ProviderBlock(PROVIDER, without(item, TRANSPORT))]
+
+
+def _read_message(item: Mapping[str, Any]) -> list[ContentBlock]:
+    content, beside = item.get("content"), {}
+    if item.get("role") == "assistant" and not is_nothing(item.get("phase")):
+        beside = {"phase": item["phase"]}
+    blocks = _read_content(content, "$.content", beside, media=item.get("role") != "assistant")
+    rest = rest_of(item, dict.fromkeys(("type", "role", "content", *beside)), PLACED)
+    return [*blocks, ProviderBlock(PROVIDER, {"message": rest})] if rest else blocks
+
+
+def _read_content(
+    content: Any, path: str, beside: Mapping[str, Any] | None = None, *, media: bool = True
+) -> list[ContentBlock]:
+    """The blocks of a text or of a list of parts. ``media``: as for Chat."""
+    beside = beside or {}
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [Text(content, opaque=keep(PROVIDER, beside))]
+    listed = list_at(content, path)
+    return [_read_part(object_at(part, f"{path}[{at}]"), beside, media) for at, part in enumerate(listed)]
+
+
+def _read_part(part: Mapping[str, Any], beside: Mapping[str, Any], media: bool) -> ContentBlock:
+    kind = part.get("type")
+    if kind in _TEXTS and isinstance(part.get("text"), str):
+        rest = rest_of(part, {"type": "", "text": ""}, TRANSPORT)
+        return Text(part["text"], opaque=keep(PROVIDER, {**beside, **rest}))
+    if kind == "refusal" and isinstance(part.get("refusal"), str):
+        rest = rest_of(part, {"type": "", "refusal": ""}, TRANSPORT)
+        return Text(part["refusal"], opaque=keep(PROVIDER, {**beside, **rest}))
+    document = read_responses_media(part, PROVIDER) if media else None
+    if document is None:
+        return ProviderBlock(PROVIDER, {"part": without(part, TRANSPORT)})
+    written = write_responses_media(document)
+    detail = part.get("detail")
+    rest = rest_of(part, written, TRANSPORT)
+    rest |= {"detail": detail} if "detail" in written and isinstance(detail, str) and detail != "auto" else {}
+    return Document(document.source, document.name, keep(PROVIDER, rest))
+
+
+def _read_call(item: Mapping[str, Any]) -> list[ContentBlock]:
+    rest = rest_of(item, dict.fromkeys(_CALL), PLACED)
+    given = item.get("arguments")
+    arguments = {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
+    return [make_call(item.get("name"), item.get("call_id"), keep(PROVIDER, rest), "$", **arguments)]
+
+
+def _read_output(item: Mapping[str, Any]) -> list[ContentBlock]:
+    id = item.get("call_id")
+    rest = rest_of(item, dict.fromkeys(_OUTPUT), PLACED)
+    content = tuple(_read_content(item.get("output"), "$.output"))
+    return [ToolResult(None if id is None else text_at(id, "$.call_id"), content=content, opaque=keep(PROVIDER, rest))]
+
+
+def _read_reasoning(item: Mapping[str, Any]) -> list[ContentBlock]:
+    text = _joined(item.get("summary")) or _joined(item.get("content"))
+    return [Thinking(text, provider=PROVIDER, opaque={PROVIDER: without(item, TRANSPORT)})]
+
+
+def _joined(parts: Any) -> str:
+    texts = [part.get("text") for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+    return PARAGRAPH.join(text for text in texts if isinstance(text, str) and text)
+
+
+_READERS: dict[Any, Callable[[Mapping[str, Any]], list[ContentBlock]]] = {
+    "message": _read_message,
+    "function_call": _read_call,
+    "function_call_output": _read_output,
+    "reasoning": _read_reasoning,
+}
+
+
+# Writing.
+
+
+def write(said: Said, losses: Losses) -> list[Part]:
+    """The items that say a turn: texts and media of one role and phase are one message."""
+    items: list[Part] = []
+    blocks = losses.own(said.blocks)
+    for key, grouped in groupby(blocks, lambda block: _message_of(block, said.role)):
+        run = list(grouped)
+        items += [_write_item(block, losses) for block in run] if key is None else [_write_message(run, said.role)]
+    return items or [{"role": said.role if said.role in ROLES else "user", "content": ""}]
+
+
+def _message_of(block: ContentBlock, role: str) -> Any:
+    """What tells the message of a block from the next one; None for an item by itself."""
+    if isinstance(block, Text | Document) or _is_part(block):
+        # An answer's texts are messages of their own: so a client writes what it was told.
+        return (opaque_of(block, PROVIDER).get("phase"), id(block) if role == "assistant" else None)
+    return None
+
+
+def _is_part(block: ContentBlock) -> bool:
+    if not isinstance(block, ProviderBlock) or not isinstance(block.data, Mapping):
+        return False
+    return block.data.keys() <= {"part", "message"}
+
+
+def _write_message(blocks: list[ContentBlock], role: str) -> Part:
+    kind = "output_text" if role == "assistant" else "input_text"
+    parts: list[Part] = []
+    entry: Part = {"role": role if role in ROLES else "user"}
+    for block in blocks:
+        own = opaque_of(block, PROVIDER)
+        entry |= {"phase": own["phase"]} if "phase" in own else {}
+        if isinstance(block, ProviderBlock):
+            entry = joined(entry, block.data.get("message"))
+            parts += [block.data["part"]] if "part" in block.data else []
+        else:
+            parts.append(_write_part(block, kind))
+    plain = len(parts) == 1 and parts[0].keys() == {"type", "text"}
+    return {**entry, "content": parts[0]["text"] if plain else parts}
+
+
+def _write_part(block: ContentBlock, kind: str) -> Part:
+    own = without(opaque_of(block, PROVIDER), ("phase",))
+    if isinstance(block, Document):
+        return {**joined(write_responses_media(block), own), **({"detail": own["detail"]} if "detail" in own else {})}
+    return joined({"type": kind, "text": block.text if isinstance(block, Text) else ""}, own)
+
+
+def _write_item(block: ContentBlock, losses: Losses) -> Part:
+    own = opaque_of(block, PROVIDER)
+    if isinstance(block, ProviderBlock):
+        return dict(block.data) if isinstance(block.data, Mapping) else {}
+    if isinstance(block, Thinking):
+        return joined({"type": "reasoning"}, own) if own else {"type": "reasoning", "summary": _summary(block.text)}
+    if isinstance(block, ToolUse):
+        call = {"type": "function_call", "call_id": block.id, "name": block.name, "arguments": arguments_of(block)}
+        return joined(call, own)
+    assert isinstance(block, ToolResult)
+    parts = [_output_part(each) for each in losses.own(block.content)]
+    if block.is_error:
+        parts.insert(0, {"type": "input_text", "text": "Error:"})
+    plain = len(parts) == 1 and parts[0].keys() == {"type", "text"}
+    output = parts[0]["text"] if plain else parts or ""
+    return joined({"type": "function_call_output", "call_id": block.tool_use_id, "output": output}, own)
+
+
+def _output_part(block: ContentBlock) -> Part:
+    if isinstance(block, ProviderBlock):
+        return dict(block.data["part"]) if "part" in block.data else dict(block.data)
+    return _write_part(block, "input_text")
+
+
+def _summary(text: str) -> list[Part]:
+    return [{"type": "summary_text", "text": text}] if text else []
+
+
+RESPONSES = Form("responses", PROVIDER, "input", "instructions", PLACED, read, write)

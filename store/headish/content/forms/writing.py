@@ -1,0 +1,130 @@
+"""A thread in the words of an API: what was given in its form comes out as it was, all else is written from blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from headish.content.forms.layout import apply
+from headish.content.forms.parts import FORM, Form, Losses, Part, Said
+from headish.errors import Unmappable
+from headish.values.blocks import ProviderBlock, Text, ToolResult, ToolUse
+from headish.values.messages import NO_ATTRIBUTES, Kept, Message
+
+_INSTRUCTING = ("system", "developer")
+_LOST = {"speaker": "name", "recipient": "to", "intent": "intent", "constrain": "constrain", "extra": "extra"}
+"""Attributes that no API has a place for, and the words that give them up."""
+
+
+class Written(NamedTuple):
+    """The entries of a thread, and those of instructions that stand before the list with how they stood there."""
+
+    entries: list[Any]
+    instructions: list[tuple[str, Any]]
+
+
+def is_form(system: Mapping[str, Any]) -> bool:
+    """Whether a turn was given in a form."""
+    return isinstance(system.get(FORM), Mapping)
+
+
+def write_thread(form: Form, thread: Sequence[Kept], drop: Collection[str] = ()) -> Written:
+    """A thread in a form. ``drop`` are the words for what may be left out.
+
+    Raises: Unmappable with all the words for ``drop`` that are needed; InvalidContent.
+    """
+    entries: list[Any] = []
+    instructions: list[tuple[str, Any]] = []
+    losses: list[Unmappable] = []
+    names: dict[str | None, str] = {}
+    for kept in thread:
+        lost = Losses(form.name, form.provider, kept.message.turn)
+        written, place = write_turn(form, _with_names(form, kept, names), lost)
+        losses += [loss for loss in lost.losses if loss.drop not in drop]
+        is_system = form.name in ("anthropic", "gemini") and kept.message.role in _INSTRUCTING
+        if place is not None or (is_system and not entries and not is_own(form, kept)):
+            instructions += [(place or "", entry) for entry in written]
+        else:
+            entries += written
+    if losses:
+        first, *more = losses
+        raise Unmappable(first.target, first.what, turn=first.turn, drop=first.drop, more=more)
+    return Written(entries, instructions)
+
+
+def write_turn(form: Form, kept: Kept, losses: Losses) -> tuple[list[Any], str | None]:
+    """The entries of one turn, and how they stood before the list, if they did."""
+    message, stored = kept.message, kept.system.get(FORM)
+    if message.role is None:
+        raise losses.refuse("a bare sequence, which has no role")
+    if message.attributes is not NO_ATTRIBUTES:
+        message = _without_attributes(message, form, losses)
+    written: Any = form.write(Said(str(message.role), message.content, message.attributes.speaker), losses)
+    if not isinstance(stored, Mapping) or stored.get("name") not in (form.name, None):
+        return written, None
+    written = apply(stored.get("layout"), written) if _fits(stored, form) else written
+    for block in message.content:
+        if isinstance(block, ProviderBlock) and block.provider == form.provider and isinstance(block.data, Mapping):
+            written = apply(block.data.get(FORM), written)
+    return written, stored.get("place")
+
+
+def is_own(form: Form, kept: Kept) -> bool:
+    """Whether a turn was given in this form."""
+    stored = kept.system.get(FORM)
+    return isinstance(stored, Mapping) and stored.get("name") == form.name
+
+
+def body_of(form: Form, written: Written) -> Part:
+    """The part of a request's body that holds a thread."""
+    body: Part = {form.list_name: written.entries}
+    if not written.instructions:
+        return body
+    assert form.system_name is not None
+    return {form.system_name: _as_instructions(form, written.instructions), **body}
+
+
+def _without_attributes(message: Message, form: Form, losses: Losses) -> Message:
+    """The message as a form without a transcript's attributes has it; what is lost is said."""
+    given = message.attributes
+    if message.role == "assistant" and given.channel == "analysis" and message.text:
+        losses.leave_out("reasoning without a signature", "thinking")
+        message = replace(message, content=tuple(block for block in message.content if not isinstance(block, Text)))
+    for field, word in _LOST.items():
+        if getattr(given, field) and not (field == "speaker" and form.name == "chat"):
+            losses.leave_out(f"the {field} of a message", word)
+    return message
+
+
+def _with_names(form: Form, kept: Kept, names: dict[str | None, str]) -> Kept:
+    """The message with the names of the calls that its results answer, which Gemini wants; ``names`` grows."""
+    calls = [block for block in kept.message.content if isinstance(block, ToolUse)]
+    names.update({call.id: call.name for call in calls})
+    results = [block for block in kept.message.content if isinstance(block, ToolResult) and block.name is None]
+    if not results or form.list_name != "contents" or is_own(form, kept):
+        return kept
+    content = tuple(
+        replace(block, name=names.get(block.tool_use_id)) if isinstance(block, ToolResult) and not block.name else block
+        for block in kept.message.content
+    )
+    return kept._replace(message=replace(kept.message, content=content))
+
+
+def _as_instructions(form: Form, instructions: Sequence[tuple[str, Any]]) -> Any:
+    if form.list_name == "contents":
+        if len(instructions) == 1 and instructions[0][0] == "text":
+            return instructions[0][1]["parts"][0]["text"]
+        parts = [part for _, entry in instructions for part in entry["parts"]]
+        return instructions[0][1] if instructions[0][0] == "entry" and len(instructions) == 1 else {"parts": parts}
+    contents = [entry["content"] for _, entry in instructions]
+    if len(contents) == 1:
+        return contents[0]
+    listed = [[{"type": "text", "text": each}] if isinstance(each, str) else each for each in contents]
+    return [part for each in listed for part in each]
+
+
+def _fits(stored: Mapping[str, Any], form: Form) -> bool:
+    """A layout without a name is of a text that any form but Gemini's and Responses' writes so."""
+    return stored.get("name") is not None or form.list_name == "messages"
