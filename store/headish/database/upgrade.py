@@ -11,6 +11,7 @@ from pathlib import Path
 import sqlalchemy
 
 from headish.database.backend import Backend
+from headish.database.fulltext import create_index
 from headish.database.query import Connection, Query
 from headish.database.schema import REVISION, REVISIONS, metadata
 from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, UnknownDatabase
@@ -110,6 +111,7 @@ def _create(database: Backend, connection: sqlalchemy.Connection, create: bool) 
     if not create:
         raise UnknownDatabase(database.target, "it holds no headish tables, and none were to be created")
     metadata.create_all(connection, checkfirst=False)
+    create_index(connection)
     connection.exec_driver_sql(_VERSION_TABLE)
     connection.execute(_version.insert().values(version_num=REVISION))
     database.mark(connection)
