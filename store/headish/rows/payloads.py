@@ -21,7 +21,7 @@ LOOKED_UP = 64
 PORTION = tuple(f"wanted{index}" for index in range(LOOKED_UP))
 """The parameters of such a statement."""
 
-T = TypeVar("T", bytes, TurnId)
+T = TypeVar("T", bytes, TurnId, int)
 _space: BindParameter[int] = bindparam("space")
 _new = insert(payload).values(space=_space, hash=bindparam("hash"), size=bindparam("size"), data=bindparam("data"))
 # The same words on SQLite. An old row whose bytes are missing or damaged gets them again, so that a turn that was

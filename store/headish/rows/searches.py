@@ -17,7 +17,7 @@ from headish.database.dialects import spelled
 from headish.database.fulltext import SEQ_BITS
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import payload, search, turn
-from headish.rows.payloads import LOOKED_UP, OF_TURN, PORTION
+from headish.rows.payloads import OF_TURN, PORTION, in_portions
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
@@ -134,14 +134,11 @@ MERGE = Query(
     "merge the search index",
     spelled(sqlite="INSERT INTO search_text(search_text) VALUES ('optimize')", postgresql="SELECT 1"),
 )
-WIPE_FREED = Query(
-    "overwrite what is freed",
-    spelled(sqlite="PRAGMA secure_delete = ON", postgresql="SELECT 1"),
+IS_WIPED = Query(
+    "whether what is freed is overwritten", spelled(sqlite="PRAGMA secure_delete", postgresql="SELECT 1")
 )
-KEEP_FREED = Query(
-    "overwrite what is freed no longer",
-    spelled(sqlite="PRAGMA secure_delete = OFF", postgresql="SELECT 1"),
-)
+WIPE_FREED = Query("overwrite what is freed", spelled(sqlite="PRAGMA secure_delete = ON", postgresql="SELECT 1"))
+KEEP_FREED = Query("leave what is freed", spelled(sqlite="PRAGMA secure_delete = OFF", postgresql="SELECT 1"))
 MATCHING = Query(
     "turns that may match, the newest first",
     spelled(
@@ -282,12 +279,15 @@ def add_entries(connection: Connection, space: int, entries: Iterable[tuple[int,
 
 def remove_entries(connection: Connection, space: int, entries: Sequence[tuple[int, str]]) -> None:
     """Take turns out, given the very words that were added, and leave nothing of them where they stood."""
-    connection.run(WIPE_FREED)
+    is_wiped = connection.row(IS_WIPED) == (1,)
+    if not is_wiped:
+        connection.rows(WIPE_FREED)
     try:
         connection.run_many(REMOVE, [{"space": space, "seq": seq, "words": words} for seq, words in entries])
         connection.run(MERGE)
     finally:
-        connection.run(KEEP_FREED)
+        if not is_wiped:
+            connection.rows(KEEP_FREED)
 
 
 def matching(connection: Connection, space: int, question: str, low: int, high: int, limit: int) -> list[int]:
@@ -330,10 +330,9 @@ def sources_before(connection: Connection, space: int, low: int, high: int, limi
     return list(map(Source._make, connection.rows(BEFORE, space=space, low=low, high=high, limit=limit)))
 
 
-def sources_at(connection: Connection, space: int, seqs: Sequence[int]) -> list[Source]:
-    """Turns by their commit numbers, the newest first; at most ``LOOKED_UP``."""
-    filled = [*seqs, *[seqs[-1]] * (LOOKED_UP - len(seqs))]
-    rows = connection.rows(AT, space=space, **dict(zip(PORTION, filled, strict=True)))
+def sources_at(connection: Connection, space: int, seqs: Iterable[int]) -> list[Source]:
+    """Turns by their commit numbers, the newest first. Cost: one statement for each ``LOOKED_UP``."""
+    rows = [row for portion in in_portions(seqs) for row in connection.rows(AT, space=space, **portion)]
     return sorted(map(Source._make, rows), reverse=True)
 
 

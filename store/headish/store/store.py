@@ -9,7 +9,7 @@ from typing import Self
 from headish.database.backend import Durability
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.store import ask as asking
-from headish.store import calls, copying, exports, imports, read, replies, reports, requests, write
+from headish.store import calls, copying, exports, finding, imports, read, replies, reports, requests, write
 from headish.store.bookmarks import Bookmarks
 from headish.store.conversations import Conversations
 from headish.store.objects import Objects
@@ -58,6 +58,10 @@ class Store(Space):
     options = read.options
     render = exports.render
     export = exports.export
+
+    # Find
+    search = finding.search
+    reindex = finding.reindex
 
     # Ask
     request = requests.request
