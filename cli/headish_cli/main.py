@@ -43,6 +43,7 @@ COMMANDS = {
     "request": "commands.requesting",
     "resolve": "commands.reading",
     "retry": "commands.asking",
+    "search": "commands.finding.search",
     "spaces": "commands.spaces",
     "stats": "commands.maintenance",
     "title": "commands.conversing",

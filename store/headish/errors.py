@@ -66,6 +66,7 @@
         ├── DatabaseUnavailable   the server or file cannot be reached
         ├── DatabaseTimedOut      a time limit of the server ended the statement
         ├── DatabaseReplaced      the file was removed or replaced while it was open
+        ├── CannotIndex           a SQLite without FTS5, which can keep no search index
         ├── OutcomeUnknown        the connection was lost during the commit: it may be stored
         └── CorruptRecord         stored bytes that do not decode or disagree with their address
             └── CorruptTurn       those of a turn
@@ -611,6 +612,15 @@ class DatabaseUnavailable(DatabaseError):
 
 class DatabaseCorrupt(DatabaseError):
     """The file itself is damaged."""
+
+
+class CannotIndex(DatabaseError):
+    """SQLite was built without FTS5: searches read the turns, and find the same."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(
+            target, "its SQLite was built without FTS5, so it keeps no search index; searches read every turn"
+        )
 
 
 class CorruptRecord(DatabaseError):

@@ -17,6 +17,7 @@ from headish.database.dialects import spelled
 from headish.database.fulltext import SEQ_BITS
 from headish.database.query import Connection, Query, Row
 from headish.database.schema import payload, search, turn
+from headish.database.schema import space as spaces
 from headish.rows.payloads import OF_TURN, PORTION, in_portions
 from headish.values.ids import TurnId
 from headish.values.places import Place
@@ -86,9 +87,7 @@ BEGIN = Query("begin the search index of a space", _new.on_conflict_do_nothing()
 TAKE = Query(
     "the search index goes on",
     update(search)
-    .where(
-        search.c.space == _space, search.c.seq == bindparam("known"), search.c.emptied == bindparam("known_emptied")
-    )
+    .where(search.c.space == _space, search.c.seq == bindparam("known"), search.c.emptied == bindparam("known_emptied"))
     .values(seq=bindparam("to_seq")),
 )
 EMPTIED = Query(
@@ -103,7 +102,7 @@ RESTART = Query(
     # SQLite can empty its index, and not a part of it: every space begins anew, at its next search.
     "begin the search index anew",
     spelled(
-        sqlite="UPDATE search SET seq = 0, version = :version, emptied = emptied + 1 WHERE :space = :space AND seq >= 0",
+        sqlite="UPDATE search SET seq = 0, version = :version, emptied = emptied + 1 WHERE seq >= 0",
         postgresql="UPDATE search SET seq = 0, version = :version, emptied = emptied + 1 WHERE space = :space",
     ),
 )
@@ -134,9 +133,7 @@ MERGE = Query(
     "merge the search index",
     spelled(sqlite="INSERT INTO search_text(search_text) VALUES ('optimize')", postgresql="SELECT 1"),
 )
-IS_WIPED = Query(
-    "whether what is freed is overwritten", spelled(sqlite="PRAGMA secure_delete", postgresql="SELECT 1")
-)
+IS_WIPED = Query("whether what is freed is overwritten", spelled(sqlite="PRAGMA secure_delete", postgresql="SELECT 1"))
 WIPE_FREED = Query("overwrite what is freed", spelled(sqlite="PRAGMA secure_delete = ON", postgresql="SELECT 1"))
 KEEP_FREED = Query("leave what is freed", spelled(sqlite="PRAGMA secure_delete = OFF", postgresql="SELECT 1"))
 MATCHING = Query(
@@ -144,8 +141,9 @@ MATCHING = Query(
     spelled(
         sqlite=f"SELECT rowid {_SEQ} FROM search_text WHERE search_text MATCH :question "
         f"AND rowid > {_ROWID} + :low AND rowid < {_ROWID} + :high ORDER BY rowid DESC LIMIT :limit",
-        postgresql=f"SELECT seq FROM search_text WHERE space = :space AND words @@ {_ASKED} "
-        "AND seq > :low AND seq < :high ORDER BY seq DESC LIMIT :limit",
+        # OFFSET keeps the server from reading the space backwards until enough turns match.
+        postgresql=f"SELECT seq FROM (SELECT seq FROM search_text WHERE space = :space AND words @@ {_ASKED} "
+        "AND seq > :low AND seq < :high OFFSET 0) AS found ORDER BY seq DESC LIMIT :limit",
     ),
 )
 COUNT_MATCHING = Query(
@@ -208,6 +206,7 @@ LARGE = Query(
     .select_from(turn.join(payload, OF_TURN))
     .where(turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos")),
 )
+SPACES = Query("numbers of all spaces", select(spaces.c.id).order_by(spaces.c.id))
 SUBJECTS = Query(
     "conversations that have tags, a page",
     text(
@@ -345,3 +344,8 @@ def large_payload(connection: Connection, space: int, place: Place) -> bytes | N
 def subjects_page(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
     """``(subject, data)`` of what is said of conversations, by subject."""
     return connection.rows(SUBJECTS, space=space, after=after, limit=limit)
+
+
+def all_spaces(connection: Connection) -> list[int]:
+    """The numbers of all spaces, those of the removed ones too."""
+    return [number for (number,) in connection.rows(SPACES)]

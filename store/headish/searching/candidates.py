@@ -26,7 +26,8 @@ from headish.searching.entries import (
     unread_fact,
 )
 
-PAGE = 64
+PAGE, LATER_PAGE = 64, 512
+"""So many the index is asked for at first, and then: a server looks all of them up for each page."""
 READ_PAGE = 500
 GLOB = "*?["
 
@@ -68,10 +69,12 @@ def candidates(connection: Connection, space: int, asked: Asked, state: Found) -
         high = page[-1].seq
     if not state.indexed:
         return
-    question, high = spell(space, asked), state.indexed + 1
-    while seqs := searches.matching(connection, space, question, 0, high, PAGE):
+    question, high, limit = spell(space, asked), state.indexed + 1, PAGE
+    while seqs := searches.matching(connection, space, question, 0, high, limit):
         yield from searches.sources_at(connection, space, seqs)
-        high = seqs[-1]
+        if len(seqs) < limit:
+            return
+        high, limit = seqs[-1], LATER_PAGE
 
 
 def spell(space: int, asked: Asked) -> str:
@@ -79,7 +82,7 @@ def spell(space: int, asked: Asked) -> str:
     question = as_match(asked.question, beginnings(space, asked.places))
     facts = _facts(space, asked)
     narrowed = " AND ".join([question, *facts])
-    return f'({narrowed}) OR "{unread_fact(space)}"' if not facts else f'({narrowed}) OR ({_unread(space, facts)})'
+    return f'({narrowed}) OR "{unread_fact(space)}"' if not facts else f"({narrowed}) OR ({_unread(space, facts)})"
 
 
 def beginnings(space: int, places: frozenset[str]) -> list[str]:

@@ -103,7 +103,9 @@ def _is_of(model: str | None, wanted: str) -> bool:
     if model is None:
         return False
     pattern = wanted.casefold()
-    return any(each == pattern or fnmatchcase(each, pattern) for each in (model.casefold(), last_part(model).casefold()))
+    return any(
+        each == pattern or fnmatchcase(each, pattern) for each in (model.casefold(), last_part(model).casefold())
+    )
 
 
 def _uses(said: Said, tool: str | None) -> bool:

@@ -79,20 +79,12 @@ def forget_entries(connection: Connection, space: int, turns: Iterable[StoredTur
         return 0
     seqs = sorted({each.seq for each in turns if each.seq <= known.seq})
     sources = searches.sources_at(connection, space, seqs)
-    entries = [(said.source.seq, entry) for said in read_said(connection, space, sources) if (entry := entry_of(space, said))]
+    entries = [
+        (said.source.seq, entry) for said in read_said(connection, space, sources) if (entry := entry_of(space, said))
+    ]
     if entries:
         searches.remove_entries(connection, space, entries)
     return len(entries)
-
-
-def switch_index(backend: Backend, spaces: Iterable[int], on: bool) -> None:
-    """Keep an index in the database, or none: whatever there is of one goes.
-
-    Cost: a statement or two for each space, and on PostgreSQL deleting its rows.
-    """
-    backend.write(lambda connection: searches.switch(connection, on, WORDS_VERSION))
-    for space in spaces:
-        backend.write(partial(_drop, space=space))
 
 
 def _next_portion(connection: Connection, space: int) -> Portion | None:
@@ -138,9 +130,3 @@ def _restart(connection: Connection, space: int) -> None:
     if searches.can_index(connection):
         searches.begin(connection, space, WORDS_VERSION)
         searches.restart(connection, space, WORDS_VERSION)
-
-
-def _drop(connection: Connection, space: int) -> None:
-    searches.forget_position(connection, space)
-    if searches.can_index(connection):
-        searches.empty(connection, space)

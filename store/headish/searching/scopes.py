@@ -31,7 +31,9 @@ def is_within(ranges: Ranges, place: Place) -> bool:
 
 def of_names(connection: Connection, space: int, glob: str) -> Ranges:
     """The turns that lead to a bookmark whose name is like ``glob``. Cost: every bookmark of the space is looked at."""
-    return _leading_to(connection, space, [place for name, place in _bookmarks(connection, space) if fnmatchcase(name, glob)])
+    return _leading_to(
+        connection, space, [place for name, place in _bookmarks(connection, space) if fnmatchcase(name, glob)]
+    )
 
 
 def of_tag(connection: Connection, space: int, tag: str) -> Ranges:

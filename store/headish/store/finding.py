@@ -9,7 +9,7 @@ from headish.content.searching.pieces import PLACES, SHOWN
 from headish.content.searching.questions import parse_question, phrases_of
 from headish.content.searching.snippets import snippet_of
 from headish.database.query import Connection
-from headish.errors import HeadishError, InvalidArgument, shown
+from headish.errors import DatabaseCorrupt, HeadishError, InvalidArgument, InvalidRole, shown
 from headish.history.decode import complete_turns
 from headish.rows.turns import turn_by_seq
 from headish.searching.candidates import Asked
@@ -19,7 +19,8 @@ from headish.searching.reaching import Reached, reach
 from headish.searching.scopes import of_names, of_tag
 from headish.store.paging import check_order
 from headish.store.space import STUMBLING, Space
-from headish.values.doors import ANYTHING, TEXT, door
+from headish.values.doors import ANYTHING, KINDS, TEXT, door
+from headish.values.messages import ROLES
 from headish.values.searches import Hit
 from headish.values.times import milliseconds_of
 
@@ -28,7 +29,10 @@ LIMIT = 1000
 _NOWHERE = Reached((), ())
 
 
-@door(query=TEXT, role=TEXT, name=TEXT, tag=TEXT, tool=TEXT, order=TEXT, since=ANYTHING, until=ANYTHING)
+@door(
+    query=TEXT, role=TEXT, name=TEXT, tag=TEXT, tool=TEXT, order=TEXT, since=ANYTHING, until=ANYTHING,
+    places=KINDS["drop"],
+)  # fmt: skip
 def search(
     space: Space,
     query: str,
@@ -58,12 +62,15 @@ def search(
     Turns that were stored since the last search are indexed first; ``progress`` is called with the number of turns.
     Where nothing can be written they are read instead. A turn that was just stored is found either way.
     Cost: that of the turns that match, however many others there are. A ranked search weighs the newest 1,000 matches.
-    Raises: InvalidArgument for a query without words, another place or order, a ``limit`` that is not from 1 to 1,000.
+    Raises: InvalidArgument for a query without words, another place or order, a ``limit`` that is not from 1 to 1,000;
+    InvalidRole.
     """
     wanted_places = _check_places(places)
     check_order(order, ("rank", "time"), "hits")
     if not 0 < limit <= LIMIT:
         raise InvalidArgument(f"limit is a number from 1 to {LIMIT:,}, not {shown(limit)}")
+    if role is not None and role not in ROLES:
+        raise InvalidRole(role)
     asked = Asked(parse_question(query), wanted_places, role, model, tool)
     times = _milliseconds("since", since), _milliseconds("until", until)
     bring_up_to_date(space, progress)
@@ -75,7 +82,10 @@ def search(
         found = find_matches(connection, number, Wanted(asked, *times, within, order, limit))
         return _hits(connection, space, asked, found)
 
-    return space._read(work)
+    try:
+        return space._read(work)
+    except DatabaseCorrupt as error:
+        raise _advised(error) from error
 
 
 @door()
@@ -99,6 +109,8 @@ def bring_up_to_date(space: Space, progress: Progress | None = None) -> None:
     except STUMBLING as error:
         space._find_damage(backend, error)
         raise
+    except DatabaseCorrupt as error:
+        raise _advised(error) from error
 
 
 def bring_up_to_date_quietly(space: Space) -> None:
@@ -107,6 +119,11 @@ def bring_up_to_date_quietly(space: Space) -> None:
         bring_up_to_date(space)
     except HeadishError:
         return
+
+
+def _advised(error: DatabaseCorrupt) -> DatabaseCorrupt:
+    advice = "'headish verify --all' says where; if it is the search index alone, 'headish search --reindex' mends it"
+    return DatabaseCorrupt(error.target, f"{error.reason}; {advice}")
 
 
 def _hits(connection: Connection, space: Space, asked: Asked, found: Sequence[Match]) -> list[Hit]:

@@ -10,10 +10,12 @@ from sqlalchemy import LargeBinary, Table, bindparam, case, cast, func, select
 
 from headish.database.backend import Backend
 from headish.database.query import Connection, Query
-from headish.database.schema import counter, metadata, space_log
+from headish.database.schema import counter, metadata, search, space_log
 from headish.database.schema import space as space_table
 from headish.rows.counters import REMOVED, Counter, read_counter
+from headish.rows.searches import NO_SPACE
 from headish.rows.spaces import removed_name
+from headish.searching.checking import is_switch, strange_spaces
 from headish.values.names import refusal, stored_name
 from headish.values.reports import Problem
 from headish.verify.changes import check_changes, check_names
@@ -94,8 +96,13 @@ def _strangers(connection: Connection, known: Collection[int], removed: Collecti
     for table, query in NEXT_SPACE.items():
         expected = {*known, *removed} if table in LEFT else known
         for space in _spaces_in(connection, query):
-            if space not in expected:
+            if space not in expected and not (table == search.name and space == NO_SPACE):
                 yield Problem("database", f"{table} holds rows of the space {space!r}, which does not exist")
+    for space in strange_spaces(connection):
+        if space not in known:
+            yield Problem("database", f"the search index holds words of the space {space!r}, which does not exist")
+    if not is_switch(connection):
+        yield Problem("database", "the row that switches the search index off says something else")
 
 
 def _spaces_in(connection: Connection, query: Query) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from headish.database.schema import metadata
 from headish.database.schema import space as space_table
 from headish.values.reports import Problem
 
-NAMED_BY = {"turn": ("id",), "counter": ("space",)}
+NAMED_BY = {"turn": ("id",), "counter": ("space",), "search": ("space",)}
 """The columns that name a row to people, where they are not those of its key."""
 ADDRESS_BYTES = 32
 

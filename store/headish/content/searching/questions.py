@@ -218,8 +218,10 @@ class _Reader:
         if token[3] is None:
             return _phrase(token[1], bool(token[2])) if token[1] is not None else _phrase(token[4])
         self._depth += 1
+        if self._depth > NESTED:
+            raise _Unreadable
         found = self._read_any()
-        if self._depth > NESTED or not self._takes(")"):
+        if not self._takes(")"):
             raise _Unreadable
         self._depth -= 1
         return found

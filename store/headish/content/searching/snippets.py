@@ -25,11 +25,8 @@ class Snippet(NamedTuple):
 
 def snippet_of(text: str, phrases: Iterable[Phrase]) -> Snippet:
     """The part of a text with the most of what was looked for; its beginning where there is nothing of it."""
-    spans = list(spans_of(text))
-    words = [span.word for span in spans]
-    marks = _merged(
-        (spans[at].start, spans[at + len(phrase.words) - 1].end) for phrase in phrases for at in find(phrase, words)
-    )
+    words, starts, ends = spans_of(text)
+    marks = _merged((starts[at], ends[at + len(phrase.words) - 1]) for phrase in phrases for at in find(phrase, words))
     low, high = _window(text, marks)
     shown = [(max(start, low) - low, min(end, high) - low) for start, end in marks if start < high and end > low]
     before, behind = "…" if low else "", "…" if high < len(text) else ""
