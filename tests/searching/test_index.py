@@ -22,10 +22,11 @@ from headish.rows import searches
 from headish.rows.turns import turn_by_id
 from headish.searching import index
 from headish.searching.index import catch_up, forget_entries
+from headish.values.ids import TurnId
 from support.growing import grow
 from support.insides import counted_rows, counted_statements, database_of, read
 from support.places import FilePlace, Place
-from support.workers import run_together
+from support.workers import find_all, run_together
 
 
 def found(store: Store, query: str, **options: Any) -> list[str]:
@@ -43,7 +44,7 @@ def write(store: Store, work: Callable[[Connection], Any]) -> Any:
 
 def forget(store: Store, *ids: str) -> int:
     def work(connection: Connection) -> int:
-        turns = [turn_by_id(connection, store._number, store.get(each).id) for each in ids]
+        turns = [turn_by_id(connection, store._number, TurnId(each)) for each in ids]
         return forget_entries(connection, store._number, [each for each in turns if each is not None])
 
     return int(write(store, work))
@@ -152,10 +153,6 @@ class TestCatchingUp:
         assert (len(found(store, "cat")), problems(store)) == (41, [])
 
 
-def search_all(store: Store, number: int) -> int:
-    return len(store.search("cat", limit=1000))
-
-
 KILLED = """
 import sys
 from headish import Store
@@ -173,7 +170,7 @@ class TestProcesses:
     def test_several_that_catch_up_at_once_index_each_turn_once(self, durable_place: Place) -> None:
         store = durable_place.open()
         store.add_turns({"content": f"cat {number}"} for number in range(900))
-        assert run_together(durable_place, search_all, 4) == [900] * 4
+        assert run_together(durable_place, find_all, 4) == [900] * 4
         assert (position(store), problems(store)) == (900, [])
 
     @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9 here; run this on a POSIX system")
@@ -301,7 +298,7 @@ class TestBuildingAnew:
             turn = store.add_turn("a cat")
             found(store, "cat")
         with closing(sqlite3.connect(file_place.target)) as connection, connection:
-            connection.execute("UPDATE search_text_data SET block = x'00ff00ff00ff00ff' WHERE id >= 10")
+            connection.execute("UPDATE search_text_data SET block = x'00ff00ff00ff00ff' WHERE id > 10")
         store = file_place.open()
         with pytest.raises(DatabaseCorrupt, match="--reindex"):
             found(store, "cat")
