@@ -62,13 +62,13 @@ class TestWhatIsFound:
         )  # fmt: skip
         document = store.add_document("Über den Plan".encode(), name="sketch.txt")
         assert set(found(store, "plan")) == {called.id, document.id}
-        assert found(store, "plan", places="reasoning") == [answer.id]
-        assert found(store, "plan", places=["calls"]) == [called.id]
+        assert found(store, "plan", fields="reasoning") == [answer.id]
+        assert found(store, "plan", fields=["calls"]) == [called.id]
         assert found(store, "uber sketch") == [document.id]
         assert found(store, '"no such file"') == [result.id]
         assert found(store, "key value read_file") == [called.id]
-        assert [hit.place for hit in store.search("plan file")] == ["calls"]
-        assert found(store, "plain", places="calls") == []
+        assert [hit.field for hit in store.search("plan file")] == ["calls"]
+        assert found(store, "plain", fields="calls") == []
 
     def test_a_document_inside_a_message_is_searched_and_an_image_is_not(self, store: Store) -> None:
         kinds = {"a.txt": "text/plain", "b.png": "image/png"}
@@ -78,7 +78,7 @@ class TestWhatIsFound:
         ]
         turn = store.add_turn(blocks)
         assert found(store, "hello") == found(store, "png") == [turn.id]
-        assert store.search("hello")[0].place == "documents"
+        assert store.search("hello")[0].field == "documents"
 
     def test_a_phrase_runs_over_text_that_a_provider_cut_in_two(self, store: Store) -> None:
         turn = store.add_turn([{"type": "text", "text": "black c"}, {"type": "text", "text": "ats sleep"}])
@@ -153,7 +153,7 @@ class TestHits:
         assert record["id"] == turn.id
         assert record["said_at"] == record["time"]
         assert record["marks"] == [[2, 5]]
-        assert (record["place"], record["names"], record["heads"]) == ("text", ["main"], [turn.id])
+        assert (record["field"], record["names"], record["heads"]) == ("text", ["main"], [turn.id])
 
 
 class TestFilters:
@@ -192,7 +192,7 @@ class TestFilters:
 
     @pytest.mark.parametrize(
         "options",
-        [{"places": []}, {"places": ["titles"]}, {"order": "size"}, {"limit": 0}, {"limit": 1001}, {"since": "today"},
+        [{"fields": []}, {"fields": ["titles"]}, {"order": "size"}, {"limit": 0}, {"limit": 1001}, {"since": "today"},
          {"until": datetime(2026, 1, 1)}],
     )  # fmt: skip
     def test_what_cannot_be_asked_for_is_refused(self, store: Store, options: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from headish.content.searching.pieces import PLACES
+from headish.content.searching.pieces import FIELDS
 from headish.content.searching.questions import Question, as_match
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.query import Connection
@@ -18,9 +18,9 @@ from headish.rows.searches import Source
 from headish.searching.entries import (
     READ,
     REASONED,
+    field_fact,
     last_part,
     model_fact,
-    place_fact,
     role_fact,
     tool_fact,
     unread_fact,
@@ -33,10 +33,10 @@ GLOB = "*?["
 
 
 class Asked(NamedTuple):
-    """What an index is asked: the question, where to look, and what else a turn must be."""
+    """What an index is asked: the question, in which fields, and what else a turn must be."""
 
     question: Question
-    places: frozenset[str]
+    fields: frozenset[str]
     role: str | None = None
     model: str | None = None
     tool: str | None = None
@@ -79,16 +79,16 @@ def candidates(connection: Connection, space: int, asked: Asked, state: Found) -
 
 def spell(space: int, asked: Asked) -> str:
     """The question as the index takes it."""
-    question = as_match(asked.question, beginnings(space, asked.places))
+    question = as_match(asked.question, beginnings(space, asked.fields))
     facts = _facts(space, asked)
     narrowed = " AND ".join([question, *facts])
     return f'({narrowed}) OR "{unread_fact(space)}"' if not facts else f"({narrowed}) OR ({_unread(space, facts)})"
 
 
-def beginnings(space: int, places: frozenset[str]) -> list[str]:
-    """What stands before the words of the places, reasoning apart from what people read."""
-    signs = [REASONED] if "reasoning" in places else []
-    signs += [READ] if places - {"reasoning"} else []
+def beginnings(space: int, fields: frozenset[str]) -> list[str]:
+    """What stands before the words of the fields, reasoning apart from what people read."""
+    signs = [REASONED] if "reasoning" in fields else []
+    signs += [READ] if fields - {"reasoning"} else []
     return [f"{space}{sign}" for sign in signs]
 
 
@@ -98,8 +98,8 @@ def _unread(space: int, facts: list[str]) -> str:
 
 def _facts(space: int, asked: Asked) -> list[str]:
     facts = [f'"{role_fact(space, asked.role)}"'] if asked.role is not None else []
-    if asked.places != frozenset(PLACES) - {"reasoning"} and asked.places != frozenset(PLACES):
-        listed = [f'"{place_fact(space, place)}"' for place in sorted(asked.places)]
+    if asked.fields != frozenset(FIELDS) - {"reasoning"} and asked.fields != frozenset(FIELDS):
+        listed = [f'"{field_fact(space, field)}"' for field in sorted(asked.fields)]
         facts.append(f"({' OR '.join(listed)})")
     if asked.tool is not None:
         facts.append(f'"{tool_fact(space, asked.tool)}"')

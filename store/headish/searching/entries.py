@@ -1,7 +1,7 @@
 """What the index holds of a turn.
 
 A word of the index is the number of the space, a sign, and a word: ``,`` before what is read by people, ``-`` before
-what is reasoning, ``.`` before a fact (``r`` a role, ``i`` a place that the turn has text in, ``t`` a tool, ``m`` a
+what is reasoning, ``.`` before a fact (``r`` a role, ``i`` a field that the turn has text in, ``t`` a tool, ``m`` a
 model; names by their CRC, since they may hold anything). A turn with more words than an entry takes has the fact ``x``
 in their place, and every search looks into it.
 """
@@ -67,7 +67,7 @@ def entry_of(space: int, said: Said) -> str:
     facts = _facts(space, said)
     parts = [facts]
     for piece in said.pieces:
-        sign = f" {space}{REASONED if piece.place == 'reasoning' else READ}"
+        sign = f" {space}{REASONED if piece.field == 'reasoning' else READ}"
         words = words_of(piece.text)
         if words:
             parts.append(sign[1:] + sign.join(words))
@@ -97,8 +97,8 @@ def role_fact(space: int, role: str) -> str:
     return f"{space}{FACT}r{role}"
 
 
-def place_fact(space: int, place: str) -> str:
-    return f"{space}{FACT}i{place}"
+def field_fact(space: int, field: str) -> str:
+    return f"{space}{FACT}i{field}"
 
 
 def tool_fact(space: int, tool: str) -> str:
@@ -115,7 +115,7 @@ def unread_fact(space: int) -> str:
 
 def _facts(space: int, said: Said) -> str:
     facts = [role_fact(space, said.source.role)]
-    facts += [place_fact(space, place) for place in {piece.place for piece in said.pieces}]
+    facts += [field_fact(space, field) for field in {piece.field for piece in said.pieces}]
     facts += [tool_fact(space, tool) for tool in said.tools]
     model = model_of(said.source) if said.source.system is not None else None
     facts += [model_fact(space, each) for each in {model, last_part(model)}] if model else []

@@ -1,6 +1,6 @@
 """Each turn that may match is asked itself, and what is found is ordered.
 
-The rank is BM25 over the words of the places that are searched: a word that few turns of the space have counts more, a
+The rank is BM25 over the words of the fields that are searched: a word that few turns of the space have counts more, a
 long turn less. It is the same on every database, since nothing of it is a database's own.
 """
 
@@ -75,7 +75,7 @@ def _matches(connection: Connection, space: int, wanted: Wanted, state: Found) -
     likely = (each for each in candidates(connection, space, asked, state) if _may_be(each, wanted))
     # One by one: a turn is read when it is asked, for there may be enough before it.
     for said in (said for source in likely for said in read_said(connection, space, [source])):
-        pieces = [piece for piece in said.pieces if piece.place in asked.places]
+        pieces = [piece for piece in said.pieces if piece.field in asked.fields]
         if not pieces or not _uses(said, asked.tool):
             continue
         texts = [words_of(piece.text) for piece in pieces]
@@ -130,7 +130,7 @@ def _weight(
     connection: Connection, space: int, asked: Asked, phrase: Phrase, state: Found, found: Sequence[Match]
 ) -> float:
     if state.indexed:
-        question = as_match(phrase, beginnings(space, asked.places))
+        question = as_match(phrase, beginnings(space, asked.fields))
         holders = count_matching(connection, space, question, COUNTED)
     else:
         holders = len(found)

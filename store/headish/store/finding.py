@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from headish.content.searching.pieces import PLACES, SHOWN
+from headish.content.searching.pieces import FIELDS, SHOWN
 from headish.content.searching.questions import parse_question, phrases_of
 from headish.content.searching.snippets import snippet_of
 from headish.database.query import Connection
@@ -31,7 +31,7 @@ _NOWHERE = Reached((), ())
 
 @door(
     query=TEXT, role=TEXT, name=TEXT, tag=TEXT, tool=TEXT, order=TEXT, since=ANYTHING, until=ANYTHING,
-    places=KINDS["drop"],
+    fields=KINDS["drop"],
 )  # fmt: skip
 def search(
     space: Space,
@@ -44,7 +44,7 @@ def search(
     name: str | None = None,
     tag: str | None = None,
     tool: str | None = None,
-    places: Collection[str] = SHOWN,
+    fields: Collection[str] = SHOWN,
     order: str = "rank",
     limit: int = 20,
     progress: Progress | None = None,
@@ -52,7 +52,7 @@ def search(
     """The turns of the space that hold what is asked for; the best first, or with ``order="time"`` the newest.
 
     ``query``: words, each of which must be there; ``"a phrase"``; ``begin*``; ``a OR b``; ``a NOT b``; parentheses.
-    Case, accents and punctuation do not count. What cannot be read so is taken as words. ``places`` are those of
+    Case, accents and punctuation do not count. What cannot be read so is taken as words. ``fields`` are those of
     ``text``, ``reasoning``, ``calls``, ``results`` and ``documents`` to look in; all but reasoning unless it is said.
 
     ``role``; ``model`` by its name, with or without the path before it, or a pattern; ``since`` and ``until`` (left
@@ -62,16 +62,16 @@ def search(
     Turns that were stored since the last search are indexed first; ``progress`` is called with the number of turns.
     Where nothing can be written they are read instead. A turn that was just stored is found either way.
     Cost: that of the turns that match, however many others there are. A ranked search weighs the newest 1,000 matches.
-    Raises: InvalidArgument for a query without words, another place or order, a ``limit`` that is not from 1 to 1,000;
+    Raises: InvalidArgument for a query without words, another field or order, a ``limit`` that is not from 1 to 1,000;
     InvalidRole.
     """
-    wanted_places = _check_places(places)
+    wanted_fields = _check_fields(fields)
     check_order(order, ("rank", "time"), "hits")
     if not 0 < limit <= LIMIT:
         raise InvalidArgument(f"limit is a number from 1 to {LIMIT:,}, not {shown(limit)}")
     if role is not None and role not in ROLES:
         raise InvalidRole(role)
-    asked = Asked(parse_question(query), wanted_places, role, model, tool)
+    asked = Asked(parse_question(query), wanted_fields, role, model, tool)
     times = _milliseconds("since", since), _milliseconds("until", until)
     bring_up_to_date(space, progress)
 
@@ -133,18 +133,18 @@ def _hits(connection: Connection, space: Space, asked: Asked, found: Sequence[Ma
     phrases = phrases_of(asked.question)
     hits = []
     for match, turn in zip(found, turns, strict=True):
-        shown_in = [(snippet_of(piece.text, phrases), piece.place) for piece in match.pieces]
-        snippet, place = max(shown_in, key=lambda each: len(each[0].marks))
+        shown_in = [(snippet_of(piece.text, phrases), piece.field) for piece in match.pieces]
+        snippet, field = max(shown_in, key=lambda each: len(each[0].marks))
         names, heads = reached.get(match.source.place, _NOWHERE)
-        hits.append(Hit(turn, place, snippet.text, snippet.marks, match.score, names, heads))
+        hits.append(Hit(turn, field, snippet.text, snippet.marks, match.score, names, heads))
     return hits
 
 
-def _check_places(given: Collection[str]) -> frozenset[str]:
+def _check_fields(given: Collection[str]) -> frozenset[str]:
     listed = [given] if isinstance(given, str) else list(given)
-    unknown = [each for each in listed if each not in PLACES]
+    unknown = [each for each in listed if each not in FIELDS]
     if unknown or not listed:
-        raise InvalidArgument(f"places are of {', '.join(PLACES)}, not {shown(unknown[0] if unknown else listed)}")
+        raise InvalidArgument(f"fields are of {', '.join(FIELDS)}, not {shown(unknown[0] if unknown else listed)}")
     return frozenset(listed)
 
 

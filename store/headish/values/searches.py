@@ -13,7 +13,7 @@ from headish.values.turns import Turn
 class Hit(Struct, frozen=True):
     """A turn that is found, and where.
 
-    ``place`` says in which of the turn's texts (``text``, ``reasoning``, ``calls``, ``results``, ``documents``);
+    ``field`` says in which of the turn's texts (``text``, ``reasoning``, ``calls``, ``results``, ``documents``);
     ``snippet`` is the part of it around the match, in one line, and ``marks`` are the ranges of its characters that
     were looked for. ``score`` is higher for a better hit, and is compared with those of the same search alone.
     ``names`` are the bookmarks whose threads hold the turn; ``heads`` the turns that nothing continues and that lead
@@ -21,7 +21,7 @@ class Hit(Struct, frozen=True):
     """
 
     turn: Turn
-    place: str
+    field: str
     snippet: str
     marks: tuple[tuple[int, int], ...]
     score: float
@@ -34,7 +34,7 @@ class Hit(Struct, frozen=True):
         return {
             **self.turn.to_dict(),
             **{name: each.isoformat(timespec="milliseconds") for name, each in times.items()},
-            "place": self.place,
+            "field": self.field,
             "snippet": self.snippet,
             "marks": [list(each) for each in self.marks],
             "score": self.score,

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from headish import Store
     from headish.values.searches import Hit
 
-PLACES = ("text", "reasoning", "calls", "results", "documents")
+FIELDS = ("text", "reasoning", "calls", "results", "documents")
+DEFAULT_FIELDS = [field for field in FIELDS if field != "reasoning"]
 LIMIT = 1000
 NAMES_SHOWN = 3
 
@@ -30,7 +31,7 @@ NAMES_SHOWN = 3
 @click.option("--name", metavar="GLOB", help="Leads to a bookmark of such a name.")
 @click.option("--tag", metavar="T", help="In a conversation with this tag.")
 @click.option("--tool", metavar="NAME", help="Calls this tool, or has its result.")
-@click.option("--in", "places", metavar="PLACES", help=f"Where to look, separated by commas: {', '.join(PLACES)}. "
+@click.option("--in", "fields", metavar="FIELDS", help=f"Where to look, separated by commas: {', '.join(FIELDS)}. "
               "All but reasoning, unless it is said.")  # fmt: skip
 @click.option("--order", type=click.Choice(["rank", "time"]), default="rank", show_default=True,
               help="The best first, or the newest.")  # fmt: skip
@@ -49,7 +50,7 @@ def search_command(
     name: str | None,
     tag: str | None,
     tool: str | None,
-    places: str | None,
+    fields: str | None,
     order: str,
     limit: int,
     reindex: bool,
@@ -63,9 +64,7 @@ def search_command(
     """
     if not words and not reindex:
         raise click.UsageError("there is nothing to search for: give some words")
-    looked_in = {} if places is None else {"places": _read_places(places)}
-    times = {"since": read_time(since, "--since"), "until": read_time(until, "--until")}
-    filters = {"role": role, "model": model, "name": name, "tag": tag, "tool": tool}
+    looked_in = DEFAULT_FIELDS if fields is None else _read_fields(fields)
     with settings.open() as store, _progress(store) as progress:
         if reindex:
             store.reindex(progress)
@@ -73,12 +72,17 @@ def search_command(
             return
         hits = store.search(
             " ".join(words),
+            role=role,
+            model=model,
+            since=read_time(since, "--since"),
+            until=read_time(until, "--until"),
+            name=name,
+            tag=tag,
+            tool=tool,
+            fields=looked_in,
             order=order,
             limit=limit,
             progress=progress,
-            **filters,
-            **times,
-            **looked_in,  # type: ignore[arg-type]
         )
         if as_json:
             print_json_lines(hit.to_dict() for hit in hits)
@@ -90,12 +94,12 @@ def search_command(
         say(f"There may be more: -n {min(2 * limit, LIMIT)}.")
 
 
-def _read_places(text: str) -> list[str]:
-    places = [each.strip() for each in text.split(",")]
-    unknown = [each for each in places if each not in PLACES]
+def _read_fields(text: str) -> list[str]:
+    fields = [each.strip() for each in text.split(",")]
+    unknown = [each for each in fields if each not in FIELDS]
     if unknown:
-        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(PLACES)}", param_hint="--in")
-    return places
+        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(FIELDS)}", param_hint="--in")
+    return fields
 
 
 def _print_hits(store: Store, hits: list[Hit]) -> None:
@@ -103,10 +107,10 @@ def _print_hits(store: Store, hits: list[Hit]) -> None:
 
     short = shorten(store, (hit.turn.id for hit in hits))
     for hit in hits:
-        place = "" if hit.place == "text" else click.style(f"({hit.place}) ", dim=True)
+        field = "" if hit.field == "text" else click.style(f"({hit.field}) ", dim=True)
         before = (
             f"{click.style(short[hit.turn.id], fg='yellow')} {local_time(hit.turn.said_at)} "
-            f"{role_word(hit.turn.meta.role)} {place}"
+            f"{role_word(hit.turn.meta.role)} {field}"
         )
         behind = _names(hit)
         click.echo(before + _marked(hit, room_beside(before, behind)) + behind)

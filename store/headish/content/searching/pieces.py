@@ -1,4 +1,4 @@
-"""The texts of a message that can be searched, each with the place where it stands."""
+"""The texts of a message that can be searched, each with the field that it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headish.content.media import decode_text, is_text
 from headish.errors import HeadishError
 from headish.values.blocks import ContentBlock, Document, Text, Thinking, ToolResult, ToolUse
 
-PLACES = ("text", "reasoning", "calls", "results", "documents")
+FIELDS = ("text", "reasoning", "calls", "results", "documents")
 """Where a search looks: what was said, what a model thought, names and arguments of calls, what tools answered, names
 and texts of documents."""
 
@@ -18,9 +18,9 @@ SHOWN = ("text", "calls", "results", "documents")
 
 
 class Piece(NamedTuple):
-    """A text, and where it stands."""
+    """A text, and the field of the turn that it is."""
 
-    place: str
+    field: str
     text: str
 
 
