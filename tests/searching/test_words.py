@@ -17,7 +17,7 @@ from headish.content.searching.questions import (
     phrases_of,
 )
 from headish.content.searching.snippets import SNIPPET_CHARACTERS, snippet_of
-from headish.content.searching.words import WORD_CHARACTERS, spans_of, words_of
+from headish.content.searching.words import WORD_CHARACTERS, signed_words, spans_of, words_of
 from headish.errors import InvalidArgument
 from headish.limits import QUESTION_LIMIT, QUESTION_WORDS_LIMIT
 
@@ -54,6 +54,10 @@ class TestWords:
         words, starts, ends = spans_of(text)
         assert words == words_of(text)
         assert all(0 <= start < end <= len(text) for start, end in zip(starts, ends, strict=True))
+
+    @given(st.one_of(ANY_TEXT, st.text(st.characters(max_codepoint=127)), st.text("aB -", min_size=60, max_size=200)))
+    def test_an_index_gets_the_same_ones(self, text: str) -> None:
+        assert signed_words(text, "7,").split() == [f"7,{word}" for word in words_of(text)]
 
     @given(ANY_TEXT)
     def test_no_database_takes_them_for_anything_else(self, text: str) -> None:

@@ -9,6 +9,7 @@ in their place, and every search looks into it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
@@ -17,7 +18,7 @@ import msgspec
 from headish.content.encoding import decode_payload, decode_payloads
 from headish.content.media import is_text_type
 from headish.content.searching.pieces import Piece, document_pieces, pieces_of, tools_of
-from headish.content.searching.words import words_of
+from headish.content.searching.words import signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
 from headish.history.decode import DECODED_TOGETHER
@@ -65,12 +66,9 @@ def entry_of(space: int, said: Said) -> str:
     if said.source.erased is not None:
         return ""
     facts = _facts(space, said)
-    parts = [facts]
-    for piece in said.pieces:
-        sign = f" {space}{REASONED if piece.field == 'reasoning' else READ}"
-        words = words_of(piece.text)
-        if words:
-            parts.append(sign[1:] + sign.join(words))
+    read, reasoned = f"{space}{READ}", f"{space}{REASONED}"
+    signs = ((reasoned if piece.field == "reasoning" else read, piece.text) for piece in said.pieces)
+    parts = [facts, *(words for sign, text in signs if (words := signed_words(text, sign)))]
     entry = " ".join(parts)
     if len(entry) < ENTRY_BYTES // 4 or len(" ".join(set(entry.split())).encode()) < ENTRY_BYTES:
         return entry
@@ -114,12 +112,17 @@ def unread_fact(space: int) -> str:
 
 
 def _facts(space: int, said: Said) -> str:
-    facts = [role_fact(space, said.source.role)]
-    facts += [field_fact(space, field) for field in {piece.field for piece in said.pieces}]
-    facts += [tool_fact(space, tool) for tool in said.tools]
-    model = model_of(said.source) if said.source.system is not None else None
-    facts += [model_fact(space, each) for each in {model, last_part(model)}] if model else []
-    return " ".join(facts)
+    source, pieces = said.source, said.pieces
+    facts = _usual_facts(space, source.role, tuple(dict.fromkeys([piece.field for piece in pieces])))
+    more = [tool_fact(space, tool) for tool in said.tools]
+    model = None if source.system is None else model_of(source)
+    more += [model_fact(space, each) for each in {model, last_part(model)}] if model else []
+    return " ".join([facts, *more]) if more else facts
+
+
+@lru_cache(maxsize=1024)
+def _usual_facts(space: int, role: str, fields: tuple[str, ...]) -> str:
+    return " ".join([role_fact(space, role), *(field_fact(space, field) for field in fields)])
 
 
 def _code(name: str) -> str:
