@@ -32,7 +32,7 @@ which ``make bench-peers`` measures. Times are microseconds. The turns are those
     threads_full       32 threads on one store, turns a second; the limit is one thread
     open_spaces        descriptors that 10,000 open spaces of one database take
     start_version      a process of ``headish --version``; start_log and start_resolve of those commands
-    search_index       indexing a turn; the limit puts the same texts into a plain FTS5 table
+    search_index       indexing a turn; the limit reads the rows and puts their texts into a plain FTS5 table
     search_index_bytes what the index takes of a turn; the limit is the turn's text
     search_N           the first N hits of two words, the newest first; the limit finds a turn by its name
     search_ranked      ten hits, the best first

@@ -35,7 +35,7 @@ _PAIRED = (
 )
 _RUN = re.compile(f"[\\w{_MARKS}{_PAIRED}]+")
 _PARTS = re.compile(f"([{_PAIRED}]+)|[^{_PAIRED}]+")
-_LONG = re.compile(rb"(?:^| )[^ ]{%d}" % (WORD_CHARACTERS + 1))
+_LONG = re.compile(rb" [^ ]{%d}" % (WORD_CHARACTERS + 1))
 _PAIRED_ALONE = re.compile(f"[{_PAIRED}]")
 
 
@@ -53,18 +53,15 @@ def words_of(text: str) -> list[str]:
 
 
 def signed_words(text: str, sign: str) -> str:
-    """The words of a text, each behind a sign, separated by blanks. A third of what making a list of them takes."""
+    """The words of a text, each behind a sign, separated by blanks: ``words_of`` in fewer steps, for every turn."""
     if not text.isascii():
         words = words_of(text)
         return sign + f" {sign}".join(words) if words else ""
-    written = text.encode().translate(_ASCII).strip()
-    while b"  " in written:
-        written = written.replace(b"  ", b" ")
-    if not written:
-        return ""
+    written = b" %b" % text.encode().translate(_ASCII)
+    words = written.split()
     if _LONG.search(written):
-        return sign + f" {sign}".join(_cut(written.decode().split()))
-    return sign + written.replace(b" ", f" {sign}".encode()).decode()
+        words = [word[:WORD_CHARACTERS] for word in words]
+    return sign + f" {sign}".encode().join(words).decode() if words else ""
 
 
 def spans_of(text: str) -> tuple[list[str], list[int], list[int]]:
