@@ -144,7 +144,8 @@ class Database:
         """
         if on is not None:
             self.backend.check_writable()
-            switch(self.backend, on)
+            if not (on and self.backend.read(keeps_index)):
+                switch(self.backend, on)
         return self.backend.read(keeps_index)
 
     @door()
