@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +13,8 @@ from headish_cli.options import Settings, json_option, pass_settings, read_time
 from headish_cli.printing.output import cells, one_line, print_json_lines, role_word, room_beside, say, shorten
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
     from headish import Store
     from headish.values.searches import Hit
 
@@ -65,25 +67,26 @@ def search_command(
     if not words and not reindex:
         raise click.UsageError("there is nothing to search for: give some words")
     looked_in = DEFAULT_FIELDS if fields is None else _read_fields(fields)
-    with settings.open() as store, _progress(store) as progress:
-        if reindex:
-            store.reindex(progress)
-        if not words:
-            return
-        hits = store.search(
-            " ".join(words),
-            role=role,
-            model=model,
-            since=read_time(since, "--since"),
-            until=read_time(until, "--until"),
-            name=name,
-            tag=tag,
-            tool=tool,
-            fields=looked_in,
-            order=order,
-            limit=limit,
-            progress=progress,
-        )
+    with settings.open() as store:
+        with _progress() as progress:
+            if reindex:
+                store.reindex(progress)
+            if not words:
+                return
+            hits = store.search(
+                " ".join(words),
+                role=role,
+                model=model,
+                since=read_time(since, "--since"),
+                until=read_time(until, "--until"),
+                name=name,
+                tag=tag,
+                tool=tool,
+                fields=looked_in,
+                order=order,
+                limit=limit,
+                progress=progress,
+            )
         if as_json:
             print_json_lines(hit.to_dict() for hit in hits)
         else:
@@ -148,16 +151,27 @@ def _fitting(hit: Hit, columns: int | None) -> tuple[str, list[tuple[int, int]]]
 
 
 @contextmanager
-def _progress(store: Store) -> Iterator[Callable[[int], None] | None]:
-    """A count on a terminal, once there is something to wait for."""
+def _progress() -> Iterator[Callable[[int], None] | None]:
+    """A count on a terminal, once there is something to wait for; it is gone when the hits are printed."""
     if not sys.stderr.isatty():
         yield None
         return
+    with ExitStack() as shown:
+        bars: list[tuple[Progress, TaskID]] = []
+
+        def tell(turns: int) -> None:
+            if not bars:
+                bars.append(_begin_count(shown))
+            bar, task = bars[0]
+            bar.advance(task, turns)
+
+        yield tell
+
+
+def _begin_count(shown: ExitStack) -> tuple[Progress, TaskID]:
     from rich.console import Console
     from rich.progress import Progress, TextColumn
 
-    with Progress(
-        TextColumn("indexing: {task.completed:,.0f} turns"), console=Console(stderr=True), transient=True
-    ) as bar:
-        task = bar.add_task("indexing", total=None, visible=False)
-        yield lambda turns: bar.update(task, advance=turns, visible=True)
+    words = TextColumn("indexing: {task.completed:,.0f} turns")
+    bar = shown.enter_context(Progress(words, console=Console(stderr=True), transient=True))
+    return bar, bar.add_task("indexing", total=None)

@@ -58,10 +58,10 @@ def signed_words(text: str, sign: str) -> str:
         words = words_of(text)
         return sign + f" {sign}".join(words) if words else ""
     written = b" %b" % text.encode().translate(_ASCII)
-    words = written.split()
+    cut = written.split()
     if _LONG.search(written):
-        words = [word[:WORD_CHARACTERS] for word in words]
-    return sign + f" {sign}".encode().join(words).decode() if words else ""
+        cut = [word[:WORD_CHARACTERS] for word in cut]
+    return sign + f" {sign}".encode().join(cut).decode() if cut else ""
 
 
 def spans_of(text: str) -> tuple[list[str], list[int], list[int]]:
