@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headish import Database, Store
+from headish.content.searching.questions import NESTED
 from headish.errors import InvalidArgument, InvalidRole, ReadOnly
+from headish.limits import QUESTION_WORDS_LIMIT
 from support.growing import grow
 from support.insides import counted_steps, unchanged
 from support.places import FilePlace, Place
@@ -202,6 +204,23 @@ class TestFilters:
     def test_a_role_that_there_is_not_is_refused(self, store: Store) -> None:
         with pytest.raises(InvalidRole):
             store.search("cat", role='user" OR "x')
+
+
+class TestLargeQuestions:
+    @pytest.mark.parametrize("step", ["(a OR zz ", "(a (zz OR ", "(a zz OR "])
+    def test_the_deepest_that_is_read_is_one_that_an_index_reads_too(self, store: Store, step: str) -> None:
+        turn = store.add_turn("a b zz")
+        opened = step.count("(")
+        for depth in range(1, NESTED // opened + 3):
+            query = f"{step * depth}b{')' * depth * opened}"
+            # What is deeper is taken as words, and "or" is then one of them.
+            expected = [turn.id] if depth * opened <= NESTED else []
+            assert found(store, query, fields=["text", "reasoning"]) == expected
+
+    def test_as_many_words_as_a_question_may_have(self, store: Store) -> None:
+        turn = store.add_turn("a cat")
+        words = " OR ".join(f"word{number}" for number in range(QUESTION_WORDS_LIMIT - 1))
+        assert found(store, f"{words} OR cat", fields=["text", "reasoning"]) == [turn.id]
 
 
 class TestTheSameEverywhere:

@@ -14,8 +14,8 @@ from headish.content.searching.words import asked_words
 from headish.errors import InvalidArgument, shown
 from headish.limits import QUESTION_LIMIT, QUESTION_WORDS_LIMIT
 
-NESTED = 32
-"""How deep parentheses may be nested; deeper ones are taken as plain words."""
+NESTED = 6
+"""How deep parentheses may be nested; deeper ones are taken as plain words. FTS5 reads little more."""
 
 
 class Phrase(NamedTuple):
