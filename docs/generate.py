@@ -22,7 +22,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 import headish
 from headish import errors, limits
-from headish.database import schema
+from headish.database import fulltext, schema
 from headish.database.revisions import REVISION
 from headish.history.budgets.counting import Tokens, TurnTokens
 from headish.history.edits.differences import Change, Diff, Stat
@@ -53,6 +53,7 @@ from headish.values.changes import (
 from headish.values.conversations import Conversation, Entry, Page, Record
 from headish.values.messages import Attributes, Overlay
 from headish.values.objects import Object
+from headish.values.searches import Hit
 from headish_cli.main import main as command
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -230,6 +231,7 @@ def write_library() -> str:
         Overlay,
         Tokens,
         TurnTokens,
+        Hit,
         *KINDS.values(),
     ):
         parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")
@@ -293,6 +295,9 @@ def write_schema() -> str:
             sql = ";\n".join(str(each.compile(dialect=dialect)).strip().replace("\t", "    ") for each in statements)
             sql = "\n".join(line.rstrip() for line in sql.splitlines())
             parts += [f"\n{title}:\n\n```sql\n{sql};\n```\n"]
+    parts += [f"\n## search_text\n\n{_text(fulltext)}\n"]
+    for title, statements in (("SQLite", fulltext.CREATE["sqlite"]), ("PostgreSQL", fulltext.CREATE["postgresql"])):
+        parts += [f"\n{title}:\n\n```sql\n" + ";\n".join(statements) + ";\n```\n"]
     return "".join(parts)
 
 

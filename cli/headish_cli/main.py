@@ -55,6 +55,7 @@ COMMANDS = {
     "resolve": "commands.reading",
     "restore": "commands.keeping.backups",
     "retry": "commands.asking",
+    "search": "commands.finding.search",
     "siblings": "commands.changing.editing",
     "spaces": "commands.spaces",
     "stats": "commands.maintenance",

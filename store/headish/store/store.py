@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         copying,
         exports,
         feeding,
+        finding,
         imports,
         overlaying,
         read,
@@ -55,6 +56,7 @@ else:
     copying = Later("headish.store.copying")
     exports = Later("headish.store.exports")
     feeding = Later("headish.store.feeding")
+    finding = Later("headish.store.finding")
     imports = Later("headish.store.imports")
     overlaying = Later("headish.store.overlaying")
     read = Later("headish.store.read")
@@ -101,6 +103,10 @@ class Store(Space):
     options = read.options
     render = exports.render
     export = exports.export
+
+    # Find
+    search = finding.search
+    reindex = finding.reindex
 
     # Ask
     request = requests.request

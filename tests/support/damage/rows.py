@@ -113,5 +113,6 @@ NAMES = {
     "definition": ("{kind} '{name}':", "definition {kind}/{name}/", *CHANGES),
     "stream": ("stream {id}:",),
     "stream_chunk": ("stream {stream}:", "stream_chunk {stream}/"),
+    "search": ("search index", "search {space}:"),
 }
 VALUES = {"flip": _flipped, "null": lambda *_: [None], "type": _of_another_type}

@@ -1,0 +1,1 @@
+"""Commands that find turns and conversations."""
