@@ -61,6 +61,7 @@ def search(
 
     Turns that were stored since the last search are indexed first; ``progress`` is called with the number of turns.
     Where nothing can be written they are read instead. A turn that was just stored is found either way.
+    Turns are read as they were stored: those that are hidden, reworded by an overlay or superseded are found, too.
     Cost: that of the turns that match, however many others there are. A ranked search weighs the newest 1,000 matches.
     Raises: InvalidArgument for a query without words, another field or order, a ``limit`` that is not from 1 to 1,000;
     InvalidRole.
