@@ -18,7 +18,7 @@ class TestHiddenTurns:
         turn = store.add_turn("a secret cat", attributes={"hidden": viewer}, bookmark="main")
         [hit] = store.search("cat")
         assert (hit.turn.id, hit.turn.meta.attributes.hidden, hit.names) == (turn.id, viewer, ("main",))
-        assert hit.to_dict()["hidden"] == viewer
+        assert hit.to_dict()["meta"]["attributes"]["hidden"] == viewer
 
     @pytest.mark.parametrize("viewer", VIEWERS)
     def test_a_turn_that_an_overlay_hides_is_found(self, store: Store, viewer: str) -> None:
