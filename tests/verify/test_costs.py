@@ -69,9 +69,8 @@ def test_every_statement_begins_with_the_space_and_every_page_is_sought() -> Non
         assert {PAGE.name, LOG.name, PAYLOADS_AFTER.name} <= seen.keys()
         for name, query in {**seen, LIST_BY_NAME.name: LIST_BY_NAME, LIST_BY_RECENCY.name: LIST_BY_RECENCY}.items():
             lines = plan(store, query)
-            if isinstance(
-                defined().get(query.name), spelled
-            ):  # the index seeks its own words, and one looks into the schema
+            if isinstance(defined().get(query.name), spelled):
+                # The index seeks its own words, and one statement looks into the schema.
                 assert query is CAN_INDEX or any(re.search(r"VIRTUAL TABLE INDEX [1-9]", line) for line in lines), lines
                 continue
             tables = [line for line in lines if re.search(r" USING (COVERING )?(INDEX|PRIMARY|INTEGER)", line)]
