@@ -9,6 +9,7 @@ import ast
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from click.testing import CliRunner
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
@@ -25,10 +27,12 @@ from headish import errors, limits
 from headish.database import fulltext, schema
 from headish.database.revisions import REVISION
 from headish.history.budgets.counting import Tokens, TurnTokens
+from headish.history.copies import Copied
 from headish.history.edits.differences import Change, Diff, Stat
 from headish.history.edits.edit import Edited
 from headish.history.edits.versions import Siblings
 from headish.history.edits.words import Piece
+from headish.history.usage import Count
 from headish.providers.registry import PROVIDERS
 from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
 from headish.store.bookmarks import Bookmarks
@@ -51,15 +55,24 @@ from headish.values.changes import (
     TurnChange,
 )
 from headish.values.conversations import Conversation, Entry, Page, Record
-from headish.values.messages import Attributes, Overlay
+from headish.values.messages import Attributes, Overlay, ThreadRecord
 from headish.values.objects import Object
+from headish.values.reports import Problem, Report, Stats
 from headish.values.searches import Hit
+from headish.values.turns import Bookmark, Meta, Move, Recorded, TreeTurn
 from headish_cli.main import main as command
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from provider_pages import write_overview, write_provider
 
+VALUES = (
+    headish.Turn, Meta, headish.Message, Attributes, headish.ContextWindow, ThreadRecord, TreeTurn, Bookmark,
+    Move, Recorded, Conversation, Record, Entry, Page, Object, Count, Copied, Stats, Report, Problem,
+    TurnChange, MoveChange, RecordChange, DefinitionChange, ErasureChange, Live, Pulse, Audited, Authored,
+    Backup, Restored, Edited, Siblings, Diff, Change, Piece, Stat, Overlay, Tokens, TurnTokens, Hit, *KINDS.values(),
+)  # fmt: skip
+"""The types of what the library gives, in the order of the reference."""
 _PROVIDER_VALUES = (Request, Origin, Note, Finding, Delta, Reply, Usage)
 _ONE = {"type": "text", "text": "1"}
 _FAILED = {"type": "text", "text": '{"ok": false}'}
@@ -190,51 +203,21 @@ def write_library() -> str:
     parts += ["\n### Capture\n\n", _text(Capture), "\n"]
     parts += [_function(f"Capture.{name}", getattr(Capture, name)) for name in ("feed", "fail", "finish")]
     for value in (Settings, *_PROVIDER_VALUES, Pointer, NamedPointer):
-        parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")
+        parts.append(f"\n### {value.__name__}\n\n{_text(value)}\n\n{_fields(value)}\n")
     parts += ["\n## Transcripts\n\n", _text(transcripts), "\n"]
     functions = [name for name in transcripts.__all__ if inspect.isfunction(getattr(transcripts, name))]
     parts += [_function(f"headish.transcripts.{name}", getattr(transcripts, name)) for name in functions]
-    parts += [f"\n### Transcript\n\n{_fields(transcripts.Transcript)}\n\n{_text(transcripts.Transcript)}\n"]
+    parts += [f"\n### Transcript\n\n{_text(transcripts.Transcript)}\n\n{_fields(transcripts.Transcript)}\n"]
     parts += ["\n## Tools\n\n", _text(tools), "\n\n### Router\n\n", _text(tools.Router), "\n"]
     parts += [
         _function(f"Router.{name}", getattr(tools.Router, name)) for name in ("add", "run", "arun", "check", "cancel")
     ]
     parts += [_function("headish.tools.open_calls", tools.open_calls)]
     parts.append("\n## Values\n")
-    for value in (
-        headish.Turn,
-        headish.Message,
-        headish.ContextWindow,
-        Conversation,
-        Record,
-        Entry,
-        Page,
-        Object,
-        TurnChange,
-        MoveChange,
-        RecordChange,
-        DefinitionChange,
-        ErasureChange,
-        Live,
-        Pulse,
-        Audited,
-        Authored,
-        Backup,
-        Restored,
-        Edited,
-        Siblings,
-        Diff,
-        Change,
-        Piece,
-        Stat,
-        Attributes,
-        Overlay,
-        Tokens,
-        TurnTokens,
-        Hit,
-        *KINDS.values(),
-    ):
-        parts.append(f"\n### {value.__name__}\n\n{_fields(value)}\n\n{_text(value)}\n")
+    for value in VALUES:
+        parts.append(f"\n### {value.__name__}\n\n{_text(value)}\n\n{_fields(value)}\n")
+        if hasattr(value, "to_dict"):
+            parts.append(f"\n`to_dict()`: {_text(value.to_dict)}\n")
     return "".join(parts)
 
 
@@ -275,7 +258,48 @@ def _folded(signature: str) -> str:
 
 
 def _fields(struct: Any) -> str:
-    return ", ".join(f"`{name}`" for name in struct.__struct_fields__)
+    """A table of the fields: the type of each, its default, and what its own docstring says."""
+    said, types = _field_docstrings(struct), _annotations(struct)
+    rows = [
+        f"| `{field.name}` | `{_escaped(types[field.name])}` | {_default(field)} | {said.get(field.name, '')} |"
+        for field in msgspec.structs.fields(struct)
+        if field.name != "resolve_options"  # of the store's own
+    ]
+    tag = struct.__struct_config__.tag
+    told = f"In JSON its `{struct.__struct_config__.tag_field}` is `{tag}`.\n\n" if tag else ""
+    return told + "| field | type | default | |\n|---|---|---|---|\n" + "\n".join(rows)
+
+
+def _annotations(struct: Any) -> dict[str, str]:
+    """As they are written: the names that a reader finds on this page."""
+    return {
+        name: str(kind)
+        for each in reversed(struct.__mro__)
+        for name, kind in vars(each).get("__annotations__", {}).items()
+    }
+
+
+def _default(field: Any) -> str:
+    if field.default is not msgspec.NODEFAULT:
+        if isinstance(field.default, msgspec.Struct):
+            return f"`{type(field.default).__name__}()`"
+        return "absent" if field.default is msgspec.UNSET else f"`{field.default!r}`"
+    if field.default_factory is not msgspec.NODEFAULT:
+        return "empty"
+    return ""
+
+
+def _field_docstrings(struct: Any) -> dict[str, str]:
+    """The strings that stand behind the fields of a class."""
+    [definition] = ast.parse(textwrap.dedent(inspect.getsource(struct))).body
+    assert isinstance(definition, ast.ClassDef)
+    found = {}
+    for field, following in pairwise(definition.body):
+        said = following.value if isinstance(following, ast.Expr) else None
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(said, ast.Constant):
+            text = " ".join(inspect.cleandoc(str(said.value)).split())
+            found[field.target.id] = re.sub(r"``(.+?)``", r"`\1`", text)
+    return found
 
 
 def _text(documented: Any) -> str:

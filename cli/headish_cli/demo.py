@@ -1,7 +1,7 @@
 """``demo``: a tour of the main job, each command printed before its output, in a store of its own.
 
-The commands are run as the person would type them, by the same code; the tour only types. Where a person would take an
-id from the drawing above, the tour looks it up.
+The commands are run as the person would type them, by the same code; the tour only types. Where a person would take a
+handle from the drawing above, the tour looks it up.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TOUR: tuple[tuple[str, str], ...] = (
     ("Importing it again stores nothing: turns are known by what they say.", f"import {FILE}"),
     ("Each conversation has a name.", "bookmark list"),
     ("One of them, with its branches.", "tree greenhouse"),
-    ("Name the end of a branch, by the first digits of its id.", "bookmark set plan <greenhouse/anchors>"),
+    ("Name the end of a branch, by its handle.", "bookmark set plan <greenhouse/anchors>"),
     ("Continue that branch. The name moves along, and what --set says holds for all that follows.",
      "add 'Two sentences, please: what do I do first?' -c plan --set params.max_tokens=300"),
     ("", "add 'Mark out the plot, and look where the shadow falls at noon. Then set the screws.'"
@@ -65,7 +65,7 @@ def _with_ids(target: str, command: str) -> str:
 
 
 def _prefix_of(target: str, message_id: str) -> str:
-    """The digits that name the turn of an imported message, as the tree shows them."""
+    """The handle of the turn of an imported message, as the tree shows it."""
     from headish import Store
 
     with Store.open(target, create=False) as store:

@@ -12,22 +12,26 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from io import StringIO, TextIOWrapper
 from typing import Any
 
 import click
 
+from headish_cli.completing import SPACE
+from headish_cli.groups import LazyGroup
 from headish_cli.options import CLOSED_PIPE, INTERRUPTED, Settings
 from headish_cli.printing.output import Told, sentence
 
 COMMANDS = {
     "add": "commands.writing",
+    "archive": "commands.conversing",
     "ask": "commands.asking",
     "audit": "commands.keeping.auditing",
     "backup": "commands.keeping.backups",
     "bookmark": "commands.bookmarks",
+    "children": "commands.finding.neighbours",
     "compact": "commands.changing.budgets",
+    "completion": "commands.finding.completion",
     "convert": "commands.converting",
     "db": "commands.maintenance",
     "demo": "demo",
@@ -38,16 +42,19 @@ COMMANDS = {
     "find": "commands.reading",
     "follow": "commands.keeping.following",
     "get": "commands.reading",
+    "heads": "commands.finding.neighbours",
     "hide": "commands.changing.overlays",
     "import": "commands.importing",
     "keep": "commands.changing.overlays",
     "lint": "commands.requesting",
     "lint-transcript": "commands.converting",
-    "list": "commands.conversing",
+    "list": "commands.finding.listing",
     "log": "commands.reading",
     "original": "commands.changing.overlays",
     "position": "commands.keeping.following",
+    "pin": "commands.conversing",
     "ptr": "commands.pointers",
+    "record": "commands.finding.recording",
     "recover": "commands.replying",
     "replace": "commands.changing.overlays",
     "reply": "commands.replying",
@@ -56,10 +63,12 @@ COMMANDS = {
     "restore": "commands.keeping.backups",
     "retry": "commands.asking",
     "search": "commands.finding.search",
+    "show": "commands.finding.showing",
     "siblings": "commands.changing.editing",
     "spaces": "commands.spaces",
     "stats": "commands.maintenance",
     "summarize": "commands.changing.overlays",
+    "tag": "commands.conversing",
     "title": "commands.conversing",
     "tokens": "commands.changing.budgets",
     "tools": "commands.toolsets",
@@ -72,19 +81,8 @@ COMMANDS = {
 """Each command and the module that holds it, as ``<name>_command``."""
 
 
-class LazyGroup(click.Group):
-    """A group that imports a command's module when the command is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = COMMANDS.get(cmd_name)
-        if module is None:
-            return None
-        command = getattr(import_module(f"headish_cli.{module}"), f"{cmd_name.replace('-', '_')}_command")
-        assert isinstance(command, click.Command)
-        return command
+class Headish(LazyGroup):
+    """The command: its errors become a line on stderr, and its end an exit code."""
 
     def main(
         self,
@@ -113,17 +111,23 @@ class LazyGroup(click.Group):
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
+        from headish.values.times import local_times
+
         _write_utf8()
         try:
-            with _silent_when_closed():
+            with _silent_when_closed(), local_times():
                 return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except OSError as error:
             raise Told(f"{error}") from None
         except Exception as error:
-            from headish.errors import HeadishError
+            from headish.errors import Ambiguous, HeadishError
 
+            if isinstance(error, Ambiguous) and error.described:
+                raise Told(
+                    f"several turns have the handle {error.prefix!r}; take one of these:", error.described
+                ) from None
             if isinstance(error, HeadishError):
                 raise Told(sentence(error)) from None
             raise
@@ -169,11 +173,12 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool)
         ctx.exit()
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Headish, modules=COMMANDS, invoke_without_command=True,
+             context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})  # fmt: skip
 @click.option(
     "--db", metavar="TARGET", envvar="HEADISH_DB", help="A path, :memory: or a database URL.  [env: HEADISH_DB]"
 )
-@click.option("--space", metavar="NAME", envvar="HEADISH_SPACE", default="default", show_default=True,
+@click.option("--space", metavar="NAME", envvar="HEADISH_SPACE", default="default", show_default=True, type=SPACE,
               help="The space to use.  [env: HEADISH_SPACE]")  # fmt: skip
 @click.option("--read-only", is_flag=True, envvar="HEADISH_READ_ONLY",
               help="Change nothing: commands that write are refused.  [env: HEADISH_READ_ONLY]")  # fmt: skip
@@ -181,22 +186,47 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool)
               help="Who writes: kept in the turns that are added.  [env: HEADISH_AUTHOR]")  # fmt: skip
 @click.option("--at-least", metavar="CURSOR",
               help="Wait until the database is as far as a cursor of 'headish position'.")  # fmt: skip
+@click.option(
+    "--no-pager", is_flag=True, help="Print long lists without a pager (HEADISH_PAGER, else PAGER, else less)."
+)
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version,
               help="Print the version and exit.")  # fmt: skip
 @click.pass_context
 def main(
-    ctx: click.Context, db: str | None, space: str, read_only: bool, author: str | None, at_least: str | None
-) -> None:
+    ctx: click.Context, db: str | None, space: str, read_only: bool, author: str | None, at_least: str | None,
+    no_pager: bool,
+) -> None:  # fmt: skip
     """Keep conversations with language models the way git keeps code.
 
-    A HEADISH names a turn: its id or the id's first digits, a bookmark, or @ for the newest turn; behind it ~n goes n
-    turns back, ^n takes the n-th turn that it continues, and main@{n} is where the bookmark was n moves ago. Where a
-    HEADISH is left out, it is @.
+    A HEADISH names a turn: its id, the handle that lists show for it, a bookmark, or @ for the newest turn; behind it
+    ~n goes n turns back, ^n takes the n-th turn that it continues, main@{n} is where the bookmark was n moves ago, and
+    main@{yesterday} where it was then. Where a HEADISH is left out, it is @. --db, --space and --no-pager may stand
+    behind the command, too. Without a command, a terminal shows 'headish list'.
 
     \b
     Exit codes: 0 done; 1 an error, or findings (verify, lint, a broken file of an import, a cut-off
     answer); 2 wrong usage; 130 Ctrl-C; 141 a closed pipe.
     """
-    ctx.obj = Settings(db, space, read_only, author or None, at_least)
+    ctx.obj = Settings(db, space, read_only, author or None, at_least, no_pager)
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         ctx.color = False  # https://no-color.org; else click colours what goes to a terminal
+    if ctx.invoked_subcommand is None:
+        _show_list_or_help(ctx)
+
+
+def _show_list_or_help(ctx: click.Context) -> None:
+    """A person with a history sees what is in it; a pipe, and who has none, how the command is used."""
+    from headish.errors import UnknownDatabase
+
+    if sys.stdout is not None and sys.stdout.isatty():
+        try:
+            ctx.obj.open().close()
+        except UnknownDatabase:
+            pass
+        else:
+            listed = main.get_command(ctx, "list")
+            assert listed is not None
+            listed.main([], "headish list", parent=ctx, standalone_mode=False)
+            return
+    click.echo(ctx.get_help())
+    ctx.exit(2)

@@ -7,7 +7,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headish.database.backend import Backend
 
 F = TypeVar("F", bound=Callable[..., Any])
+ROLES = ("system", "developer", "user", "assistant", "tool")
 INTERRUPTED, CLOSED_PIPE = 130, 141
 """Exit codes of Ctrl-C and of a reader that has enough, as shells count signals 2 and 13."""
 
@@ -32,6 +33,7 @@ class Settings(NamedTuple):
     read_only: bool = False
     author: str | None = None
     at_least: str | None = None
+    no_pager: bool = False
 
     @property
     def target(self) -> str:
@@ -71,6 +73,21 @@ class Settings(NamedTuple):
 
 
 pass_settings: Callable[[F], F] = click.make_pass_decorator(Settings)  # type: ignore[assignment]
+
+
+def selection_options(command: F) -> F:
+    """Which turns of a thread."""
+    for option in (
+        click.option("--grep", metavar="TEXT", help="Show only turns whose text holds this, in either case."),
+        click.option("--role", type=click.Choice(ROLES), help="Show only turns of this role."),
+        click.option("--until", metavar="TIME", help="Show only what was said before TIME; a day alone is included."),
+        click.option("--since", metavar="TIME",
+                     help="Show only what was said from TIME on: a date, yesterday, '2 hours ago', RFC 3339."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 headish_argument = click.argument("headish", default="@")
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON: one object, or one per line for a list."
@@ -121,12 +138,15 @@ budget_option = click.option(
 )  # fmt: skip
 
 
-def read_expect(expect: str | None, absent: bool = False) -> Any:
-    """The ``expect=`` of the library."""
+def read_expect(expect: str | None, absent: bool = False, store: Store | None = None) -> Any:
+    """The ``expect=`` of the library; with the store a handle is taken for an id, too."""
     from headish import ABSENT
+    from headish.values.handles import as_handle
 
     if expect is not None and absent:
         raise click.UsageError("--expect and --absent contradict each other")
+    if expect is not None and store is not None and as_handle(expect):
+        return store.get(expect).id
     return ABSENT if absent else expect
 
 
@@ -218,14 +238,15 @@ def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, A
 
 
 def read_time(text: str | None, option: str) -> datetime | None:
-    """A time of RFC 3339, in UTC where it has no offset, as in ``NAME@{time}``."""
+    """A time as ``NAME@{time}`` takes it; of this machine's zone where it has no offset."""
     if text is None:
         return None
+    from headish.values.times import parse_time
+
     try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is not a time of RFC 3339", param_hint=option) from None
-    return when if when.tzinfo else when.replace(tzinfo=UTC)
+        return parse_time(text, ends=option == "--until")
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=option) from None
 
 
 def _decode(text: str, key: str, option: str) -> Any:

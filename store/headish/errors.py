@@ -6,7 +6,7 @@
     ├── InputError                what was given cannot be taken: mend the call
     │   ├── UnknownTurn           a headish, id or bookmark that names no turn of this space
     │   │   └── UnknownBookmark   no bookmark of that name (a KeyError too)
-    │   ├── Ambiguous             an id prefix that several turns share
+    │   ├── Ambiguous             an id prefix or a handle that several turns share
     │   ├── UnknownPointer        no provider pointer of that name, or a request that names no provider
     │   ├── UnknownServer         no tools are stored for a server that the thread names
     │   ├── UnknownStream         no stream of that id
@@ -89,7 +89,7 @@ missing argument) is Python's own TypeError.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 SHOWN_CHARACTERS = 200
 """So much of a value that was given stands in an error."""
@@ -102,6 +102,14 @@ def shown(value: object) -> str:
     except Exception:  # one nested too deep, a number of too many digits, a __repr__ that fails
         return f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``did you mean 'main' or 'man'?``; empty where nothing known is like it."""
+    from difflib import get_close_matches  # late: only an error needs it
+
+    close = get_close_matches(name[:SHOWN_CHARACTERS], known, 3)
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 class HeadishError(Exception):
@@ -130,11 +138,18 @@ class UnknownTurn(InputError):
 
 
 class Ambiguous(InputError):
-    """An id prefix that more than one turn begins with; ``candidates`` are ids, oldest first."""
+    """An id prefix or a handle that more than one turn has; ``candidates`` are ids, oldest first.
 
-    def __init__(self, prefix: str, candidates: tuple[str, ...]) -> None:
-        self.prefix, self.candidates = prefix, candidates
-        super().__init__(f"several turns begin with {prefix!r}: {', '.join(candidates)}; give more digits")
+    ``described`` says of each candidate of a handle: the handle that names it alone, its id, when it was said, its
+    role, names and first words.
+    """
+
+    def __init__(self, prefix: str, candidates: tuple[str, ...], described: tuple[str, ...] = ()) -> None:
+        self.prefix, self.candidates, self.described = prefix, candidates, described
+        if described:
+            super().__init__(f"several turns have the handle {prefix!r}; take one of these: {'; '.join(described)}")
+        else:
+            super().__init__(f"several turns begin with {prefix!r}: {', '.join(candidates)}; give more digits")
 
 
 class UnknownBookmark(UnknownTurn, KeyError):
@@ -147,7 +162,7 @@ class UnknownBookmark(UnknownTurn, KeyError):
 class UnknownPointer(InputError, KeyError):
     """No provider pointer of this name; None if nothing names a provider."""
 
-    def __init__(self, name: str | None) -> None:
+    def __init__(self, name: str | None, hint: str = "") -> None:
         self.name = name
         if name is None:
             super().__init__(
@@ -157,6 +172,7 @@ class UnknownPointer(InputError, KeyError):
         else:
             super().__init__(
                 f"no provider pointer is named {name!r} in this space: 'headish ptr set {name} PROVIDER/MODEL' makes it"
+                + (f"; {hint}" if hint else "")
             )
 
 

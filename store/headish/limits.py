@@ -67,6 +67,9 @@ BATCH_BYTES = 16 * 1024 * 1024
 CANDIDATES_SHOWN = 10
 """How many ids ``Ambiguous`` names."""
 
+NAMES_COMPARED = 1000
+"""An unknown name is compared with so many names, to say which may have been meant."""
+
 IMPORT_LINE_BYTES = 64 * 1024 * 1024
 """The longest line of an imported file: memory holds one line at a time. Error: ``InvalidImport``."""
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from support.command import Command
+from support.loopback import Loopback
 
 
 @pytest.fixture
@@ -20,11 +23,12 @@ def talked(headish: Command) -> Command:
 class TestList:
     def test_a_line_has_name_time_title_and_last_words(self, talked: Command) -> None:
         lines = talked("list").out.splitlines()
-        assert [line.split()[0] for line in lines[:2]] in (["capitals", "heights"], ["heights", "capitals"])
-        [heights] = [line for line in lines if line.startswith("heights")]
-        assert heights.endswith("How high is Everest?     8849 m")
-        assert lines[2].startswith("0")
-        assert lines[2].endswith("a thread without a name  a thread without a name")
+        assert sorted(line.split()[1] for line in lines[:2]) == ["capitals", "heights"]
+        [heights] = [line for line in lines if "heights" in line]
+        assert heights.endswith("How high is Everest?     2 turns  8849 m")
+        assert heights.split()[0] == talked("log", "heights").out.split()[0]
+        assert lines[2].endswith("a thread without a name  1 turn   a thread without a name")
+        assert talked("get", lines[2].split()[0]).out == "a thread without a name\n"
 
     def test_as_json_it_says_all(self, talked: Command) -> None:
         talked("title", "heights", "Mountains")
@@ -32,6 +36,7 @@ class TestList:
         assert (records["heights"]["title"], records["heights"]["last"]) == ("Mountains", "8849 m")
         assert records["heights"]["turn"] == talked("get", "heights", "--json").json["id"]
         assert (records[None]["branches"], records[None]["first"]) == (1, records[None]["turn"])
+        assert [records[name]["turns"] for name in ("heights", "capitals", None)] == [2, 1, 1]
 
     def test_of_more_than_were_asked_for_it_says_so(self, talked: Command) -> None:
         done = talked("list", "-n", "2")
@@ -55,13 +60,54 @@ class TestList:
         assert headish("--space", "default", "list", "--archived").out == ""
 
 
+class TestFilters:
+    def test_a_list_shows_what_is_chosen(self, talked: Command) -> None:
+        talked("tag", "heights", "work", "high")
+        talked("pin", "capitals")
+        talked("archive", "@")
+        for words, names in (
+            (("--tag", "work"), ["heights"]),
+            (("--tag", "none"), []),
+            (("--name", "?ap*", "--all"), ["capitals"]),
+            (("--role", "assistant"), ["heights"]),
+            (("--model", "*"), []),
+            (("--since", "1 hour ago", "--name", "h*"), ["heights"]),
+            (("--until", "yesterday"), []),
+            (("--pinned",), []),
+            (("--archived",), ["capitals"]),
+            (("--pinned", "--all"), ["capitals"]),
+        ):
+            assert [each["name"] for each in talked("list", *words, "--json").json_lines] == names, words
+        assert "'someday' is not a time" in talked.misused("list", "--since", "someday")
+
+    def test_tags_and_pins_are_taken_back(self, talked: Command) -> None:
+        talked("tag", "heights", "work", "high", "work")
+        assert talked("tag", "heights").out == "work\nhigh\n"
+        talked("tag", "heights", "--remove", "work")
+        assert talked("tag", "heights").out == "high\n"
+        assert talked("pin", "heights", "--json").json["pinned"] is True
+        assert talked("pin", "heights", "--undo", "--json").json["pinned"] is False
+        talked("archive", "heights")
+        assert "heights" not in talked("list").out
+        talked("archive", "heights", "--undo")
+        assert "#high" in talked("list").out
+
+    def test_the_model_is_the_one_that_spoke_last(self, headish: Command) -> None:
+        headish("add", "q", "-b", "main")
+        reply = {"model": "some/small-1", "choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]}
+        headish("reply", "main", "--from", "openai", stdin=json.dumps(reply))
+        for glob, shown in (("small-*", 1), ("some/*", 1), ("large", 0)):
+            assert len(headish("list", "--model", glob).out.splitlines()) == shown
+
+
 class TestTitle:
     def test_it_is_set_shown_and_taken_away(self, talked: Command) -> None:
         assert talked("title", "heights").out == ""
         assert talked("title", "heights", "Mountains").out == ""
         assert talked("title", "heights~1").out == "Mountains\n"
         assert talked("title", "heights", "", "--json").json == {
-            "name": "heights", "first": None, "title": "", "revision": 2,
+            "name": "heights", "first": None, "title": "", "tags": [], "archived": False, "pinned": False,
+            "revision": 2,
         }  # fmt: skip
         assert talked("title", "heights").out == ""
 
@@ -73,3 +119,18 @@ class TestTitle:
 
     def test_of_what_there_is_not(self, talked: Command) -> None:
         assert talked.fails("title", "nowhere").startswith("no turn is named 'nowhere'")
+
+    def test_it_may_be_asked_for(self, talked: Command) -> None:
+        with Loopback() as server:
+            talked("ptr", "set", "local", "openai/small", "--base-url", server.url)
+            for content in (' "Mount\nEverest" ', ""):
+                reply = {"message": {"role": "assistant", "content": content}, "finish_reason": "stop", "index": 0}
+                server.answer_json({"id": "c", "object": "chat.completion", "model": "small", "choices": [reply]})
+            assert talked("title", "heights", "--ask", "local").out == "Mount Everest\n"
+            [message] = server.requests[0].body["messages"]
+            assert message["content"].endswith("user: How high is Everest?\n\nassistant: 8849 m")
+            assert "it suggests no title" in talked.fails("title", "heights", "--ask", "local")
+        assert talked("title", "heights").out == "Mount Everest\n"
+        assert talked("stats", "--json").json["turns"] == 4, "nothing that was asked is stored"
+        assert "leave TEXT out" in talked.misused("title", "heights", "x", "--ask", "local")
+        assert "'nobody'" in talked.fails("title", "heights", "--ask", "nobody")

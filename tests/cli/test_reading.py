@@ -28,18 +28,48 @@ def grown(headish: Command) -> dict[str, str]:
 
 def drawn(text: str) -> list[str]:
     """The lines of a drawing without ids, times and trailing blanks."""
-    id_and_time = re.compile(r"\b0[0-9a-z]{7,24} ?(\d{4}-\d\d-\d\d \d\d:\d\d(Z|[+-]\d\d(:\d\d)?) )?")
+    id_and_time = re.compile(r"\b[k-z]{6,16}(:[0-9a-z]+)? +(\d{4}-\d\d-\d\d \d\d:\d\d(Z|[+-]\d\d(:\d\d)?) )?")
     return [id_and_time.sub("", line).rstrip() for line in text.splitlines()]
+
+
+def handle_of(headish: Command, turn: str) -> str:
+    """What lists show for a turn."""
+    return headish("log", turn, "-n", "1").out.split()[0]
 
 
 class TestDrawings:
     def test_a_tree_shows_branches_names_and_where_we_are(self, headish: Command, grown: dict[str, str]) -> None:
         assert drawn(headish("tree", "main").out) == [
             "○ user      q",
-            "├─○ assistant a 1/2",
-            "│ ● user      m (also continues ) [main]",
-            "└─○ assistant b 2/2 [other]",
+            "├─○ assistant b 2/2 [other]",
+            "○ assistant a 1/2",
+            f"● user      m (also continues {handle_of(headish, grown['b'])}) [main]",
         ]
+
+    def test_the_named_thread_is_the_straight_column(self, headish: Command, grown: dict[str, str]) -> None:
+        for answer in "cdef":
+            headish("add", answer, "-c", "main~1", "--role", "assistant", "-b", answer)
+        lines = headish("tree", "d").out.splitlines()
+        assert [line[0] for line in lines if line[0] in "○●"] == ["○", "○", "●"]
+        assert max(line.index("○") if "○" in line else 0 for line in lines) == 2
+
+    def test_long_runs_are_folded(self, headish: Command) -> None:
+        with Store.open(headish.target) as store:
+            store.add_turns({"content": str(index), "respond": index > 0} for index in range(220))
+            store.bookmarks.set("main", "@")
+            store.bookmarks.set("middle", "main~100")
+        lines = [line for line in drawn(headish("tree", "main").out) if "⋮" in line]
+        assert lines == ["⋮ 114 turns", "⋮ 95 turns"]
+        assert len(headish("tree", "main", "--full").out.splitlines()) == 220
+        assert headish("tree", "main", "-n", "20").err == ""
+
+    def test_of_a_large_tree_a_part_is_drawn(self, headish: Command) -> None:
+        with Store.open(headish.target) as store:
+            root = store.add_turn("root")
+            store.add_turns({"content": str(index), "continues": root.id} for index in range(1100))
+        done = headish("tree", root.id)
+        assert len(done.out.splitlines()) == 1000
+        assert done.err == "Only 1,000 turns around this one are drawn: -n N draws more, --full all.\n"
 
     def test_a_log_graph_shows_how_the_rails_part_and_meet(self, headish: Command, grown: dict[str, str]) -> None:
         assert drawn(headish("log", "main", "--graph").out) == [
@@ -57,7 +87,7 @@ class TestDrawings:
             grown[name] for name in "mbaq"
         ]  # fmt: skip
 
-    def test_ids_are_as_long_as_the_closest_two_need(self, headish: Command, grown: dict[str, str]) -> None:
+    def test_lists_show_handles_that_every_command_takes(self, headish: Command, grown: dict[str, str]) -> None:
         listed = re.findall(r"^\S+", headish("log", "main").out, re.M)
         assert len({len(each) for each in listed}) == 1
         assert [headish("get", each, "--json").json["id"] for each in listed] == [grown[name] for name in "mbaq"]
@@ -66,7 +96,7 @@ class TestDrawings:
     def test_a_long_thread_is_drawn_without_recursion(self, headish: Command, tmp_path: Path) -> None:
         with Store.open(headish.target) as store:
             store.add_turns({"content": str(index), "respond": index > 0} for index in range(3000))
-        assert len(headish("tree").out.splitlines()) == 3000
+        assert len(headish("tree", "--full").out.splitlines()) == 3000
         assert len(headish("log", "--graph").out.splitlines()) == 3000
 
     def test_a_list_never_holds_a_character_that_steers_a_terminal(self, headish: Command) -> None:
@@ -393,6 +423,7 @@ class TestBookmarks:
         assert "Removed x" in headish("bookmark", "rm", "x").err
         assert "no turn is named 'x'" in headish.fails("get", "x")
         history = headish("bookmark", "history", "x").out.splitlines()
-        assert [line.split()[-1] for line in history] == ["(removed)", grown["m"], grown["a"]]
+        handles = [handle_of(headish, grown[name]) for name in "ma"]
+        assert [line.split()[-1] for line in history] == ["(removed)", *handles]
         assert "there is no such bookmark" in headish.fails("bookmark", "rm", "x")
         assert "there never was such a bookmark" in headish.fails("bookmark", "history", "y")

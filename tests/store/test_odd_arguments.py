@@ -126,6 +126,7 @@ DEFAULTS: dict[str, Any] = {
     "stream": "0" * 25,
     "server": "files",
     "tools": [],
+    "ptr": "nobody",
     "key": "main",
 }
 """What a program would give, by the name of the parameter; where a verb differs, ``OWN`` says so."""
@@ -287,6 +288,7 @@ def use_up(made: Any) -> None:
 
 
 USUALLY_REFUSED: dict[str, tuple[type[HeadishError], ...]] = {
+    "Store.ask_title": (headish.errors.UnknownPointer,),
     **{f"Store.{name}": (MissingKey,) for name in ("ask", "open_answer", "retry", "open_retry")},
     "Streams.drop": (UnknownStream,),
     "Conversations.find": (UnknownConversation,),

@@ -25,6 +25,7 @@ from headish_cli.printing.output import (
     reply_mark,
     room_beside,
     say,
+    shorten,
 )
 
 if TYPE_CHECKING:
@@ -51,9 +52,10 @@ def list_command(settings: Settings, limit: int | None, after: str | None, recen
             return
         names = {each.name: one_line(each.name, None) for each in found}
         column = min(max(map(cells, names.values()), default=0), 40)
+        handles = shorten(store, (each.turn for each in found))
         for each in found:
             name = click.style(pad(names[each.name], column), fg="blue", bold=True)
-            before = f"{name}  {click.style(each.turn, fg='yellow')}  "
+            before = f"{name}  {click.style(handles[each.turn], fg='yellow')}  "
             behind = reply_mark(store.get(each.turn).meta)
             click.echo(before + one_line(preview(store.blocks(each.turn)), room_beside(before, behind)) + behind)
 
@@ -72,7 +74,7 @@ def _record(bookmark: Bookmark, turn: Turn) -> dict[str, object]:
 def set_command(settings: Settings, name: str, headish: str, expect: str | None, absent: bool, as_json: bool) -> None:
     """Set NAME to a HEADISH, or move it there. 'NAME@{1}' as the HEADISH undoes its last move."""
     with settings.open() as store:
-        bookmark = store.bookmarks.set(name, headish, expect=read_expect(expect, absent))
+        bookmark = store.bookmarks.set(name, headish, expect=read_expect(expect, absent, store))
     if as_json:
         print_json({"name": bookmark.name, "turn": bookmark.turn})
     else:
@@ -86,7 +88,7 @@ def set_command(settings: Settings, name: str, headish: str, expect: str | None,
 def remove_command(settings: Settings, name: str, expect: str | None) -> None:
     """Remove NAME; its turns and its history stay."""
     with settings.open() as store:
-        store.bookmarks.remove(name, expect=read_expect(expect))
+        store.bookmarks.remove(name, expect=read_expect(expect, False, store))
     say(f"Removed {name}. Its history stays: headish bookmark history {name}")
 
 
@@ -98,7 +100,7 @@ def remove_command(settings: Settings, name: str, expect: str | None) -> None:
 def rename_command(settings: Settings, old: str, new: str, expect: str | None) -> None:
     """Rename the bookmark OLD to NEW; its history and its title go with it."""
     with settings.open() as store:
-        click.echo(store.bookmarks.rename(old, new, expect=read_expect(expect)).turn)
+        click.echo(store.bookmarks.rename(old, new, expect=read_expect(expect, False, store)).turn)
 
 
 @bookmark_command.command("history")
@@ -109,6 +111,7 @@ def history_command(settings: Settings, name: str, as_json: bool) -> None:
     """List every move of NAME, the last first. NAME@{n} names the turn that it pointed at n moves ago."""
     with settings.open() as store:
         moves = store.bookmarks.history(name)
+        handles = {} if as_json else shorten(store, (each.turn for each in moves if each.turn is not None))
     if as_json:
         print_json_lines({"move": each.number, "turn": each.turn, "time": each.time.isoformat()} for each in moves)
         return
@@ -116,7 +119,7 @@ def history_command(settings: Settings, name: str, as_json: bool) -> None:
 
     for ago, move in enumerate(moves):
         when = local_time(move.time, "seconds")
-        click.echo(f"{one_line(name, None)}@{{{ago}}}  {when}  {move.turn or '(removed)'}")
+        click.echo(f"{one_line(name, None)}@{{{ago}}}  {when}  {handles[move.turn] if move.turn else '(removed)'}")
 
 
 @click.command("undo")
@@ -132,7 +135,7 @@ def undo_command(settings: Settings, name: str, n: int, expect: str | None, as_j
     name is removed.
     """
     with settings.open() as store:
-        left = store.bookmarks.undo(name, n, expect=read_expect(expect))
+        left = store.bookmarks.undo(name, n, expect=read_expect(expect, False, store))
         where = store.bookmarks.get(name)
     if as_json:
         print_json({"name": name, "turn": where, "left": [turn.id for turn in left]})

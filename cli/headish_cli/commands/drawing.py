@@ -1,18 +1,20 @@
 """``tree``: a thread with all its branches.
 
-A turn that alone continues another stands below it, in the same column; where several do, each gets a branch. So the
-drawing is as wide as the conversation forks, not as deep as it is long.
+The thread that leads to the named turn is one straight column; branches leave it to the right. Within a branch the
+largest part goes straight on. So the drawing is as wide as branches are nested, and never wider than the logarithm of
+their number. Long runs of turns without a branch or a name are folded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from headish_cli.options import Settings, headish_argument, json_option, pass_settings
 from headish_cli.printing.output import (
+    counted,
     marks,
     one_line,
     preview,
@@ -20,57 +22,135 @@ from headish_cli.printing.output import (
     reply_mark,
     role_word,
     room_beside,
+    say,
     shorten,
     version_mark,
 )
-from headish_cli.printing.telling import version_record
+from headish_cli.printing.paging import paged
 
 if TYPE_CHECKING:
     from headish.values.ids import TurnId
     from headish.values.turns import TreeTurn
 
+DRAWN = 1000
+"""So many turns around the named one are read, unless -n or --full says otherwise."""
+FOLDED, KEPT = 5, 2
+"""A run is folded where this many turns or more go away, and so many are left at each of its ends."""
+
+
+class Drawn(NamedTuple):
+    """A line: the rails before it, and its turn; or how many turns are folded there."""
+
+    rails: str
+    turn: TreeTurn | None
+    folded: int = 0
+
 
 @click.command("tree")
 @headish_argument
-@click.option("-n", "--limit", type=click.IntRange(min=1), help="Draw only so many turns around the named one.")
+@click.option("-n", "--limit", type=click.IntRange(min=1),
+              help=f"Draw only so many turns around the named one.  [default: {DRAWN:,}]")  # fmt: skip
+@click.option("--full", is_flag=True, help="Draw every turn of the tree, and fold none.")
 @json_option
 @pass_settings
-def tree_command(settings: Settings, headish: str, limit: int | None, as_json: bool) -> None:
-    """Draw the whole tree that a HEADISH belongs to, with all branches; ● is the turn that was named.
+def tree_command(settings: Settings, headish: str, limit: int | None, full: bool, as_json: bool) -> None:
+    """Draw the tree that a HEADISH belongs to, with all branches; ● is the turn that was named.
 
-    With -n, half of the turns lead to the HEADISH and the others grew from it; ⋮ marks where the drawing is cut off.
+    The thread that leads to it is one straight column. Long runs are folded (⋮ 214 turns). Of a large tree half of the
+    turns lead to the HEADISH and the others grew from it; ⋮ marks where the drawing is cut off. --json gives all.
     """
     with settings.open() as store:
         current = store.get(headish).id
-        turns = store.tree(current, limit=limit)
+        turns = store.tree(current, limit=limit if full or as_json or limit else DRAWN)
         if as_json:
             print_json_lines(_record(turn, current) for turn in turns)
             return
-        short = shorten(store, dict.fromkeys(id for turn in turns for id in (turn.id, *turn.continues)))
+        lines = list(draw_tree(turns, current) if full else fold(draw_tree(turns, current), current))
+        shown = [each.turn for each in lines if each.turn is not None]
+        short = shorten(store, dict.fromkeys(id for turn in shown for id in (turn.id, *turn.continues)))
     drawn = {turn.id for turn in turns}
-    for rails, turn in draw_tree(turns):
-        click.echo(_line(rails, turn, short, turn.id == current, drawn))
+    with paged(settings):
+        for rails, turn, folded in lines:
+            note = click.style(f"{rails}⋮ {counted(folded, 'turn')}", dim=True)
+            click.echo(note if turn is None else _line(rails, turn, short, turn.id == current, drawn))
+    if limit is None and not full and any(turn.more or not set(turn.continues) <= drawn for turn in turns):
+        say(f"Only {counted(len(turns), 'turn')} around this one are drawn: -n N draws more, --full all.")
 
 
-def draw_tree(turns: Sequence[TreeTurn]) -> Iterator[tuple[str, TreeTurn]]:
-    """``(rails, turn)`` from the roots down, or from where a part is cut off.
+def draw_tree(turns: Sequence[TreeTurn], current: str) -> Iterator[Drawn]:
+    """The lines from the roots down, or from where a part is cut off.
 
-    A turn of several parents stands below the first of them.
+    A turn of several parents stands below the first of them. What goes straight on is drawn behind the branches.
     No recursion: a conversation may be longer than Python's stack.
     """
     by_id = {turn.id: turn for turn in turns}
+    children = {turn.id: [each for each in turn.children if by_id[each].continues[0] == turn.id] for turn in turns}
+    straight = _straight(turns, children, current)
     roots = [turn for turn in turns if not turn.continues or turn.continues[0] not in by_id]
     stack = [(turn, "", "") for turn in reversed(roots)]
     while stack:
         turn, rails, below = stack.pop()
-        yield rails, turn
-        children = [by_id[child] for child in turn.children if by_id[child].continues[0] == turn.id]
-        if len(children) == 1:
-            stack.append((children[0], below, below))
-            continue
-        for child in reversed(children):
-            last = child is children[-1]
-            stack.append((child, below + ("└─" if last else "├─"), below + ("  " if last else "│ ")))
+        yield Drawn(rails, turn)
+        goes_on = straight.get(turn.id)
+        if goes_on is not None:
+            stack.append((by_id[goes_on], below, below))
+        beside = [by_id[each] for each in reversed(children[turn.id]) if each != goes_on]
+        stack.extend((child, f"{below}├─", f"{below}│ ") for child in beside)
+
+
+def _straight(
+    turns: Sequence[TreeTurn], children: Mapping[TurnId, Sequence[TurnId]], current: str
+) -> dict[TurnId, TurnId]:
+    """Which child of each turn stands in its column: the one that leads to the named turn, else the largest."""
+    sizes: dict[TurnId, int] = {}
+    for turn in reversed(turns):  # in commit order, so children stand behind their parents
+        sizes[turn.id] = 1 + sum(sizes.get(child, 0) for child in children[turn.id])
+    leading = _first_parents({turn.id: turn for turn in turns}, current)
+    return {
+        turn: next((each for each in found if each in leading), None) or max(found, key=lambda each: sizes[each])
+        for turn, found in children.items()
+        if found
+    }
+
+
+def _first_parents(by_id: Mapping[TurnId, TreeTurn], current: str) -> set[str]:
+    found: set[str] = set()
+    at = next((turn for turn_id, turn in by_id.items() if turn_id == current), None)
+    while at is not None:
+        found.add(at.id)
+        at = by_id.get(at.continues[0]) if at.continues else None
+    return found
+
+
+def fold(lines: Iterable[Drawn], current: str) -> Iterator[Drawn]:
+    """The lines, with the middle of each long run as one."""
+    run: list[Drawn] = []
+    for line in lines:
+        if run and (run[-1].rails != line.rails or not _is_plain(line.turn, current)):
+            yield from _folded(run)
+            run = []
+        if _is_plain(line.turn, current):
+            run.append(line)
+        else:
+            yield line
+    yield from _folded(run)
+
+
+def _is_plain(turn: TreeTurn | None, current: str) -> bool:
+    """Whether a turn is only one of many: one before it, one behind it, and no name."""
+    if turn is None or turn.id == current or turn.bookmarks or turn.more or turn.is_cut_off:
+        return False
+    return len(turn.children) == 1 and len(turn.continues) == 1
+
+
+def _folded(run: Sequence[Drawn]) -> Iterator[Drawn]:
+    middle = len(run) - 2 * KEPT
+    if middle < FOLDED:
+        yield from run
+        return
+    yield from run[:KEPT]
+    yield Drawn(run[KEPT].rails, None, middle)
+    yield from run[-KEPT:]
 
 
 def _line(rails: str, turn: TreeTurn, short: Mapping[TurnId, str], current: bool, drawn: Set[TurnId]) -> str:
@@ -87,13 +167,4 @@ def _line(rails: str, turn: TreeTurn, short: Mapping[TurnId, str], current: bool
 
 
 def _record(turn: TreeTurn, current: str) -> dict[str, object]:
-    from headish.values.blocks import to_mapping
-
-    record: dict[str, object] = {"id": turn.id, "role": turn.role}
-    record["content"] = [to_mapping(block) for block in turn.content]
-    record |= {"reply": dict(turn.reply)} if turn.reply else {}
-    record |= {"more": turn.more} if turn.more else {}
-    record |= version_record((turn.version, turn.versions) if turn.versions > 1 else None)
-    record |= {"incomplete": True} if turn.is_cut_off else {}
-    lists = {"continues": turn.continues, "children": turn.children, "bookmarks": turn.bookmarks}
-    return {**record, **lists, "current": turn.id == current}
+    return {**turn.to_dict(), "current": turn.id == current}

@@ -6,27 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import Settings, budget_option, headish_argument, json_option, pass_settings
+from headish_cli.options import (
+    Settings,
+    budget_option,
+    headish_argument,
+    json_option,
+    pass_settings,
+    read_time,
+    selection_options,
+)
 from headish_cli.printing.graph import draw_graph
 from headish_cli.printing.output import (
-    marks,
     one_line,
-    preview,
     print_json,
     print_json_lines,
-    reply_mark,
-    role_word,
-    room_beside,
     say,
-    shorten,
-    version_mark,
     write,
 )
+from headish_cli.printing.paging import paged
+from headish_cli.printing.rows import print_rows, seen_as
 from headish_cli.printing.telling import reply_record, timed_record, turn_record, version_record
 
 if TYPE_CHECKING:
     from headish import Store, Turn
-    from headish.history.overlays.states import State
 
 
 @click.command("get")
@@ -74,33 +76,43 @@ def find_command(settings: Settings, key: str, as_json: bool) -> None:
 @headish_argument
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="Show only the last so many turns.")
 @click.option("--raw", is_flag=True, help="Show every turn as it was stored, whatever overlays say.")
+@selection_options
+@click.option("-p", "--text", "whole", is_flag=True, help="Show all that each turn says.")
 @click.option("--graph", is_flag=True, help="Draw how the turns continue one another.")
 @json_option
 @pass_settings
-def log_command(settings: Settings, headish: str, limit: int | None, raw: bool, graph: bool, as_json: bool) -> None:
+def log_command(
+    settings: Settings, headish: str, limit: int | None, since: str | None, until: str | None, role: str | None,
+    grep: str | None, whole: bool, raw: bool, graph: bool, as_json: bool,
+) -> None:  # fmt: skip
     """List the turns that lead to a HEADISH, newest first.
 
     A..B lists the turns that lead to B and not to A; A...B those that lead to one of the two and not to both. An
     overlay says what it does; a turn that it covers says how it is seen, and shows no words that are hidden from
     people.
     """
+    chosen: dict[str, Any] = {
+        "since": read_time(since, "--since"),
+        "until": read_time(until, "--until"),
+        "role": role,
+        "grep": grep,
+    }
     with settings.open() as store:
-        turns = store.log(headish, limit=limit)
-        versions = store.versions(turn.id for turn in turns)
+        turns = store.log(headish, limit=limit, **chosen)
         if as_json:
-            print_json_lines(timed_record(turn) | version_record(versions.get(turn.id)) for turn in turns)
+            versions = store.versions(turn.id for turn in turns)
+            print_json_lines(_log_record(store, turn, whole) | version_record(versions.get(turn.id)) for turn in turns)
             return
-        short = shorten(store, (turn.id for turn in turns))
-        rails = draw_graph(turns) if graph else [(turn, "") for turn in turns]
-        names = store.bookmarks.at(turn.id for turn in turns)
-        states = {} if raw else _states(turns)
-        for turn, rail in rails:
-            if turn is None:
-                click.echo(rail.rstrip())
-                continue
-            behind = version_mark(versions.get(turn.id)) + marks(names.get(turn.id, []))
-            line = _log_line(store, turn, short[turn.id], behind, len(rail), states.get(turn.digest))
-            click.echo((rail + line).rstrip())
+        rails = draw_graph(turns) if graph else ((turn, "") for turn in turns)
+        with paged(settings):
+            print_rows(store, rails, whole=whole, states={} if raw else seen_as(turns))
+
+
+def _log_record(store: Store, turn: Turn, whole: bool) -> dict[str, Any]:
+    from headish.values.blocks import to_mapping
+
+    content = {"content": [to_mapping(block) for block in store.blocks(turn.id)]} if whole else {}
+    return timed_record(turn) | content
 
 
 @click.command("resolve")
@@ -121,31 +133,6 @@ def resolve_command(settings: Settings, headish: tuple[str, ...], raw: bool, bud
     print_json(window.to_dict(), pretty=not as_json)
     for note in window.notes:
         say(f"note: {note}")
-
-
-def _states(turns: list[Turn]) -> dict[str, State]:
-    """How the turns of a log are seen; the newest come first, so an overlay is listed before what it covers."""
-    if not any(turn.meta.attributes.overlay or turn.meta.attributes.hidden for turn in turns):
-        return {}
-    from headish.history.overlays.states import facing_meta, read_states
-
-    return read_states(facing_meta(turn.id, turn.digest, turn.meta) for turn in reversed(turns))
-
-
-def _log_line(store: Store, turn: Turn, short: str, behind: str, indent: int, state: State | None) -> str:
-    from headish.values.times import local_time
-
-    overlay = turn.meta.attributes.overlay
-    role = "overlay" if overlay else turn.meta.role
-    before = f"{click.style(short, fg='yellow')} {local_time(turn.said_at)} {role_word(role)} "
-    how = click.style(f" ({state.words})", dim=True) if state is not None and state.words else ""
-    behind = how + reply_mark(turn.meta) + behind
-    said = "" if state is not None and state.people else preview(store.blocks(turn.id))
-    if overlay is not None:
-        from headish.history.overlays.states import describe
-
-        said = f"{describe(overlay)}: {said}" if said else describe(overlay)
-    return before + one_line(said, room_beside(" " * indent, before, behind)) + behind
 
 
 def _describe(turn: Turn) -> str:

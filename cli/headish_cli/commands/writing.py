@@ -100,7 +100,7 @@ def add_command(
             content,
             **given,
             json=json_blocks,
-            expect=read_expect(expect, absent),
+            expect=read_expect(expect, absent, store),
             attributes={"speaker": speaker, "channel": channel, "intent": intent},
             **options,
         )

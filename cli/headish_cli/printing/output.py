@@ -29,13 +29,19 @@ _LINE_BREAKS = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]")
 
 
 class Told(click.ClickException):
-    """An error of headish, told in one line."""
+    """An error of headish, told in one line; ``details`` are lines below it, one for each of what it is about."""
+
+    def __init__(self, message: str, details: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.details = details
 
     def show(self, file: Any = None) -> None:
         from headish.values.controls import escape_controls
 
         line = " ".join(escape_controls(self.message).split())
         click.echo(f"headish: {line}", file=file, err=file is None)
+        for each in self.details:
+            click.echo(f"  {one_line(each, None)}", file=file, err=file is None)
 
 
 def sentence(error: HeadishError) -> str:
@@ -129,10 +135,13 @@ def preview(blocks: Sequence[ContentBlock]) -> str:
 
 
 def shorten(store: Store, ids: Iterable[TurnId]) -> dict[TurnId, str]:
-    """The first digits of each id, as many for all as the closest two need."""
-    shortest = store.abbreviate(list(ids))
-    digits = max(map(len, shortest.values()), default=0)
-    return {turn_id: turn_id[:digits] for turn_id in shortest}
+    """The handle of each turn."""
+    return store.abbreviate(list(ids))
+
+
+def handle_columns(handles: Iterable[str]) -> int:
+    """The columns that a list keeps for handles. Those of twins are longer, and rare: they do not widen the list."""
+    return max((len(each.partition(":")[0]) for each in handles), default=0)
 
 
 def one_line(text: str, columns: int | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.printing.output import print_json, say
+from headish_cli.printing.output import one_line, print_json, say
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -57,9 +57,25 @@ def tell_turn(store: Store, turn: Turn, as_json: bool, *, known: bool = False) -
 
 
 def tell_branch(store: Store, turn: Turn) -> None:
-    """Say that no name moved, if something else continues the same turn."""
+    """Say that no name moved, if something else continues the same turn; and whom the turn continues, if a handle
+    said so: a mistyped name may look like one."""
+    tell_continued(store)
     if turn.meta.bookmark is None and _is_branch(store, turn):
         say(f"No bookmark moved: an older turn was continued, so {turn.id} is a new branch without a name.")
+
+
+def tell_continued(store: Store) -> None:
+    """Say which turns the handles of the command line name."""
+    from headish.values.grammar import parse_headish
+
+    params = click.get_current_context().params
+    given = params.get("continues") or params.get("headish") or ()
+    for text in (given,) if isinstance(given, str) else given:
+        parsed = parse_headish(text)
+        if parsed.handle is not None and store.bookmarks.get(parsed.name or "") is None:
+            turn = store.get(text)
+            said = one_line(" ".join(store.text(turn.id).split()), 60)
+            say(f"{text} is {turn.id}, {turn.meta.role or 'a bare sequence'}{f': {said}' if said else ''}")
 
 
 def tell_reply(turn: Turn, whom: Sequence[str] = ()) -> None:

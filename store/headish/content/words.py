@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from headish.content.encoding import decode_payload
+from headish.errors import InvalidContent
 from headish.values.blocks import join_texts
 
 WORDS_CHARACTERS = 200
@@ -21,6 +22,14 @@ def first_words(payload: bytes) -> str:
     Raises: InvalidContent.
     """
     return one_line(join_texts(decode_payload(payload)))
+
+
+def words_of_payload(payload: bytes) -> str:
+    """As ``first_words``; empty where the payload does not decode. For descriptions, which must not fail."""
+    try:
+        return first_words(payload)
+    except InvalidContent:
+        return ""
 
 
 def words_of_beginning(payload: bytes) -> str:

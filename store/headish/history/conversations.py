@@ -252,6 +252,7 @@ def _entry(listed: Listed, found: Found, stored: Stored | None) -> Entry:
         model=model if isinstance(model, str) else None,
         time=moved,
         branches=listed.branches,
+        turns=listed.turns,
     )
 
 

@@ -10,9 +10,9 @@ the turns that it continues (rule I5, every parent exists).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headish.content.hashes import Said, digest_turn, hash_payload, seal_turn
 from headish.database.query import Connection
@@ -53,6 +53,10 @@ class Copied(Struct, frozen=True):
     servers: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: a key for each field."""
+        return {name: list(each) if isinstance(each, tuple) else each for name, each in structs.asdict(self).items()}
 
 
 class Side(NamedTuple):

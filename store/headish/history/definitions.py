@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection, Row
-from headish.errors import CorruptRecord, InvalidArgument, UnknownPointer, UnknownServer, shown
+from headish.errors import CorruptRecord, InvalidArgument, UnknownPointer, UnknownServer, did_you_mean, shown
 from headish.history.decode import read_time
+from headish.limits import NAMES_COMPARED
 from headish.providers.pointers import NamedPointer, Pointer, decode_pointer
 from headish.providers.shared.tools import served_tools
-from headish.rows.definitions import POINTER, TOOLS, find_definition
+from headish.rows.definitions import POINTER, TOOLS, find_definition, list_definitions
 from headish.values.names import check_name, stored_name
 
 ToolList = list[dict[str, Any]]
@@ -23,7 +25,8 @@ def find_pointer(connection: Connection, space: int, name: bytes) -> Pointer:
     """What a provider pointer points at. Raises: UnknownPointer, CorruptRecord."""
     row = find_definition(connection, space, POINTER, name)
     if row is None:
-        raise UnknownPointer(stored_name(name))
+        known = (stored_name(each[0]) for each in list_definitions(connection, space, POINTER))
+        raise UnknownPointer(stored_name(name), did_you_mean(stored_name(name), islice(known, NAMES_COMPARED)))
     return read_pointer(row)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from headish.database.query import Connection
-from headish.errors import Ambiguous, CorruptTurn, UnknownTurn
-from headish.limits import CANDIDATES_SHOWN, PREFIX_MINIMUM
-from headish.rows.bookmarks import find_bookmark, past_place
+from headish.errors import Ambiguous, CorruptTurn, UnknownTurn, did_you_mean
+from headish.history.handles import describe_candidates
+from headish.limits import CANDIDATES_SHOWN, NAMES_COMPARED, PREFIX_MINIMUM
+from headish.rows.bookmarks import find_bookmark, has_log, past_place, recent_names
+from headish.rows.handles import turns_by_handle
 from headish.rows.turns import StoredTurn, links_of, newest_turn, turn_at, turn_by_id, turns_by_prefix
 from headish.values.grammar import NEWEST, Back, Headish, Parent
 from headish.values.places import Place
@@ -49,7 +51,7 @@ def _find_base(connection: Connection, space: int, headish: Headish) -> StoredTu
     place = _find_place(connection, space, headish)
     if place is not None:
         return _known(headish, turn_at(connection, space, place))
-    return _find_prefix(connection, space, headish)
+    return _find_handle(connection, space, headish) or _find_prefix(connection, space, headish)
 
 
 def _find_place(connection: Connection, space: int, headish: Headish) -> Place | None:
@@ -59,8 +61,22 @@ def _find_place(connection: Connection, space: int, headish: Headish) -> Place |
     past = headish.past if isinstance(headish.past, int) else headish.past.timestamp() * 1000
     place = past_place(connection, space, name, past)
     if place is None:
-        raise UnknownTurn(headish.text, "the bookmark's history does not reach back so far")
+        said = f"; turns by when they were said: headish log {headish.name} --until TIME"
+        told = "the bookmark's history does not reach back so far"
+        raise UnknownTurn(headish.text, told + ("" if isinstance(headish.past, int) else said))
     return place
+
+
+def _find_handle(connection: Connection, space: int, headish: Headish) -> StoredTurn | None:
+    """The turn of a handle. A name that a bookmark has or had is never taken for one (rule R25, handles)."""
+    handle, name = headish.handle, headish.name or ""
+    if handle is None or has_log(connection, space, name.encode()):
+        return None
+    found = turns_by_handle(connection, space, handle.bounds, handle.end, CANDIDATES_SHOWN)
+    if len(found) > 1:
+        described = describe_candidates(connection, space, found)
+        raise Ambiguous(name, tuple(stored.id for stored in found), described)
+    return found[0] if found else None
 
 
 def _find_prefix(connection: Connection, space: int, headish: Headish) -> StoredTurn:
@@ -68,13 +84,15 @@ def _find_prefix(connection: Connection, space: int, headish: Headish) -> Stored
     found = turns_by_prefix(connection, space, prefix, CANDIDATES_SHOWN) if prefix else []
     if len(found) > 1:
         raise Ambiguous(headish.name or "", tuple(stored.id for stored in found))
-    return _known(headish, found[0] if found else None, _hint(headish.name or ""))
+    return found[0] if found else _unknown(connection, space, headish)
 
 
-def _hint(name: str) -> str:
-    """What to say of a name that looks like the beginning of an id and is too short for one."""
-    short = len(name) < PREFIX_MINIMUM and name.isascii() and name.isalnum() and name[:1] == "0"
-    return f"the beginning of an id has at least {PREFIX_MINIMUM} digits" if short else ""
+def _unknown(connection: Connection, space: int, headish: Headish) -> StoredTurn:
+    """Refuse a name, with what may have been meant."""
+    name = headish.name or ""
+    if len(name) < PREFIX_MINIMUM and name.isascii() and name.isalnum() and name[:1] == "0":
+        raise UnknownTurn(headish.text, f"the beginning of an id has at least {PREFIX_MINIMUM} digits")
+    raise UnknownTurn(headish.text, did_you_mean(name, recent_names(connection, space, NAMES_COMPARED)))
 
 
 def _step_back(connection: Connection, space: int, headish: Headish, stored: StoredTurn, step: Back) -> StoredTurn:

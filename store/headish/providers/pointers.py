@@ -59,6 +59,11 @@ class NamedPointer(Struct, frozen=True):
     pointer: Pointer | None
     time: datetime
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{name, pointer, time}``."""
+        pointer = None if self.pointer is None else self.pointer.to_dict()
+        return {"name": self.name, "pointer": pointer, "time": self.time.isoformat()}
+
 
 def make_pointer(
     target: str,

@@ -115,6 +115,12 @@ def list_recent_bookmarks(
     )
 
 
+def recent_names(connection: Connection, space: int, limit: int) -> list[str]:
+    """The names that moved last, ``limit`` at the most. Those that are no text are left out."""
+    rows = list_recent_bookmarks(connection, space, limit=limit) or ()
+    return [row[0].decode(errors="replace") for row in rows if isinstance(row[0], bytes)]
+
+
 def _beginning(prefix: bytes) -> dict[str, bytes]:
     # No name holds 0xFF, which is not UTF-8: it ends the range of the names that begin with the prefix.
     return {"low": prefix, "high": prefix + b"\xff"}

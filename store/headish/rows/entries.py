@@ -35,7 +35,8 @@ class Listed(NamedTuple):
     """A conversation of a list: what was said last and first, and what its order is by.
 
     ``name`` and ``recent``, in Unix milliseconds, are of those that have a name; ``chain``, ``first`` and ``branches``
-    of the others.
+    of the others. ``turns`` are those of the thread of a name, along first parents, or all of a conversation without
+    one.
     """
 
     last: Words
@@ -45,6 +46,7 @@ class Listed(NamedTuple):
     chain: int = 0
     start: str | None = None
     branches: int | None = None
+    turns: int = 0
 
 
 NAMED = Query("conversations with a name, the last moved first")
@@ -64,13 +66,16 @@ def list_named(
     """Names whose last move is older than ``before``, or as old and of a lower name; the last moved first."""
     flags = {"archived": _flag(archived), "pinned": _flag(pinned)}
     rows = connection.rows(NAMED, space=space, recent=before[0], name=before[1], limit=limit, **flags)
-    return [Listed(*_two_words(row[2:]), name=row[0], recent=row[1]) for row in rows]
+    return [Listed(*_two_words(row[3:]), name=row[0], recent=row[1], turns=int(row[2] or 0)) for row in rows]
 
 
 def list_nameless(connection: Connection, space: int, *, before: int, limit: int, window: int) -> list[Listed]:
     """Conversations without a name that begin in one of the ``window`` chains below ``before``, the newest first."""
     rows = connection.rows(NAMELESS, space=space, before=before, limit=limit, looked_at=window)
-    return [Listed(*_two_words(row[3:]), chain=row[0], start=row[1], branches=int(row[2])) for row in rows]
+    return [
+        Listed(*_two_words(row[4:]), chain=row[0], start=row[1], branches=int(row[2]), turns=int(row[3]))
+        for row in rows
+    ]
 
 
 def lowest_chain(connection: Connection, space: int, *, before: int, window: int) -> int | None:

@@ -9,6 +9,7 @@ from headish.rows.places import place_portions
 from headish.values.places import Place
 
 GROWN = Query("places that grew from a place, the nearest first")
+SIZES = Query("lengths of the chains of a tree")
 CONTINUED = Query("how many turns continue each of some places")
 
 
@@ -19,6 +20,15 @@ def grown_from(connection: Connection, space: int, place: Place, limit: int) -> 
     """
     rows = connection.rows(GROWN, space=space, chain=place.chain, pos=place.pos, limit=limit)
     return [Place(*row) for row in rows]
+
+
+def has_at_most(connection: Connection, space: int, place: Place, limit: int) -> bool:
+    """Whether the tree that a place belongs to has so many turns, or fewer.
+
+    Cost: one statement; a step for each chain on the way to the roots, and for at most ``limit`` others.
+    """
+    sizes = connection.rows(SIZES, space=space, chain=place.chain, limit=limit + 1)
+    return sum(int(size or 0) for (size,) in sizes) <= limit
 
 
 def count_continuing(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, int]:

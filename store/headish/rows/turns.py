@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row, Statement
-from headish.limits import PREFIX_MINIMUM
 from headish.rows.payloads import in_portions
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
@@ -79,7 +78,6 @@ BY_ID = Query("turn by id")
 BY_KEY = Query("turn by key")
 BY_SEQ = Query("turn by commit number")
 BY_PREFIX = Query("turns by id prefix")
-NEIGHBOURS = Query("ids next to an id")
 NEWEST = Query("newest turn")
 TIP = Query("last position of a chain, and whether a place of it is continued")
 BY_DIGEST = Query("turns by digests")
@@ -120,13 +118,6 @@ def turns_by_prefix(connection: Connection, space: int, prefix: str, limit: int)
     """Turns whose ids begin so, by id."""
     # "{" follows "z" in ASCII, so it ends the range of ids that begin with the prefix.
     return read_turns(connection.rows(BY_PREFIX, space=space, low=prefix, high=prefix + "{", limit=limit))
-
-
-def shortest_prefix(connection: Connection, space: int, turn_id: TurnId) -> str:
-    """The fewest digits that name this turn alone, ``PREFIX_MINIMUM`` at the least (rule R11, names for turns)."""
-    neighbours = connection.row(NEIGHBOURS, space=space, id=turn_id) or ()
-    shared = max((_shared_digits(turn_id, other) for other in neighbours if other), default=0)
-    return turn_id[: max(shared + 1, PREFIX_MINIMUM)]
 
 
 def newest_turn(connection: Connection, space: int) -> StoredTurn | None:
@@ -188,10 +179,6 @@ def add_links(connection: Connection, space: int, links: Iterable[tuple[int, Seq
     ]
     if rows:
         connection.run_many(ADD_LINK, rows)
-
-
-def _shared_digits(one: str, other: str) -> int:
-    return next((index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
 
 
 def _read_turn(row: Row | None) -> StoredTurn | None:

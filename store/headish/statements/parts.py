@@ -19,9 +19,10 @@ from sqlalchemy import (
 )
 
 from headish.database.schema import link, turn
-from headish.rows.parts import CONTINUED, FORKED, GROWN
+from headish.rows.parts import CONTINUED, FORKED, GROWN, SIZES
 from headish.statements.compiling import define
 from headish.statements.places import wanted_places
+from headish.statements.walks import chains_of_tree
 
 _space: BindParameter[int] = bindparam("space")
 
@@ -59,6 +60,16 @@ define(
     GROWN,
     select(_reached.c.chain, _reached.c.pos).limit(bindparam("limit")),
 )
+
+_chains = chains_of_tree()
+
+_size = (
+    select(func.max(turn.c.pos) + literal_column("1"))
+    .where(turn.c.space == _space, turn.c.chain == _chains.c.chain)
+    .scalar_subquery()
+)
+
+define(SIZES, select(_size).select_from(_chains).limit(bindparam("limit")))
 
 _wanted = wanted_places()
 

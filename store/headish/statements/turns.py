@@ -34,7 +34,6 @@ from headish.rows.turns import (
     BY_PREFIX,
     BY_SEQ,
     LINKS_OF,
-    NEIGHBOURS,
     NEWEST,
     PARENT_AT,
     RANGE,
@@ -76,14 +75,6 @@ define(
     .where(turn.c.id >= bindparam("low"), turn.c.id < bindparam("high"))
     .order_by(turn.c.id)
     .limit(bindparam("limit")),
-)
-
-define(
-    NEIGHBOURS,
-    select(
-        select(func.max(turn.c.id)).where(turn.c.space == _space, turn.c.id < bindparam("id")).scalar_subquery(),
-        select(func.min(turn.c.id)).where(turn.c.space == _space, turn.c.id > bindparam("id")).scalar_subquery(),
-    ),
 )
 # Not the highest number: what arrives from elsewhere is not what was said here last.
 define(

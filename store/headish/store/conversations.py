@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from msgspec import UNSET, UnsetType
@@ -22,10 +23,11 @@ from headish.history.conversations import (
 )
 from headish.rows.entries import NEWEST, list_named, list_nameless, lowest_chain
 from headish.store.space import Space
-from headish.values.conversations import Conversation, Page
-from headish.values.doors import ANYTHING, CHOICE, COUNT_LIMIT, door
+from headish.values.conversations import Conversation, Filter, Page
+from headish.values.doors import ANYTHING, CHOICE, COUNT_LIMIT, TEXT, door
 from headish.values.grammar import parse_headish
 from headish.values.names import Absent
+from headish.values.times import milliseconds_of, read_moment
 
 LIMIT = 1000
 """The most entries of a page."""
@@ -103,7 +105,7 @@ class Conversations:
 
         return space._write(work, settle)
 
-    @door(archived=CHOICE, pinned=CHOICE)
+    @door(archived=CHOICE, pinned=CHOICE, names=TEXT, tag=TEXT, role=TEXT)
     def list(
         self,
         *,
@@ -111,12 +113,21 @@ class Conversations:
         after: str | None = None,
         archived: bool | None = False,
         pinned: bool | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        names: str | None = None,
+        tag: str | None = None,
+        model: str | None = None,
+        role: str | None = None,
     ) -> Page:
         """A page of conversations: bookmarks, the last moved first, then those without one, the newest first.
 
-        ``archived`` and ``pinned`` choose those that are, those that are not, or with None both. ``after`` is that of
-        the page before. A page may have fewer entries than ``limit``, even none, and more may follow: the end is where
-        its ``after`` is None. How many turns a conversation has is not among what a list reads.
+        ``archived`` and ``pinned`` choose those that are, those that are not, or with None both. ``since`` and
+        ``until`` choose by ``Entry.time``, and take what ``log`` takes. ``names`` and ``model`` are patterns such as
+        ``work/*``; no conversation without a bookmark has a name. ``tag`` is one of its tags, ``role`` that of its last
+        turn. ``after`` is that of the page before.
+        A page may have fewer entries than ``limit``, even none, and more may follow: the end is where its ``after`` is
+        None.
         Cost: five statements, and one more for each 64 entries; a step for each fork on the way to an entry. The
         statement for those without a bookmark looks at every bookmark, and at eight chains for each entry.
         Raises: InvalidArgument.
@@ -124,23 +135,32 @@ class Conversations:
         if type(limit) is not int or not 0 < limit <= LIMIT:
             raise InvalidArgument(f"limit is a number from 1 to {LIMIT:,}, not {shown(limit)}")
         before, chain = _read_cursor(after)
+        start, end = read_moment(since, "since"), read_moment(until, "until", ends=True)
+        chosen = Filter(since=start, until=end, names=names, tag=tag, model=model, role=role)
+        if before is not None and end is not None:
+            before = min(before, (milliseconds_of(end), b""))
         space = self._space
 
         def work(connection: Connection) -> Page:
             number, flags = space._number, {"archived": archived, "pinned": pinned}
             listed = list_named(connection, number, before=before, limit=limit, **flags) if before else []
-            if len(listed) == limit:
+            entries = make_entries(connection, number, listed)
+            is_past = start is not None and bool(entries) and entries[-1].time < start
+            if len(listed) == limit and not is_past:
                 cursor = f"n{listed[-1].recent}.{(listed[-1].name or b'').hex()}"
-                return Page(tuple(make_entries(connection, number, listed)), cursor)
+                return Page(tuple(filter(chosen.takes, entries)), cursor)
+            if names is not None:
+                return Page(tuple(filter(chosen.takes, entries)), None)
+            if len(listed) == limit:
+                return Page(tuple(filter(chosen.takes, entries)), f"c{NEWEST}")
             left = limit - len(listed)
             looked_at = LOOKED_AT * left
             more = list_nameless(connection, number, before=chain, limit=left, window=looked_at)
             lowest = more[-1].chain if len(more) == left else lowest_chain(
                 connection, number, before=chain, window=looked_at
             )  # fmt: skip
-            entries = make_entries(connection, number, [*listed, *more])
-            wanted = [each for each in entries if each.conversation.name is not None or _is(each.conversation, **flags)]
-            return Page(tuple(wanted), None if lowest is None else f"c{lowest}")
+            entries += [each for each in make_entries(connection, number, more) if _is(each.conversation, **flags)]
+            return Page(tuple(filter(chosen.takes, entries)), None if lowest is None else f"c{lowest}")
 
         return space._read(work)
 

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from headish.database.query import Connection
-from headish.errors import CorruptTurn, InvalidArgument, shown
+from headish.errors import CorruptTurn, InvalidArgument, InvalidRole, shown
 from headish.history.decode import complete_turn, complete_turns, read_blocks, read_payload
 from headish.history.edits.ranges import find_segments, parse_range
+from headish.history.handles import make_handles
 from headish.history.resolve import resolve_window, thread_records
+from headish.history.selection import Selection, select_turns
 from headish.history.trees import read_part, read_whole_tree
 from headish.history.walk import read_backwards, walk, walk_messages
 from headish.rows import listings
 from headish.rows.bookmarks import ALL
-from headish.rows.turns import StoredTurn, shortest_prefix
+from headish.rows.parts import has_at_most
+from headish.rows.turns import StoredTurn
 from headish.store.paging import check_limit, check_order, position
 from headish.store.space import Headishes, Space
 from headish.values.blocks import ContentBlock, join_texts
-from headish.values.doors import LIST, door
+from headish.values.doors import LIST, TEXT, door
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.messages import ContextWindow, Message, ThreadRecord
+from headish.values.messages import ROLES, ContextWindow, Message
+from headish.values.threads import Thread, Tree
+from headish.values.times import read_moment
 from headish.values.turns import TreeTurn, Turn
 
 if TYPE_CHECKING:
@@ -76,9 +82,16 @@ def text(space: Space, headish: str) -> str:
 
 @door(ids=LIST)
 def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
-    """The shortest digits that name each turn alone, at this moment; for lists that a person reads."""
+    """The handle of each turn: the shortest that names it alone, at this moment; for lists that a person reads.
+
+    A handle is the beginning of the turn's digest in the letters k to z, at least 6 of them; of turns with equal
+    digests it has the last digits of the id behind a colon. Every headish may begin with one. An id that is not stored
+    stands for itself.
+    Cost: two statements for each 64 turns, and one for each digest that several turns share.
+    Raises: InvalidArgument for what is no id.
+    """
     listed = [_known_id(each) for each in ids]
-    return space._read(lambda connection: {each: shortest_prefix(connection, space._number, each) for each in listed})
+    return space._read(lambda connection: make_handles(connection, space._number, listed))
 
 
 @door()
@@ -124,18 +137,44 @@ def heads(
     return space._read(work)
 
 
-@door()
-def log(space: Space, headish: str = "@", *, limit: int | None = None) -> list[Turn]:
+@door(role=TEXT, grep=TEXT)
+def log(
+    space: Space,
+    headish: str = "@",
+    *,
+    limit: int | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    role: str | None = None,
+    grep: str | None = None,
+) -> list[Turn]:
     """The turns of a thread, newest first: its walk read backwards. Only ``limit`` turns are read.
 
     As git means them: ``A..B`` gives the turns that lead to B and not to A, ``A...B`` those that lead to one of the two
     and not to both; a side that is left out is ``@``. A bookmark whose name holds ``..`` is that bookmark.
+
+    ``since`` and ``until`` choose those that were said from a time on and before one: a datetime with a zone, RFC 3339,
+    a date, ``yesterday``, ``2 hours ago`` (UTC where it has no offset; ``until`` a date holds that day). ``role``
+    chooses those of a role, ``grep`` those whose text holds this one, in upper or lower case. ``limit`` then counts
+    the chosen ones, and every turn before the last of them is looked at.
+    Raises: InvalidArgument, InvalidRole; CorruptTurn.
     """
+    if role is not None and role not in ROLES:
+        raise InvalidRole(role)
+    wanted = Selection(
+        role=role,
+        since=read_moment(since, "since"),
+        until=read_moment(until, "until", ends=True),
+        grep=None if grep is None else grep.casefold(),
+    )
+
     asked = parse_range(headish)
 
     def work(connection: Connection) -> list[Turn]:
         segments = find_segments(connection, space._number, asked)
-        walked = read_backwards(connection, space._number, segments)
+        walked: Iterator[StoredTurn] = read_backwards(connection, space._number, segments)
+        if not wanted.is_all:
+            walked = select_turns(connection, space._number, walked, wanted)
         return complete_turns(connection, space._number, islice(walked, limit), space._options_at)
 
     return space._read(work)
@@ -176,29 +215,32 @@ def read_range(space: Space, seq: int, count: int) -> list[Turn]:
     return found
 
 
-def thread(space: Space, headish: Headishes = "@") -> list[ThreadRecord]:
-    """The schema reference's thread records of a walk."""
-    return space._read_from(headish, lambda connection, places: thread_records(walk(connection, space._number, places)))
+def thread(space: Space, headish: Headishes = "@") -> Thread:
+    """The schema reference's thread records of a walk, as a list."""
+    return Thread(
+        space._read_from(headish, lambda connection, places: thread_records(walk(connection, space._number, places)))
+    )
 
 
 @door()
-def tree(space: Space, headish: str = "@", *, limit: int | None = None) -> list[TreeTurn]:
+def tree(space: Space, headish: str = "@", *, limit: int | None = None) -> Tree:
     """All turns of the tree that a turn belongs to, with all branches and their names, in commit order.
 
-    ``limit`` cuts a part out of a large tree: half of so many turns lead to the turn, the last of its thread (or all
-    of it if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns that
-    continue one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above.
-    Cost: three statements for a whole tree; of a part, four for each 64 turns and three more.
+    ``limit`` cuts a part out of a tree that has more turns: half of so many lead to the turn, the last of its thread
+    (or all of it if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns
+    that continue one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above.
+    Cost: three statements for a whole tree; of a part, four for each 64 turns and three more; with a ``limit``, one
+    more that counts the tree so far.
     Raises: CorruptTurn; InvalidArgument for a ``limit`` below 1.
     """
     wanted = check_limit(limit)
 
     def work(connection: Connection, stored: StoredTurn) -> list[TreeTurn]:
-        if limit is None:
+        if limit is None or has_at_most(connection, space._number, stored.place, wanted):
             return read_whole_tree(connection, space._number, stored.place)
         return read_part(connection, space._number, stored.place, wanted)
 
-    return space._read_at(headish, work)
+    return Tree(space._read_at(headish, work))
 
 
 @door()

@@ -24,6 +24,7 @@ from headish.history.find import find_place, find_turn
 from headish.rows.bookmarks import find_overtaken
 from headish.rows.counters import lock_space
 from headish.rows.turns import StoredTurn, turn_by_id
+from headish.values.blocks import ContentBlock
 from headish.values.grammar import parse_headish, parse_headishes
 from headish.values.ids import KeptIds, Mint
 from headish.values.names import stored_name
@@ -55,6 +56,33 @@ class Opened(Protocol):
     def close(self) -> None: ...
 
 
+class Later:
+    """What a turn of a space reads when it is asked."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    def __call__(self, headish: Headishes) -> dict[str, Any]:
+        """The options that a thread hands down, over the sparse index of the turns that set any (rule R12, options on
+        demand)."""
+        from headish.history.resolve import fold_options
+        from headish.history.walk import walk_inherited
+
+        number = self._space._number
+        return self._space._read_from(
+            headish, lambda connection, places: fold_options(walk_inherited(connection, number, places))
+        )
+
+    def blocks(self, headish: str) -> tuple[ContentBlock, ...]:
+        """The content blocks of a turn. Raises: CorruptTurn."""
+        from headish.history.decode import read_blocks, read_payload
+
+        number = self._space._number
+        return self._space._read_at(
+            headish, lambda connection, stored: read_blocks(stored, read_payload(connection, number, stored))
+        )
+
+
 class Space:
     """One space of an open database: its number there, its transactions, and how rows become turns."""
 
@@ -68,6 +96,8 @@ class Space:
         self._awaited: Awaited | None = None
         self._is_closed = False
         self._remembered: Remembered | None = None
+        self._options_at = Later(self)
+        """What a turn reads when asked: its options if called, its content by ``blocks``."""
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         """What a piece of work reads, in one transaction.
@@ -183,16 +213,6 @@ class Space:
         from headish.history.decode import make_turn
 
         return make_turn(appended.turn, appended.continues, self._options_at)
-
-    def _options_at(self, headish: Headishes) -> dict[str, Any]:
-        """The options that a thread hands down, over the sparse index of the turns that set any (rule R12, options on
-        demand)."""
-        from headish.history.resolve import fold_options
-        from headish.history.walk import walk_inherited
-
-        return self._read_from(
-            headish, lambda connection, places: fold_options(walk_inherited(connection, self._number, places))
-        )
 
     def _check_writable(self) -> None:
         """For verbs that read, call or run something before they write. Raises: ReadOnly, Closed."""

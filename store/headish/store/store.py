@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         replies,
         reports,
         requests,
+        titles,
         write,
     )
 else:
@@ -63,6 +64,7 @@ else:
     replies = Later("headish.store.replies")
     reports = Later("headish.store.reports")
     requests = Later("headish.store.requests")
+    titles = Later("headish.store.titles")
     write = Later("headish.store.write")
 
 
@@ -117,6 +119,7 @@ class Store(Space):
     say = asking.say
     open_answer = asking.open_answer
     retry = asking.retry
+    ask_title = titles.ask_title
     open_retry = asking.open_retry
     open_calls = calls.open_calls
     run_tools = calls.run_tools

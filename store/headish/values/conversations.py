@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from fnmatch import fnmatchcase
 from typing import Any
 
 from msgspec import Struct
@@ -20,6 +21,11 @@ class Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     pinned: bool = False
     key: str | None = None
     app: Mapping[str, Any] = {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{title, tags, archived, pinned, key, app}``."""
+        flags = {"archived": self.archived, "pinned": self.pinned}
+        return {"title": self.title, "tags": list(self.tags), **flags, "key": self.key, "app": dict(self.app)}
 
 
 class Conversation(Struct, frozen=True):
@@ -40,6 +46,11 @@ class Conversation(Struct, frozen=True):
         """What names it: the bookmark, or the id of its first turn."""
         return self.name or self.first or self.turn
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{name, first, turn, revision}`` and what ``record.to_dict`` says."""
+        named = {"name": self.name, "first": self.first, "turn": self.turn, "revision": self.revision}
+        return named | self.record.to_dict()
+
 
 class Entry(Struct, frozen=True):
     """A conversation in a list.
@@ -47,7 +58,8 @@ class Entry(Struct, frozen=True):
     ``title`` is what it was given, else the first words of the first user turn; ``last`` are the first words of its
     last turn, ``role`` is that turn's, and ``model`` is the one that said it. ``time`` is when its name moved last; of
     one without a name, when its last turn was stored. ``branches`` are the ends of one without a name; None for a
-    bookmark, which names one.
+    bookmark, which names one. ``turns`` are those that lead to a bookmark along first parents, or all that grew from
+    the first turn.
     """
 
     conversation: Conversation
@@ -57,6 +69,47 @@ class Entry(Struct, frozen=True):
     model: str | None
     time: datetime
     branches: int | None = None
+    turns: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{name, first, turn, title, last, role, model, time, branches, turns, tags, archived, pinned,
+        key, revision}``."""
+        said = {"title": self.title, "last": self.last, "role": self.role, "model": self.model}
+        facts = {"time": self.time.isoformat(), "branches": self.branches, "turns": self.turns}
+        found, record = self.conversation, self.conversation.record
+        names = {"name": found.name, "first": found.first, "turn": found.turn}
+        flags = {"tags": list(record.tags), "archived": record.archived, "pinned": record.pinned}
+        return {**names, **said, **facts, **flags, "key": record.key, "revision": found.revision}
+
+
+class Filter(Struct, frozen=True):
+    """Which conversations a list shows; None is any. ``names`` and ``model`` are patterns of ``*``, ``?`` and ``[…]``.
+
+    ``model`` is the one that spoke last, with or without the path before its name; ``role`` is that of the last turn.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    names: str | None = None
+    tag: str | None = None
+    model: str | None = None
+    role: str | None = None
+
+    def takes(self, entry: Entry) -> bool:
+        """Whether an entry is one of those."""
+        name, model = entry.conversation.name, entry.model
+        return (
+            (self.since is None or entry.time >= self.since)
+            and (self.until is None or entry.time < self.until)
+            and (self.names is None or (name is not None and fnmatchcase(name, self.names)))
+            and (self.tag is None or self.tag in entry.conversation.record.tags)
+            and (self.model is None or (model is not None and _is_model(model, self.model)))
+            and (self.role is None or entry.role == self.role)
+        )
+
+
+def _is_model(model: str, pattern: str) -> bool:
+    return fnmatchcase(model, pattern) or fnmatchcase(model.rpartition("/")[2], pattern)
 
 
 class Page(Struct, frozen=True):
@@ -64,3 +117,7 @@ class Page(Struct, frozen=True):
 
     entries: tuple[Entry, ...]
     after: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{entries, after}``."""
+        return {"entries": [entry.to_dict() for entry in self.entries], "after": self.after}

@@ -5,11 +5,14 @@
     headish  =  base suffix*
     base     =  "@"                  the newest turn of the space
              |  id                   25 base-36 digits, in either case
-             |  name                 a bookmark; else an id prefix of at least 8 digits (rule R11, names for turns)
+             |  name                 a bookmark; else a handle, 6 letters from k to z or more (rule R25, handles), or
+                                     an id prefix of at least 8 digits (rule R11, names for turns)
+             |  handle ":" digits    a handle that several turns have, and the last digits of the id
     suffix   =  "~" [n]              n steps back along the first parent (default 1)
              |  "^" [n]              the n-th turn that it continues (default 1; ^0 is the turn itself)
              |  "@{" n "}"           where the bookmark was n moves ago; directly after its name
-             |  "@{" time "}"        where the bookmark was at that time, RFC 3339 (UTC if no offset is given)
+             |  "@{" time "}"        where the bookmark was at that time: RFC 3339, a date, yesterday, 2 hours ago
+                                     (values/times.py; UTC if no offset is given)
 
 Parsing looks nothing up: history/find.py finds what the base names.
 """
@@ -18,15 +21,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 
 from msgspec import Struct
 
 from headish.errors import InvalidArgument, InvalidHeadish, shown
 from headish.limits import HEADISH_LIMIT, PREFIX_MINIMUM
+from headish.values.handles import Handle, as_handle, is_twin_shaped
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import refusal
+from headish.values.times import FORMS, parse_time
 
 NEWEST = "@"
 _BASE = re.compile(r"[^~^@{}]+|@(?!\{)")
@@ -71,6 +76,11 @@ class Headish(Struct, frozen=True):
         lowered = (self.name or "").lower()
         return lowered if _PREFIX.fullmatch(lowered) else None
 
+    @property
+    def handle(self) -> Handle | None:
+        """The name as a handle, if it could be one."""
+        return as_handle(self.name or "")
+
 
 def parse_headish(text: object) -> Headish:
     """A headish from its text.
@@ -81,7 +91,8 @@ def parse_headish(text: object) -> Headish:
         raise InvalidHeadish(shown(text), "it must be text")
     if len(text) > HEADISH_LIMIT:
         raise InvalidHeadish(text, f"it is longer than {HEADISH_LIMIT} characters")
-    return _parse(text)
+    # A time may be one of today, or of this machine's zone: it is read anew each time.
+    return _parse.__wrapped__(text) if "@{" in text else _parse(text)
 
 
 def parse_headishes(given: object) -> list[Headish]:
@@ -128,7 +139,7 @@ def _with_base(text: str, base: str, past: int | datetime | None, steps: tuple[B
             raise InvalidHeadish(text, "only a bookmark has past positions, an id has none")
         return Headish(text, id=turn_id, steps=steps)
     reason = refusal(base)
-    if reason is not None:
+    if reason is not None and not is_twin_shaped(base):
         raise InvalidHeadish(text, reason)
     return Headish(text, name=base, past=past, steps=steps)
 
@@ -142,7 +153,6 @@ def _read_past(text: str, inside: str) -> int | datetime:
     if inside.isascii() and inside.isdigit() and len(inside) < 10:
         return int(inside)
     try:
-        when = datetime.fromisoformat(inside)
-        return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
-        raise InvalidHeadish(text, f"{inside!r} is neither a number of moves nor an RFC 3339 time") from None
+        return parse_time(inside)
+    except ValueError:
+        raise InvalidHeadish(text, f"{inside!r} is neither a number of moves nor a time ({FORMS})") from None

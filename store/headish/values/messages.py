@@ -13,10 +13,13 @@ import msgspec
 from msgspec import Struct
 
 from headish.values.blocks import ContentBlock, Text, join_texts, kind_of, to_mapping
+from headish.values.controls import escape_controls
 from headish.values.ids import TurnId
 
 REPR_CHARACTERS = 60
 """How much of a message's text its repr shows."""
+REPR_MESSAGES = 2
+"""How many of a window's last messages its repr shows."""
 ROLES = ("system", "developer", "user", "assistant", "tool")
 VIEWERS = ("model", "people", "both")
 """From whom a turn can be hidden."""
@@ -32,6 +35,12 @@ class Overlay(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     does: str
     covers: tuple[str, ...]
     viewer: str | None = None
+
+
+def shortened(text: str) -> str:
+    """The first words of a text, for a repr: on one line, with nothing that steers a terminal."""
+    words = " ".join(text[:REPR_CHARACTERS].split())
+    return escape_controls(words) + ("…" if len(text) > REPR_CHARACTERS else "")
 
 
 class Attributes(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -78,11 +87,15 @@ class Message(Struct, frozen=True, kw_only=True):
         return join_texts(self.content)
 
     def __repr__(self) -> str:
-        begins = " ".join(self.text[:REPR_CHARACTERS].split())
         kinds = [kind_of(block) for block in self.content if not isinstance(block, Text)]
-        facts = [repr(begins + ("…" if len(self.text) > REPR_CHARACTERS else "")), *kinds]
+        facts = [repr(shortened(self.text)), *kinds]
         where = f" of turn {self.turn}" if self.turn else ""
         return f"<Message {self.role or 'sequence'} {' + '.join(facts)}{where}>"
+
+    def _repr_html_(self) -> str:
+        from headish.values.notebook import html_of, message_entry
+
+        return html_of([message_entry(self)])
 
     def to_dict(self) -> dict[str, Any]:
         """The schema reference's message record: ``{role, content, cache?}``."""
@@ -106,6 +119,10 @@ class Note(Struct, frozen=True):
     def __str__(self) -> str:
         return f"{self.what} (turn {self.turn})" if self.turn else self.what
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{what, turn}``."""
+        return {"what": self.what, "turn": self.turn}
+
 
 class ContextWindow(Struct, frozen=True):
     """What a resolve yields: the messages in walk order (rule I7, parents first) and the merged options (rule I8,
@@ -121,6 +138,15 @@ class ContextWindow(Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         """The schema reference's window: ``{messages: [{role, content, cache?}], options}``."""
         return {"messages": [message.to_dict() for message in self.messages], "options": self.options}
+
+    def __repr__(self) -> str:
+        options = f", options {', '.join(sorted(self.options))}" if self.options else ""
+        return f"<ContextWindow of {len(self.messages)} messages{options}: {list(self.messages[-REPR_MESSAGES:])}>"
+
+    def _repr_html_(self) -> str:
+        from headish.values.notebook import window_html
+
+        return window_html(self)
 
     def to_json(self) -> bytes:
         """``to_dict`` as JSON text."""
@@ -140,6 +166,9 @@ class ThreadRecord(Struct, frozen=True):
     def text(self) -> str:
         """The text blocks joined; never reasoning or calls."""
         return join_texts(self.content)
+
+    def __repr__(self) -> str:
+        return f"<ThreadRecord {self.id} {self.role or 'sequence'} {shortened(self.text)!r}>"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, keys in the reference's order."""

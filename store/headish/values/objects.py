@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from datetime import datetime
+from typing import Any
 
 from msgspec import Struct
 
@@ -22,6 +24,11 @@ class Object(Struct, frozen=True):
     revision: int
     data: bytes
     time: datetime
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{kind, key, revision, time, data}``, the data in Base64."""
+        facts = {"kind": self.kind, "key": self.key, "revision": self.revision, "time": self.time.isoformat()}
+        return {**facts, "data": b64encode(self.data).decode()}
 
 
 def check_kind(kind: object) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Any
+
+from msgspec import Struct, structs
 
 
 class Stats(Struct, frozen=True):
@@ -19,12 +21,20 @@ class Stats(Struct, frozen=True):
     payload_bytes: int
     database_bytes: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: a key for each field."""
+        return structs.asdict(self)
+
 
 class Problem(Struct, frozen=True):
     """One thing that ``verify`` found: which record, and what disagrees."""
 
     subject: str
     what: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: a key for each field."""
+        return structs.asdict(self)
 
 
 class Report(Struct, frozen=True):
@@ -37,3 +47,7 @@ class Report(Struct, frozen=True):
     payloads: int
     bookmarks: int
     problems: tuple[Problem, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: a key for each field."""
+        return {**structs.asdict(self), "problems": [each.to_dict() for each in self.problems]}

@@ -1,11 +1,27 @@
-"""Times: as they are stored, in Unix milliseconds, and as people read them in lists, pages and descriptions."""
+"""Times: as they are stored, in Unix milliseconds, as people read them in lists and pages, and as they write them.
+
+What people write is UTC where it has no offset, and in the zone of this machine inside ``local_times()``, which the
+command is.
+"""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as clock
+
+from headish.errors import InvalidArgument, shown
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+FORMS = "RFC 3339, a date, today, yesterday, now, or like '2 hours ago'"
+"""What people may write as a time, as errors say it."""
+_is_local: ContextVar[bool] = ContextVar("_is_local", default=False)
+_AGO = re.compile(r"(\d{1,9}|an?)[ ._-](second|minute|hour|day|week)s?[ ._-]ago", re.ASCII)
+_DAY = re.compile(r"(today|yesterday|\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?))?", re.ASCII)
 
 
 def milliseconds_of(moment: datetime) -> int:
@@ -29,3 +45,73 @@ def local_time(moment: datetime, precision: str = "minutes") -> str:
     if offset in ("+0000", "-0000"):
         return f"{written}Z"
     return f"{written}{offset[:3]}" + (f":{offset[3:5]}" if offset[3:5] != "00" else "")
+
+
+@contextmanager
+def local_times() -> Iterator[None]:
+    """Within this, a time that is written without an offset is one of this machine's zone."""
+    before = _is_local.set(True)
+    try:
+        yield
+    finally:
+        _is_local.reset(before)
+
+
+def parse_time(text: str, *, ends: bool = False) -> datetime:
+    """A time as people write it, in UTC: RFC 3339, a date with or without a time of day, ``now``, ``today``,
+    ``yesterday``, ``yesterday 18:30``, ``2 hours ago``.
+
+    A day alone is its beginning, or with ``ends`` the first moment behind it. The blanks of ``2 hours ago`` may be
+    dots, so that no shell needs quotes.
+    Raises: ValueError for anything else, and for a time outside the years 1 to 9999.
+    """
+    words = " ".join(text.split()).lower()
+    try:
+        return _read_ago(words) or _read_day(words, ends) or _with_zone(datetime.fromisoformat(text.strip()))
+    except (ValueError, OverflowError, OSError):
+        raise ValueError(f"{shown(text)} is not a time: it is written as {FORMS}") from None
+
+
+def read_moment(given: object, name: str, *, ends: bool = False) -> datetime | None:
+    """A time that a caller gave, a datetime with a zone or text as ``parse_time`` reads it; None where it is None.
+
+    Raises: InvalidArgument.
+    """
+    if given is None:
+        return None
+    if isinstance(given, datetime) and given.tzinfo is not None and given.utcoffset() is not None:
+        return given
+    if not isinstance(given, str):
+        raise InvalidArgument(f"{name} takes a datetime with a zone, or a time as text, not {shown(given)}")
+    try:
+        return parse_time(given, ends=ends)
+    except ValueError as error:
+        raise InvalidArgument(f"{name}: {error}") from None
+
+
+def _read_ago(words: str) -> datetime | None:
+    if words == "now":
+        return datetime.now(UTC)
+    found = _AGO.fullmatch(words)
+    if found is None:
+        return None
+    count = int(found[1]) if found[1].isdigit() else 1
+    return datetime.now(UTC) - timedelta(**{f"{found[2]}s": count})
+
+
+def _read_day(words: str, ends: bool) -> datetime | None:
+    found = _DAY.fullmatch(words.replace("t", "T") if words[:1].isdigit() else words)
+    if found is None:
+        return None
+    today = (datetime.now() if _is_local.get() else datetime.now(UTC)).date()
+    named = {"today": today, "yesterday": today - timedelta(days=1)}
+    day = named[found[1]] if found[1] in named else date.fromisoformat(found[1])
+    if found[2]:
+        return _with_zone(datetime.combine(day, clock.fromisoformat(found[2])))
+    return _with_zone(datetime.combine(day + timedelta(days=int(ends)), clock()))
+
+
+def _with_zone(moment: datetime) -> datetime:
+    if moment.tzinfo is None and not _is_local.get():
+        return moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC)

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from headish.values.blocks import ContentBlock, join_texts
+from headish.values.blocks import ContentBlock, join_texts, to_mapping
 from headish.values.controls import escape_controls
 from headish.values.ids import TurnId, time_of
-from headish.values.messages import NO_ATTRIBUTES, Attributes
+from headish.values.messages import NO_ATTRIBUTES, Attributes, shortened
 from headish.values.times import from_milliseconds, local_time
 
 BLOCKS_TYPE = "application/json"
@@ -108,6 +108,20 @@ class Turn(Struct, frozen=True, eq=False):
         return self.resolve_options(self.id)
 
     @property
+    def content(self) -> tuple[ContentBlock, ...]:
+        """The content blocks, read from the store when asked. Raises: LookupError if no store read the turn."""
+        read = getattr(self.resolve_options, "blocks", None)
+        if read is None:
+            raise LookupError("this turn was not read from a store")
+        found: tuple[ContentBlock, ...] = read(self.id)
+        return found
+
+    @property
+    def text(self) -> str:
+        """What people may read: the text blocks joined, never reasoning or calls. Read from the store when asked."""
+        return join_texts(self.content)
+
+    @property
     def time(self) -> datetime:
         """When the turn was stored, in UTC: the time of its id."""
         return time_of(self.id)
@@ -135,6 +149,11 @@ class Turn(Struct, frozen=True, eq=False):
         facts += ["incomplete"] if meta.is_cut_off else []
         facts += [f"on {meta.bookmark}"] if meta.bookmark else []
         return f"<Turn {escape_controls(', '.join(facts))}>"
+
+    def _repr_html_(self) -> str:
+        from headish.values.notebook import html_of, turn_entry
+
+        return html_of([turn_entry(self, self.content if self.resolve_options else ())])
 
 
 class TreeTurn(Struct, frozen=True):
@@ -175,6 +194,22 @@ class TreeTurn(Struct, frozen=True):
         """The text blocks joined; never reasoning or calls."""
         return join_texts(self.content)
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{id, role, content, reply?, more?, version?, versions?, incomplete?, continues, children,
+        bookmarks}``."""
+        record: dict[str, Any] = {"id": self.id, "role": self.role}
+        record["content"] = [to_mapping(block) for block in self.content]
+        record |= {"reply": dict(self.reply)} if self.reply else {}
+        record |= {"more": self.more} if self.more else {}
+        record |= {"version": self.version, "versions": self.versions} if self.versions > 1 else {}
+        record |= {"incomplete": True} if self.is_cut_off else {}
+        lists = {"continues": self.continues, "children": self.children, "bookmarks": self.bookmarks}
+        return record | {name: list(each) for name, each in lists.items()}
+
+    def __repr__(self) -> str:
+        facts = [f"{self.id} {self.role or 'sequence'}", repr(shortened(self.text)), *self.bookmarks]
+        return f"<TreeTurn {' '.join(facts)}>"
+
 
 def reply_of(system: Mapping[str, Any]) -> Mapping[str, Any]:
     """What headish's own keys of a turn say of a provider's answer; empty for a turn that is none."""
@@ -205,6 +240,10 @@ class Bookmark(Struct, frozen=True):
     name: str
     turn: TurnId
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{name, turn}``."""
+        return {"name": self.name, "turn": self.turn}
+
 
 class Move(Struct, frozen=True):
     """One move of a bookmark: where it pointed from then on (None: it was removed), and when, in UTC."""
@@ -213,9 +252,17 @@ class Move(Struct, frozen=True):
     turn: TurnId | None
     time: datetime
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{move, turn, time}``."""
+        return {"move": self.number, "turn": self.turn, "time": self.time.isoformat()}
+
 
 class Recorded(Struct, frozen=True):
     """What ``record`` did: the turn of the last message, and how many turns were new."""
 
     tip: Turn
     added: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: the turn's, and ``added``."""
+        return {**self.tip.to_dict(), "added": self.added}

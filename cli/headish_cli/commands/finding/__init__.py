@@ -1,1 +1,1 @@
-"""Commands that find turns and conversations."""
+"""Commands that find and show turns: searches, lists of conversations, single turns in full, heads, children."""

@@ -11,6 +11,7 @@ import click
 
 from headish_cli.options import Settings, json_option, pass_settings, read_time
 from headish_cli.printing.output import cells, one_line, print_json_lines, role_word, room_beside, say, shorten
+from headish_cli.printing.paging import paged
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -28,8 +29,8 @@ NAMES_SHOWN = 3
 @click.argument("words", nargs=-1)
 @click.option("--role", metavar="R", help="Said by this role.")
 @click.option("--model", metavar="M", help="Said by this model; a pattern such as claude-* too.")
-@click.option("--since", metavar="TIME", help="Said at this time or later (RFC 3339, UTC).")
-@click.option("--until", metavar="TIME", help="Said before this time.")
+@click.option("--since", metavar="TIME", help="Said at this time or later: a date, yesterday, '2 hours ago'.")
+@click.option("--until", metavar="TIME", help="Said before this time; a day alone is included.")
 @click.option("--name", metavar="GLOB", help="Leads to a bookmark of such a name.")
 @click.option("--tag", metavar="T", help="In a conversation with this tag.")
 @click.option("--tool", metavar="NAME", help="Calls this tool, or has its result.")
@@ -90,7 +91,8 @@ def search_command(
         if as_json:
             print_json_lines(hit.to_dict() for hit in hits)
         else:
-            _print_hits(store, hits)
+            with paged(settings):
+                _print_hits(store, hits)
     if not hits:
         say("Nothing was found.")
     elif len(hits) == limit and limit < LIMIT:

@@ -37,6 +37,10 @@ class Origin(Struct, frozen=True):
     place: str
     turns: tuple[TurnId, ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{place, turns}``."""
+        return {"place": self.place, "turns": list(self.turns)}
+
 
 class Sources(Struct, frozen=True):
     """Where a body came from: parts that were lifted out of the conversation, and the turns of each message."""
@@ -88,6 +92,10 @@ class Finding(Struct, frozen=True):
     what: str
     turn: str | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{kind, what, turn}``."""
+        return {"kind": self.kind, "what": self.what, "turn": self.turn}
+
 
 class Delta(Struct, frozen=True, omit_defaults=True):
     """A piece of an answer, for display while it arrives.
@@ -121,6 +129,11 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     reasoning_tokens: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, without what is not said."""
+        record: dict[str, Any] = to_builtins(self)
+        return record
 
 
 class Reply(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,24 @@
+"""``completion``: the lines that let a shell complete the command."""
+
+from __future__ import annotations
+
+import click
+
+LINES = {
+    "bash": 'eval "$(headish completion bash)"   # in ~/.bashrc',
+    "zsh": 'eval "$(headish completion zsh)"   # in ~/.zshrc, behind compinit',
+    "fish": "headish completion fish > ~/.config/fish/completions/headish.fish",
+}
+"""What switches completion on, for each shell."""
+
+
+@click.command("completion", epilog="\b\nTo switch it on:\n" + "\n".join(f"  {line}" for line in LINES.values()))
+@click.argument("shell", type=click.Choice(list(LINES)))
+def completion_command(shell: str) -> None:
+    """Print the script that lets a SHELL complete commands, options, names, handles, formats, providers and spaces."""
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    assert found is not None
+    root = click.get_current_context().find_root().command
+    click.echo(found(root, {}, "headish", "_HEADISH_COMPLETE").source())

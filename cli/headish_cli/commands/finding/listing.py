@@ -1,0 +1,160 @@
+"""``list``: the conversations of a space, the last used first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headish_cli.options import ROLES, Settings, json_option, pass_settings, read_time
+from headish_cli.printing.output import (
+    MODEL_COLUMNS,
+    cells,
+    counted,
+    handle_columns,
+    one_line,
+    pad,
+    print_json_lines,
+    say,
+    shorten,
+    width,
+)
+from headish_cli.printing.paging import paged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from headish import Store
+    from headish.values.conversations import Entry
+    from headish.values.ids import TurnId
+
+NAME_COLUMNS, TITLE_COLUMNS, PAGE = 24, 40, 100
+LEAST = {"title": 20, "last": 12}
+"""The fewest columns that these have at a terminal."""
+DROPPED = ("model", "tags", "turns", "last", "pinned", "time")
+"""What a line at a terminal gives up, in this order, where it is too narrow."""
+COLOURS: dict[str, dict[str, Any]] = {
+    "name": {"fg": "blue", "bold": True},
+    "handle": {"fg": "yellow"},
+    "tags": {"fg": "magenta"},
+}
+
+
+@click.command("list")
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True,
+              help="Show at most so many.")  # fmt: skip
+@click.option("--name", "names", metavar="GLOB", help="Show only bookmarks of this pattern, such as 'work/*'.")
+@click.option("--tag", metavar="TAG", help="Show only conversations with this tag.")
+@click.option("--model", metavar="GLOB", help="Show only those in which this model spoke last.")
+@click.option("--role", type=click.Choice(ROLES), help="Show only those whose last turn is of this role.")
+@click.option("--since", metavar="TIME", help="Show only those used from TIME on: a date, yesterday, '2 hours ago'.")
+@click.option("--until", metavar="TIME", help="Show only those last used before TIME; a day alone is included.")
+@click.option("--pinned", is_flag=True, help="Show the pinned ones alone.")
+@click.option("--archived", is_flag=True, help="Show the archived ones alone.")
+@click.option("--all", "everything", is_flag=True, help="Show all of them, archived ones too.")
+@json_option
+@pass_settings
+def list_command(
+    settings: Settings, limit: int, archived: bool, pinned: bool, everything: bool, since: str | None,
+    until: str | None, as_json: bool, **chosen: str | None,
+) -> None:  # fmt: skip
+    """List the conversations: bookmarks, the last moved first, then those without one, the newest first.
+
+    A line has the handle of the turn that the bookmark names, or of the first turn where there is none; the bookmark;
+    when it was last moved or said; the title or the first words; how many turns lead there; the model that spoke last;
+    the tags; and the last words. A narrow terminal shows less. * is pinned.
+    """
+    times = {"since": read_time(since, "--since"), "until": read_time(until, "--until")}
+    flags = {"archived": None if everything else archived, "pinned": True if pinned else None}
+    with settings.open() as store:
+        found = list(_entries(store, None if everything else limit + 1, **flags, **times, **chosen))
+        more = not everything and len(found) > limit
+        entries = found[:limit] if more else found
+        handles = shorten(store, map(_subject, entries))
+        if as_json:
+            print_json_lines(_record(each, handles[_subject(each)]) for each in entries)
+        else:
+            with paged(settings):
+                _print_table(entries, handles)
+    if more:
+        say(f"There are more: -n {2 * limit}, or --all.")
+
+
+def _entries(store: Store, limit: int | None, **chosen: Any) -> Iterator[Entry]:
+    """So many entries, or all, however many pages they are on."""
+    after, left = None, limit
+    while True:
+        page = store.conversations.list(limit=min(left or PAGE, PAGE), after=after, **chosen)
+        yield from page.entries
+        left = None if left is None else left - len(page.entries)
+        after = page.after
+        if after is None or left == 0:
+            return
+
+
+def _subject(entry: Entry) -> TurnId:
+    """The turn whose handle stands for a conversation: where its name is, or its first."""
+    found = entry.conversation
+    return found.first if found.name is None and found.first is not None else found.turn
+
+
+def _print_table(entries: Sequence[Entry], handles: Mapping[TurnId, str]) -> None:
+    rows = [_row(entry, handles[_subject(entry)]) for entry in entries]
+    columns = {name: max(cells(row[name]) for row in rows) for name in rows[0]} if rows else {}
+    columns = {name: size for name, size in columns.items() if size}
+    if rows:
+        columns["handle"] = handle_columns(row["handle"] for row in rows)
+    columns = _fitting(columns)
+    for row in rows:
+        click.echo(_line(row, columns))
+
+
+def _row(entry: Entry, handle: str) -> dict[str, str]:
+    from headish.values.times import local_time
+
+    record, at_terminal = entry.conversation.record, width() is not None
+    branches = f" in {entry.branches} branches" if entry.branches is not None and entry.branches > 1 else ""
+    return {
+        "handle": handle,
+        "pinned": "*" if record.pinned else "",
+        "name": one_line(entry.conversation.name or "", NAME_COLUMNS),
+        "time": local_time(entry.time),
+        "title": one_line(entry.title, TITLE_COLUMNS if at_terminal else None),
+        "turns": counted(entry.turns, "turn") + branches,
+        "model": one_line((entry.model or "").rpartition("/")[2], MODEL_COLUMNS if at_terminal else None),
+        "tags": one_line(" ".join(f"#{tag}" for tag in record.tags), TITLE_COLUMNS if at_terminal else None),
+        "last": one_line(entry.last, None),
+    }
+
+
+def _fitting(columns: Mapping[str, int]) -> dict[str, int]:
+    """The columns that a terminal has room for. The title and the last words take what the others leave."""
+    shown, room = dict(columns), width()
+    if room is None:
+        return shown | ({"title": min(shown["title"], TITLE_COLUMNS)} if "title" in shown else {})
+    least = {name: min(size, LEAST.get(name, size)) for name, size in columns.items()}
+    for dropped in DROPPED:
+        if sum(least.values()) + 2 * (len(least) - 1) <= room:
+            break
+        least.pop(dropped, None)
+    left = max(room - sum(least.values()) - 2 * (len(least) - 1), 0)
+    if "title" in least:
+        least["title"] = min(shown["title"], TITLE_COLUMNS, least["title"] + left)
+    return least
+
+
+def _line(row: Mapping[str, str], columns: Mapping[str, int]) -> str:
+    room, line = width(), ""
+    for name, size in columns.items():
+        left = None if room is None else room - cells(click.unstyle(line))
+        text = one_line(row[name], left) if name == "last" else row[name]
+        if left is not None and name in ("name", "title"):
+            text = one_line(text, min(size, left))
+        text = pad(text, size) if name != "last" else text
+        style = COLOURS.get(name, {"dim": True} if name in ("time", "turns", "model") else {})
+        line += (click.style(text, **style) if style else text) + "  "
+    return line.rstrip()
+
+
+def _record(entry: Entry, handle: str) -> dict[str, Any]:
+    return {**entry.to_dict(), "handle": handle}

@@ -1,0 +1,54 @@
+"""``heads`` and ``children``: turns that nothing continues, and those that continue one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from headish_cli.options import Settings, headish_argument, json_option, pass_settings
+from headish_cli.printing.output import print_json_lines
+from headish_cli.printing.paging import paged
+from headish_cli.printing.rows import print_turns
+from headish_cli.printing.telling import timed_record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headish import Store, Turn
+
+_limit = click.option("-n", "--limit", type=click.IntRange(min=1), help="Show only so many.")
+_after = click.option("--after", metavar="HEADISH", help="Show what comes after this one, the last of the page before.")
+
+
+@click.command("heads")
+@_limit
+@_after
+@click.option("--by", type=click.Choice(["start", "tip"]), default="tip", show_default=True,
+              help="The last stored first (tip), or the branch that began last (start), which costs less.")  # fmt: skip
+@json_option
+@pass_settings
+def heads_command(settings: Settings, limit: int | None, after: str | None, by: str, as_json: bool) -> None:
+    """List the turns that nothing continues: the ends of all branches."""
+    with settings.open() as store:
+        _print(settings, store, store.heads(limit=limit, after=after, by=by), as_json)  # type: ignore[arg-type]
+
+
+@click.command("children")
+@headish_argument
+@_limit
+@_after
+@json_option
+@pass_settings
+def children_command(settings: Settings, headish: str, limit: int | None, after: str | None, as_json: bool) -> None:
+    """List the turns that continue a HEADISH, the first stored first."""
+    with settings.open() as store:
+        _print(settings, store, store.children(headish, limit=limit, after=after), as_json)
+
+
+def _print(settings: Settings, store: Store, turns: Sequence[Turn], as_json: bool) -> None:
+    if as_json:
+        print_json_lines(map(timed_record, turns))
+        return
+    with paged(settings):
+        print_turns(store, turns)

@@ -1,0 +1,35 @@
+"""``show``: turns in full, for people."""
+
+from __future__ import annotations
+
+import click
+
+from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.printing.output import print_json_lines
+from headish_cli.printing.paging import paged
+from headish_cli.printing.telling import reply_record
+from headish_cli.printing.turns import print_turn
+
+
+@click.command("show")
+@click.argument("headish", nargs=-1)
+@json_option
+@pass_settings
+def show_command(settings: Settings, headish: tuple[str, ...], as_json: bool) -> None:
+    """Show turns in full: who said it and when, what it continues, and all that it says.
+
+    'headish get' prints the text alone, for a pipe.
+    """
+    with settings.open() as store:
+        turns = [store.get(each) for each in headish or ("@",)]
+        if as_json:
+            from headish.values.blocks import to_mapping
+
+            contents = ((turn, [to_mapping(block) for block in store.blocks(turn.id)]) for turn in turns)
+            print_json_lines({**reply_record(store, turn), "content": content} for turn, content in contents)
+            return
+        with paged(settings):
+            for number, turn in enumerate(turns):
+                if number:
+                    click.echo("")
+                print_turn(store, turn)

@@ -1,0 +1,140 @@
+"""What the shell offers for names, handles, formats, providers, roles and spaces.
+
+A type here takes any text, as the plain type does; it only knows what a text may begin with. Where the database cannot
+be read, it offers nothing: no error may end up in the person's command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from os import environ
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from headish_cli.options import ROLES, Settings
+
+if TYPE_CHECKING:
+    from headish import Store
+
+OFFERED = 50
+"""So many names, and so many handles, are offered at the most."""
+Offer = Callable[[click.Context, str], Iterable[CompletionItem]]
+
+
+class Completed(click.types.StringParamType):
+    """Any text, with completion."""
+
+    def __init__(self, offer: Offer) -> None:
+        self._offer = offer
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        try:
+            return list(self._offer(ctx, incomplete))
+        except Exception:  # whatever it is, the person is in the middle of a line
+            return []
+
+
+def settings_of(ctx: click.Context) -> Settings:
+    """The settings that the line has so far: those behind the command, else before it, else of the environment."""
+    given: dict[str, Any] = {}
+    at: click.Context | None = ctx
+    while at is not None:
+        given = {name: at.params[name] for name in ("db", "space") if at.params.get(name)} | given
+        at = at.parent
+    space = given.get("space") or environ.get("HEADISH_SPACE") or "default"
+    return Settings(given.get("db") or environ.get("HEADISH_DB"), space, read_only=True)
+
+
+def _from_store(read: Callable[[Store, str], Iterable[CompletionItem]]) -> Offer:
+    def offer(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        with settings_of(ctx).open() as store:
+            return list(read(store, incomplete))
+
+    return offer
+
+
+def _headishes(store: Store, incomplete: str) -> Iterable[CompletionItem]:
+    """Names, the last moved first, then handles of the newest turns, with their words."""
+    yield from _names(store, incomplete)
+    if incomplete and not set(incomplete) <= set("klmnopqrstuvwxyz"):
+        return
+    heads = store.heads(limit=OFFERED)
+    handles = store.abbreviate([turn.id for turn in heads])
+    for turn in heads:
+        if handles[turn.id].startswith(incomplete):
+            yield CompletionItem(handles[turn.id], help=_words(store, turn.id))
+
+
+def _names(store: Store, incomplete: str) -> Iterable[CompletionItem]:
+    for each in store.bookmarks.list(prefix=incomplete, by="recency", limit=OFFERED):
+        yield CompletionItem(each.name, help=_words(store, each.turn))
+
+
+def _pointers(store: Store, incomplete: str) -> Iterable[CompletionItem]:
+    for each in store.pointers.list():
+        if each.name.startswith(incomplete):
+            yield CompletionItem(each.name, help=str(each.pointer))
+
+
+def _spaces(ctx: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    with settings_of(ctx).open_database() as database:
+        return [CompletionItem(each) for each in database.spaces.list(limit=1000) if each.startswith(incomplete)]
+
+
+def _words(store: Store, turn_id: str) -> str:
+    from headish_cli.printing.output import one_line
+
+    return one_line(" ".join(store.text(turn_id).split()), 40)
+
+
+def _formats(_: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    from headish.emission import TARGETS
+
+    return _matching(TARGETS, incomplete)
+
+
+def _providers(_: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    from headish.providers.registry import PROVIDERS
+
+    return _matching(PROVIDERS, incomplete)
+
+
+def _matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
+
+def _names_of_group(ctx: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    """A NAME is one of a pointer or of a space under the groups of these, and else a bookmark."""
+    group = ctx.parent.info_name if ctx.parent is not None else None
+    offer = {"ptr": _from_store(_pointers), "spaces": _spaces}.get(group or "", _from_store(_names))
+    return offer(ctx, incomplete)
+
+
+SPACE = Completed(_spaces)
+_HEADISH, _NAME = Completed(_from_store(_headishes)), Completed(_from_store(_names))
+_BY_METAVAR = {
+    "HEADISH": _HEADISH,
+    "PTR": Completed(_from_store(_pointers)),
+    "SPACE": SPACE,
+    "FORMAT": Completed(_formats),
+    "PROVIDER": Completed(_providers),
+}
+_BY_NAME = {
+    **dict.fromkeys(("headish", "continues", "first", "last", "expect", "after"), _HEADISH),
+    **dict.fromkeys(("bookmark", "old"), _NAME),
+    "space": SPACE,
+    "role": Completed(lambda _, incomplete: _matching(ROLES, incomplete)),
+}
+
+
+def completed_type(parameter: click.Parameter) -> click.ParamType[Any]:
+    """The type of a parameter with what its metavar or name says it can be completed with: one word means one thing
+    in every command."""
+    if type(parameter.type) is not click.types.StringParamType:
+        return parameter.type
+    if isinstance(parameter, click.Argument) and parameter.name == "name":
+        return Completed(_names_of_group)
+    found = _BY_METAVAR.get(parameter.metavar or "") or _BY_NAME.get(parameter.name or "")
+    return found or parameter.type

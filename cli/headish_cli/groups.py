@@ -1,0 +1,97 @@
+"""The group of all commands: it imports one when it is named, lists them in sections, and knows what names complete to.
+
+``--db``, ``--space`` and ``--no-pager`` stand before a command or behind it: every command takes them, unseen in its
+help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+import click
+
+from headish_cli.completing import SPACE, completed_type
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Talk": ("ask", "chat", "retry", "reply", "recover", "ptr", "tools"),
+    "Write": ("add", "doc", "record", "import", "edit", "undo", "siblings"),
+    "Find": ("list", "search", "log", "tree", "show", "get", "find", "heads", "children", "diff", "usage"),
+    "Name": ("bookmark", "title", "tag", "pin", "archive"),
+    "Shape": ("summarize", "hide", "replace", "keep", "unhide", "original", "compact", "tokens"),
+    "Emit": ("resolve", "export", "request", "lint", "convert", "lint-transcript"),
+    "Keep": ("verify", "stats", "backup", "restore", "erase", "erasures", "gc", "db", "spaces", "config"),
+    "Follow": ("follow", "position", "audit"),
+    "Begin": ("demo", "completion"),
+}
+"""The commands of each section of the help, in the order in which they are listed."""
+OTHERS = "More"
+SUGGESTED = 3
+
+
+class LazyGroup(click.Group):
+    """A group whose commands lie in modules: ``modules`` has the module of each, which holds ``<name>_command``."""
+
+    def __init__(self, *args: Any, modules: Mapping[str, str] | None = None, **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        self.modules = dict(modules or {})
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(self.modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = self.modules.get(cmd_name)
+        if module is None:
+            return None
+        command = getattr(import_module(f"headish_cli.{module}"), f"{cmd_name.replace('-', '_')}_command")
+        assert isinstance(command, click.Command)
+        return with_common_options(command)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.modules and not args[0].startswith("-"):
+            close = get_close_matches(args[0], self.modules, SUGGESTED)
+            hint = f" Did you mean {' or '.join(close)}?" if close else ""
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        listed = {name for names in SECTIONS.values() for name in names}
+        others = tuple(name for name in self.list_commands(ctx) if name not in listed)
+        column = max(map(len, self.modules), default=0)
+        for section, names in {**SECTIONS, OTHERS: others}.items():
+            found = [(name, self.get_command(ctx, name)) for name in names if name in self.modules]
+            room = formatter.width - 6 - column
+            rows = [(name.ljust(column), each.get_short_help_str(room)) for name, each in found if each is not None]
+            if rows:
+                with formatter.section(section):
+                    formatter.write_dl(rows)
+
+
+def with_common_options(command: click.Command) -> click.Command:
+    """The command, and each below it, with the options that may stand behind it, and with completion of names."""
+    known = {option for parameter in command.params for option in parameter.opts}
+    for parameter in command.params:
+        parameter.type = completed_type(parameter)
+    command.params += [make() for option, make in _COMMON.items() if option not in known]
+    for below in command.commands.values() if isinstance(command, click.Group) else ():
+        with_common_options(below)
+    return command
+
+
+def _common(option: str, **extra: Any) -> Callable[[], click.Option]:
+    def use(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
+        if value not in (None, False) and ctx.obj is not None and not ctx.resilient_parsing:
+            ctx.obj = ctx.obj._replace(**{parameter.name or "": value})
+
+    return lambda: click.Option([option], hidden=True, expose_value=False, callback=use, **extra)
+
+
+_COMMON = {
+    "--db": _common("--db"),
+    "--space": _common("--space", type=SPACE),
+    "--no-pager": _common("--no-pager", is_flag=True),
+}

@@ -1,0 +1,84 @@
+"""Long lists go through the user's pager, if they go to a terminal at all.
+
+``HEADISH_PAGER``, else ``PAGER``, else ``less``, is run by the shell, as git runs it. Without settings of its own,
+``less`` shows what fits on the screen and ends (-F), keeps colours (-R) and leaves the screen as it is (-X).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
+from typing import IO, TYPE_CHECKING, cast
+
+import click
+
+from headish_cli.options import Settings
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+DEFAULTS = {"LESS": "FRX", "LV": "-c"}
+"""What pagers are told where the user tells them nothing."""
+
+
+class PagedStream(TextIOWrapper):
+    """What a pager reads. It counts as a terminal, because it ends at one: colours, cut lines, written-out controls."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@contextmanager
+def paged(settings: Settings, *, wanted: bool = True) -> Iterator[None]:
+    """What is printed within goes through the pager where a person reads it. Leaving the pager early is no error.
+
+    Ctrl-C is the pager's own while it runs: it is waited for until it ends.
+    """
+    command = None if settings.no_pager or not wanted else pager_command()
+    if command is None:
+        yield
+        return
+    from subprocess import PIPE, Popen  # late: no pager runs in a pipe
+
+    process = Popen(command, shell=True, stdin=PIPE, env=DEFAULTS | os.environ)  # noqa: S602
+    stream = PagedStream(cast(IO[bytes], process.stdin), encoding="utf-8", errors="replace", line_buffering=True)
+    terminal, sys.stdout = sys.stdout, stream
+    try:
+        with suppress(BrokenPipeError):
+            yield
+    finally:
+        sys.stdout = terminal
+        _end(process, stream)
+
+
+def pager_command() -> str | None:
+    """The pager's command line, None where there is to be no pager, or none is found."""
+    if not (_is_terminal(sys.stdout) and _is_terminal(sys.stdin)) or os.environ.get("TERM", "dumb") == "dumb":
+        return None
+    import shlex  # late, as the rest: no pager runs in a pipe
+    import shutil
+
+    command = os.environ.get("HEADISH_PAGER", os.environ.get("PAGER", "less")).strip()
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        raise click.UsageError(f"the pager cannot be read as a command: {command}") from None
+    return command if words and words != ["cat"] and shutil.which(words[0]) else None
+
+
+def _is_terminal(stream: object) -> bool:
+    return stream is not None and cast(IO[str], stream).isatty()
+
+
+def _end(process: Popen[bytes], stream: PagedStream) -> None:
+    with suppress(BrokenPipeError):
+        stream.close()
+    while True:
+        try:
+            process.wait()
+            return
+        except KeyboardInterrupt:
+            continue  # the pager took it

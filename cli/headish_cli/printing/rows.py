@@ -1,0 +1,97 @@
+"""Turns as rows of a list: handle, time, role, words, model and names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from headish_cli.printing.output import (
+    handle_columns,
+    marks,
+    one_line,
+    pad,
+    preview,
+    reply_mark,
+    role_word,
+    room_beside,
+    version_mark,
+)
+
+if TYPE_CHECKING:
+    from headish import Store, Turn
+    from headish.history.overlays.states import State
+
+PORTION = 64
+"""So many rows are looked up at once: a pager that is left early costs no more."""
+
+
+def print_turns(store: Store, turns: Sequence[Turn], *, whole: bool = False) -> None:
+    """A row for each turn; with ``whole`` all that it says below it."""
+    print_rows(store, ((turn, "") for turn in turns), whole=whole)
+
+
+def print_rows(
+    store: Store,
+    rows: Iterable[tuple[Turn | None, str]],
+    *,
+    whole: bool = False,
+    states: Mapping[str, State] | None = None,
+) -> None:
+    """A row for each turn with the rail that stands before it; a rail alone where there is no turn.
+
+    ``states`` say how turns are seen, by digest: ``seen_as``.
+    """
+    from headish_cli.printing.turns import print_content
+
+    for portion in _portions(rows):
+        ids = [turn.id for turn, _ in portion if turn is not None]
+        handles, names, versions = store.abbreviate(ids), store.bookmarks.at(ids), store.versions(ids)
+        columns = handle_columns(handles.values())
+        for turn, rail in portion:
+            if turn is None:
+                click.echo(rail.rstrip())
+                continue
+            behind = version_mark(versions.get(turn.id)) + marks(names.get(turn.id, ()))
+            state = (states or {}).get(turn.digest)
+            click.echo((rail + _row(store, turn, pad(handles[turn.id], columns), behind, len(rail), state)).rstrip())
+            if whole and (state is None or not state.people):
+                print_content(store.blocks(turn.id), rail.replace("*", "|") + "    ")
+                click.echo(rail.replace("*", "|").rstrip())
+
+
+def seen_as(turns: Sequence[Turn]) -> dict[str, State]:
+    """How the turns of a log are seen; the newest come first, so an overlay is listed before what it covers."""
+    if not any(turn.meta.attributes.overlay or turn.meta.attributes.hidden for turn in turns):
+        return {}
+    from headish.history.overlays.states import facing_meta, read_states
+
+    return read_states(facing_meta(turn.id, turn.digest, turn.meta) for turn in reversed(turns))
+
+
+def _row(store: Store, turn: Turn, handle: str, behind: str, indent: int, state: State | None) -> str:
+    from headish.values.times import local_time
+
+    overlay = turn.meta.attributes.overlay
+    role = role_word("overlay" if overlay else turn.meta.role)
+    before = f"{click.style(handle, fg='yellow')} {local_time(turn.said_at)} {role} "
+    how = click.style(f" ({state.words})", dim=True) if state is not None and state.words else ""
+    behind = how + reply_mark(turn.meta) + behind
+    said = "" if state is not None and state.people else preview(store.blocks(turn.id))
+    if overlay is not None:
+        from headish.history.overlays.states import describe
+
+        said = f"{describe(overlay)}: {said}" if said else describe(overlay)
+    return before + one_line(said, room_beside(" " * indent, before, behind)) + behind
+
+
+def _portions(rows: Iterable[tuple[Turn | None, str]]) -> Iterator[list[tuple[Turn | None, str]]]:
+    portion: list[tuple[Turn | None, str]] = []
+    for row in rows:
+        portion.append(row)
+        if len(portion) == PORTION:
+            yield portion
+            portion = []
+    if portion:
+        yield portion

@@ -1,0 +1,121 @@
+"""At a real terminal: the pager, narrow and wide screens, wide characters, colours, Ctrl-C, completion."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from headish import Store
+from support.command import HEADISH, Command
+from support.terminal import Terminal
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name != "posix", reason="terminals as POSIX has them; run this on a POSIX system"),
+]
+needs_less = pytest.mark.skipif(shutil.which("less") is None, reason="less is not installed; install it to run this")
+needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed; install it to run this")
+
+
+@pytest.fixture
+def long(headish: Command) -> Command:
+    """A thread that no screen holds."""
+    with Store.open(headish.target) as store:
+        store.add_turns({"content": f"turn {index}.", "respond": index > 0} for index in range(200))
+        store.bookmarks.set("main", "@")
+    return headish
+
+
+class TestPager:
+    @needs_less
+    def test_a_long_list_goes_through_less_and_leaving_it_is_no_error(self, long: Command) -> None:
+        terminal = Terminal("--db", long.target, "log", "main")
+        terminal.wait_for("turn 180.")
+        assert "turn 150." not in terminal.shown
+        terminal.type("q")
+        assert terminal.wait() == 0
+        assert "\x1b[33m" in terminal.raw, "less keeps the colours"
+
+    def test_after_ctrl_c_the_pager_is_waited_for(self, long: Command, tmp_path: Path) -> None:
+        """What was still to be printed may be missing, as in git."""
+        pager = tmp_path / "pager"
+        pager.write_text("#!/bin/sh\ntrap '' INT\necho begun\nsleep 1\ncat > /dev/null\necho ended\n")
+        pager.chmod(0o755)
+        terminal = Terminal("--db", long.target, "log", "main", env={"PAGER": str(pager)})
+        terminal.wait_for("begun")
+        terminal.type("\x03")
+        terminal.wait_for("ended")
+        assert terminal.wait() in (0, 130)
+        assert "Traceback" not in terminal.shown
+
+    def test_a_pager_of_ones_own_gets_whole_lines(self, long: Command, tmp_path: Path) -> None:
+        for name in ("HEADISH_PAGER", "PAGER"):
+            terminal = Terminal("--db", long.target, "tree", "main", "--full", env={name: "sed 's/^/paged: /'"})
+            assert terminal.wait() == 0
+            lines = terminal.shown.splitlines()
+            assert len(lines) == 200
+            assert all(line.startswith("paged: ") for line in lines)
+
+    @pytest.mark.parametrize(
+        ("words", "env"),
+        [(("--no-pager",), {"PAGER": "false"}), ((), {"PAGER": ""}), ((), {"PAGER": "cat"}), ((), {"TERM": "dumb"}),
+         ((), {"PAGER": "there-is-no-such-pager -x"})],
+    )  # fmt: skip
+    def test_without_one_all_is_printed(self, long: Command, words: tuple[str, ...], env: dict[str, str]) -> None:
+        terminal = Terminal("--db", long.target, "log", "main", *words, env=env)
+        assert terminal.wait() == 0
+        assert len(terminal.shown.splitlines()) == 200
+
+    def test_an_error_is_told_without_it(self, long: Command) -> None:
+        terminal = Terminal("--db", long.target, "log", "none", env={"PAGER": "sed 's/^/paged: /'"})
+        assert terminal.wait() == 1
+        assert terminal.shown == "headish: no turn is named 'none' in this space\n"
+
+
+class TestScreens:
+    @pytest.mark.parametrize("columns", [40, 80, 160])
+    def test_a_list_is_as_wide_as_the_screen_at_most(self, headish: Command, columns: int) -> None:
+        for number, said in enumerate(["短い会話です。" * 20, "a" * 300, "👨‍👩‍👧 e\u0301" * 40]):
+            headish("add", said, "-b", f"名前{number}")
+            headish("tag", f"名前{number}", "work")
+        terminal = Terminal("--db", headish.target, columns=columns, env={"NO_COLOR": "1", "PAGER": "cat"})
+        assert terminal.wait() == 0
+        lines = terminal.shown.splitlines()
+        assert len(lines) == 3
+        for line in lines:
+            assert cell_len(line) <= columns
+            assert "名前" in line
+
+    def test_no_colour_is_no_escape(self, long: Command) -> None:
+        for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            for words in (("log", "-n", "3"), ("tree",), ("list",), ("show",)):
+                terminal = Terminal("--db", long.target, *words, env={"PAGER": "cat", **env})
+                assert terminal.wait() == 0
+                assert "\x1b" not in terminal.raw
+
+    def test_without_a_history_a_bare_command_shows_how_it_is_used(self, tmp_path: Path) -> None:
+        terminal = Terminal("--db", str(tmp_path / "none.db"), env={"PAGER": "cat"})
+        assert terminal.wait() == 2
+        assert "Usage: headish" in terminal.shown
+        assert not (tmp_path / "none.db").exists()
+
+
+class TestCompletion:
+    @needs_bash
+    def test_bash_completes_a_name(self, headish: Command, tmp_path: Path) -> None:
+        headish("add", "a", "-b", "bridges")
+        (tmp_path / "rc").write_text(
+            f'export HEADISH_DB={headish.target}\nPS1="ready> "\neval "$(headish completion bash)"\n'
+        )
+        terminal = Terminal("--rcfile", str(tmp_path / "rc"), "-i", program="bash",
+                            env={"PATH": f"{HEADISH.parent}{os.pathsep}{os.environ['PATH']}"})  # fmt: skip
+        terminal.wait_for("ready> ")
+        terminal.type("headish log bri\t")
+        terminal.wait_for("headish log bridges")
+        terminal.type("\nexit\n")
+        assert terminal.wait() == 0
+        assert "a [bridges]" in terminal.shown
