@@ -38,13 +38,14 @@ from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply,
 from headish.store.bookmarks import Bookmarks
 from headish.store.conversations import Conversations
 from headish.store.database import Spaces
+from headish.store.erasing import Erasures
 from headish.store.objects import Objects
 from headish.store.pointers import Pointers
 from headish.store.streams import Streams
 from headish.store.tools import Tools
 from headish.values.audits import Audited, Authored
 from headish.values.backups import Backup, Restored
-from headish.values.blocks import KINDS
+from headish.values.blocks import KINDS, Erased
 from headish.values.changes import (
     DefinitionChange,
     ErasureChange,
@@ -55,6 +56,7 @@ from headish.values.changes import (
     TurnChange,
 )
 from headish.values.conversations import Conversation, Entry, Page, Record
+from headish.values.erasures import Barred, Collected, ErasedTurn, Erasure, Found, Kept, Receipt, Repeat
 from headish.values.messages import Attributes, Overlay, ThreadRecord
 from headish.values.objects import Object
 from headish.values.reports import Problem, Report, Stats
@@ -68,9 +70,11 @@ from provider_pages import write_overview, write_provider
 
 VALUES = (
     headish.Turn, Meta, headish.Message, Attributes, headish.ContextWindow, ThreadRecord, TreeTurn, Bookmark,
-    Move, Recorded, Conversation, Record, Entry, Page, Object, Count, Copied, Stats, Report, Problem,
-    TurnChange, MoveChange, RecordChange, DefinitionChange, ErasureChange, Live, Pulse, Audited, Authored,
-    Backup, Restored, Edited, Siblings, Diff, Change, Piece, Stat, Overlay, Tokens, TurnTokens, Hit, *KINDS.values(),
+    Move, Recorded, Conversation, Record, Entry, Page, Object, Count, Copied, Stats, Report, Problem, Edited, Siblings,
+    Diff, Change, Piece, Stat, Overlay, Tokens, TurnTokens, Hit, TurnChange, MoveChange, RecordChange,
+    DefinitionChange, ErasureChange, Live, Pulse, Audited, Authored,
+    Erasure, Found, Kept, Repeat, Receipt, ErasedTurn, Barred, Collected,
+    Backup, Restored, *KINDS.values(), Erased,
 )  # fmt: skip
 """The types of what the library gives, in the order of the reference."""
 _PROVIDER_VALUES = (Request, Origin, Note, Finding, Delta, Reply, Usage)
@@ -182,7 +186,7 @@ def write_library() -> str:
     """Databases, stores and their parts, and the functions beside them."""
     parts = ["# The library\n", NOTE, "`from headish import Database, Store, emit, Turn, Message, ContextWindow`\n"]
     parts += ["\n## Store\n\n", _text(headish.Store), "\n", *_members(headish.Store)]
-    for part in (Bookmarks, Conversations, Pointers, Tools, Objects, Streams):
+    for part in (Bookmarks, Conversations, Pointers, Tools, Objects, Streams, Erasures):
         parts += [f"\n## store.{part.__name__.lower()}\n\n", _text(part), "\n"]
         parts += _members(part, f"store.{part.__name__.lower()}")
     parts += ["\n## Database\n\n", _text(headish.Database), "\n", *_members(headish.Database)]

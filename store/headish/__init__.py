@@ -3,7 +3,7 @@
 The flow, which is also the way to read the code. A folder is a floor; a module imports lower floors only::
 
     5  store/ answers/                          what a program calls: verbs that open transactions
-    4  history/ feeds/ imports/ verify/         the graph of turns: a Connection in, values out
+    4  history/ feeds/ imports/ verify/ erasing/ the graph of turns: a Connection in, values out
     3  rows/                                    one or two statements each
     2  database/   calls/ tools/                the tables and their dialects   I/O without a store
     1  content/ providers/ transcripts/ renderings/                             no SQLAlchemy, no I/O

@@ -7,10 +7,13 @@
     │   ├── UnknownTurn           a headish, id or bookmark that names no turn of this space
     │   │   └── UnknownBookmark   no bookmark of that name (a KeyError too)
     │   ├── Ambiguous             an id prefix or a handle that several turns share
+    │   ├── TurnErased            what a turn said was erased
+    │   ├── BarredContent         content that was erased, and is refused since
     │   ├── UnknownPointer        no provider pointer of that name, or a request that names no provider
     │   ├── UnknownServer         no tools are stored for a server that the thread names
     │   ├── UnknownStream         no stream of that id
     │   ├── UnknownObject         no object of that kind and key
+    │   ├── UnknownErasure        no erasure of that number
     │   ├── UnknownConversation   no conversation of that key, or a turn that is in none
     │   ├── TurnTaken             a turn that another space holds otherwise, so it cannot be copied there
     │   ├── FileTaken             a file to be written that exists already
@@ -159,6 +162,22 @@ class UnknownBookmark(UnknownTurn, KeyError):
         super().__init__(name, reason)
 
 
+class TurnErased(InputError):
+    """What this turn said was erased; ``number`` is that of the erasure."""
+
+    def __init__(self, turn: str, number: int, when: str) -> None:
+        self.turn, self.number = turn, number
+        super().__init__(f"what turn {turn} said is gone: it was {when} (erasure {number})")
+
+
+class BarredContent(InputError):
+    """These bytes were erased, and are refused since; ``number`` is that of the erasure. Nothing was stored."""
+
+    def __init__(self, hash: str, number: int) -> None:
+        self.hash, self.number = hash, number
+        super().__init__(f"this content cannot be stored: erasure {number} barred it ({hash[:16]}…)")
+
+
 class UnknownPointer(InputError, KeyError):
     """No provider pointer of this name; None if nothing names a provider."""
 
@@ -200,6 +219,14 @@ class UnknownObject(InputError, KeyError):
         super().__init__(f"no object of the kind {kind!r} has the key {key!r} in this space")
 
 
+class UnknownErasure(InputError, KeyError):
+    """No erasure of this space has this number."""
+
+    def __init__(self, number: object) -> None:
+        self.number = number
+        super().__init__(f"no erasure of this space has the number {shown(number)}")
+
+
 class UnknownConversation(InputError, KeyError):
     """No conversation has this key, or a turn is in none: only system turns lead to it."""
 
@@ -237,7 +264,10 @@ class SpaceNotEmpty(InputError):
 
     def __init__(self, space: str) -> None:
         self.space = space
-        super().__init__(f"the space {space!r} is not empty: it holds turns, pointers, tools or objects")
+        super().__init__(
+            f"the space {space!r} is not empty: it holds turns, pointers, tools or objects; to erase them all, use"
+            " spaces.erase (headish spaces rm --erase --reason TEXT)"
+        )
 
 
 class InvalidHeadish(InputError):

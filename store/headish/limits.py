@@ -25,6 +25,9 @@ BOOKMARK_LIMIT_BYTES = 255
 KEY_LIMIT_BYTES = 1024
 """The longest key or author of a turn, and key of a conversation, in UTF-8. Error: ``InvalidArgument``."""
 
+REASON_LIMIT_BYTES = 1024
+"""The longest reason of an erasure, in UTF-8. Error: ``InvalidArgument``."""
+
 OBJECT_KIND_LIMIT = 64
 """The longest kind of an object, in characters. Error: ``InvalidArgument``."""
 

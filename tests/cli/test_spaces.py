@@ -15,7 +15,8 @@ def test_a_space_is_made_filled_renamed_and_kept(headish: Command) -> None:
     assert headish("spaces", "list", "--json").json == {"name": "office"}
     assert headish("--space", "office", "get", "main").out == "hello\n"
     assert headish.fails("spaces", "rm", "office") == (
-        "the space 'office' is not empty: it holds turns, pointers, tools or objects"
+        "the space 'office' is not empty: it holds turns, pointers, tools or objects; to erase them all, use"
+        " spaces.erase (headish spaces rm --erase --reason TEXT)"
     )
 
 

@@ -37,10 +37,11 @@ READING_COMMANDS = (
     "log", "log --graph", "get main", "tree", "resolve", "export", "verify", "verify --all", "stats", "usage",
     "siblings main", "diff main~1 main", "bookmark list", "bookmark history main", "spaces list", "ptr list",
     "tools list", "db current", "db path", "request main --to openai --model m", "lint main --for openai",
+    "erasures", "erase main --dry-run", "gc --dry-run",
 )  # fmt: skip
 WRITING_COMMANDS = (
     "add hello", "edit main bye", "bookmark set other main", "bookmark rm main", "undo main", "spaces add new",
-    "ptr set p openai/m", "recover", "db upgrade",
+    "ptr set p openai/m", "recover", "db upgrade", "erase main --reason r --yes", "gc",
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headish import Store
+from soak.eraser import Eraser
 from soak.writer import Notes, Writer, read_notes
 from support.interrupts import interrupted_calls, interrupting
 from support.media import NoMount, small_disk
@@ -140,7 +141,9 @@ def finish(soak: Soak, where: Where, notes: list[Notes], faults: int, kind: str 
             if error.split(":")[0] not in REFUSALS.get(kind, ()):
                 raise Failed(f"{where}: a writer was told {error}")
     with Store.open(where.target, space=where.space) as store:
-        stored = {turn.id: store.text(turn.id) for turn in store.turns()}
+        turns = list(store.turns())
+        stored = {turn.id: store.text(turn.id) for turn in turns if turn.erased is None}
+        erased = {turn.id for turn in turns if turn.erased is not None}
         problems = store.verify().problems
     if problems:
         raise Failed(f"{where}: verify finds {problems[:5]}")
@@ -150,7 +153,7 @@ def finish(soak: Soak, where: Where, notes: list[Notes], faults: int, kind: str 
     if not another.wait_for(3):
         raise Failed(f"{where}: another process cannot write: {another.notes().errors}")
     another.process.wait()
-    lost = sum(stored.get(id) != text for id, text in said.items())
+    lost = sum(stored.get(id) != text for id, text in said.items() if id not in erased)
     return Round(faults, len(said), lost, how)
 
 
@@ -163,6 +166,48 @@ def kill_writers(soak: Soak) -> Round:
             time.sleep(soak.chance.uniform(0, 0.05))
             writer.kill()
     return finish(soak, where, [writer.notes() for writer in writers], len(writers), how=_kind_of(where))
+
+
+def erase_beside_writers(soak: Soak) -> Round:
+    """kill -9 of two erasers beside two writers; then what they took is gone for readers, and from the disk."""
+    where = soak.either("erasures")
+    with writing(soak, where, 2) as writers:
+        for writer in writers:
+            writer.wait_for(20)
+        for _ in range(2):
+            eraser = Eraser(*where, soak.folder / f"erased-{soak.number()}", soak.number())
+            deadline = time.monotonic() + 60
+            wanted = soak.chance.randint(1, 12)
+            while len(eraser.erased()) < wanted and time.monotonic() < deadline:
+                time.sleep(0.005)
+            time.sleep(soak.chance.uniform(0, 0.05))
+            eraser.kill()
+            _check_erased(where, eraser.erased())
+    notes = [writer.notes() for writer in writers]
+    done = finish(soak, where, notes, 2, how=_kind_of(where))
+    _check_scrubbed(where, {id: text for note in notes for id, text in note.acknowledged.items()})
+    return done
+
+
+def _check_erased(where: Where, erased: set[str]) -> None:
+    """Raises: Failed where what an eraser was told is gone is not."""
+    with Store.open(where.target, space=where.space) as store:
+        there = [each for each in erased if store.get(each).erased is None]
+    if there or not erased:
+        raise Failed(f"{where}: these were erased, and are there: {there}")
+
+
+def _check_scrubbed(where: Where, said: dict[str, str]) -> None:
+    """Raises: Failed where the files hold what was erased, once ``gc`` has run."""
+    with Store.open(where.target, space=where.space) as store:
+        if not store._database.gc(scrub=True).scrubbed or not store.erasures.is_scrubbed:
+            raise Failed(f"{where}: gc did not take what was erased off the disk")
+        gone = [said[turn.id] for turn in store.turns() if turn.erased is not None and turn.id in said]
+    if _kind_of(where) == "SQLite":
+        held = b"".join(each.read_bytes() for each in Path(where.target).parent.iterdir())
+        found = [text for text in gone if f'"text":"{text}'.encode() in held]
+        if found:
+            raise Failed(f"{where}: the files hold what was erased: {found[0][:40]}")
 
 
 def fail_the_disk(soak: Soak) -> Round:
@@ -282,5 +327,6 @@ KINDS: dict[str, Callable[[Soak], Round]] = {
     "full disks": fill_the_disk,
     "interrupts": interrupt,
     "forks": fork_writers,
+    "erasures": erase_beside_writers,
 }
 """The kinds, in the order in which they take turns."""

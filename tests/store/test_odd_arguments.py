@@ -27,6 +27,7 @@ from headish.errors import (
     MissingKey,
     TooDeep,
     UnknownConversation,
+    UnknownErasure,
     UnknownSpace,
     UnknownStream,
     shown,
@@ -36,6 +37,7 @@ from headish.store.bookmarks import Bookmarks
 from headish.store.calloptions import CallOptions
 from headish.store.conversations import Conversations
 from headish.store.database import Spaces
+from headish.store.erasing import Erasures
 from headish.store.objects import Objects
 from headish.store.pointers import Pointers
 from headish.store.streams import Streams
@@ -128,6 +130,7 @@ DEFAULTS: dict[str, Any] = {
     "tools": [],
     "ptr": "nobody",
     "key": "main",
+    "reason": "asked for",
 }
 """What a program would give, by the name of the parameter; where a verb differs, ``OWN`` says so."""
 
@@ -171,6 +174,8 @@ OWN: dict[str, dict[str, Any]] = {
     "Objects.list": {"kind": "kind"},
     "Conversations.find": {"key": "key"},
     **{f"Conversations.{name}": {"subject": "main"} for name in ("get", "set")},
+    "Erasures.__getitem__": {"number": 1},
+    "Spaces.erase": {"space": "default"},
     "Pointers.set": {"name": "small", "target": "openai/gpt-5"},
     "Pointers.remove": {"name": "milli"},
     "Pointers.history": {"name": "milli"},
@@ -196,6 +201,7 @@ PARTS: dict[type, Callable[[Store], Any]] = {
     Conversations: lambda store: store.conversations,
     Database: lambda store: store._database,
     Spaces: lambda store: store._database.spaces,
+    Erasures: lambda store: store.erasures,
 }
 
 
@@ -297,6 +303,7 @@ USUALLY_REFUSED: dict[str, tuple[type[HeadishError], ...]] = {
     "Database.move": (UnknownSpace,),
     "Database.distribute": (DatabaseError,),
     "Spaces.remove": (UnknownSpace,),
+    "Erasures.__getitem__": (UnknownErasure,),
 }
 VERBS = list(find_verbs())
 

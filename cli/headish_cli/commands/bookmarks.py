@@ -17,6 +17,7 @@ from headish_cli.options import (
 )
 from headish_cli.printing.output import (
     cells,
+    content_of,
     one_line,
     pad,
     preview,
@@ -57,7 +58,7 @@ def list_command(settings: Settings, limit: int | None, after: str | None, recen
             name = click.style(pad(names[each.name], column), fg="blue", bold=True)
             before = f"{name}  {click.style(handles[each.turn], fg='yellow')}  "
             behind = reply_mark(store.get(each.turn).meta)
-            click.echo(before + one_line(preview(store.blocks(each.turn)), room_beside(before, behind)) + behind)
+            click.echo(before + one_line(preview(content_of(store, each.turn)), room_beside(before, behind)) + behind)
 
 
 def _record(bookmark: Bookmark, turn: Turn) -> dict[str, object]:

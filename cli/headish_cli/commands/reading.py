@@ -17,6 +17,7 @@ from headish_cli.options import (
 )
 from headish_cli.printing.graph import draw_graph
 from headish_cli.printing.output import (
+    content_of,
     one_line,
     print_json,
     print_json_lines,
@@ -43,7 +44,7 @@ def get_command(settings: Settings, headish: str, payload: bool, as_json: bool) 
             write(store.payload(headish))
             return
         turn = store.get(headish)
-        content = store.blocks(turn.id)
+        content = content_of(store, turn.id)
         if as_json:
             from headish.values.blocks import to_mapping
 
@@ -111,7 +112,7 @@ def log_command(
 def _log_record(store: Store, turn: Turn, whole: bool) -> dict[str, Any]:
     from headish.values.blocks import to_mapping
 
-    content = {"content": [to_mapping(block) for block in store.blocks(turn.id)]} if whole else {}
+    content = {"content": [to_mapping(block) for block in content_of(store, turn.id)]} if whole else {}
     return timed_record(turn) | content
 
 
@@ -145,6 +146,7 @@ def _describe(turn: Turn) -> str:
     facts += ["incomplete"] if turn.meta.is_cut_off else []
     facts += [f"on {turn.meta.bookmark}"] if turn.meta.bookmark else []
     facts += [f"continues {', '.join(turn.meta.continues)}"] if turn.meta.continues else []
+    facts += [f"erased ({turn.erased})"] if turn.erased is not None else []
     facts += ["cached"] if turn.meta.cache else []
     return " · ".join(facts)
 
@@ -152,8 +154,10 @@ def _describe(turn: Turn) -> str:
 def _whole_text(block: object) -> str:
     from base64 import b64decode
 
-    from headish.values.blocks import Document, Text, to_mapping
+    from headish.values.blocks import Document, Erased, Text, to_mapping
 
+    if isinstance(block, Erased):
+        return f"({block})"
     if isinstance(block, Text):
         return block.text
     if isinstance(block, Document) and block.source.media_type.startswith("text/"):

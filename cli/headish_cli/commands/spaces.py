@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
 from headish_cli.options import Settings, json_option, page_options, pass_settings
 from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
+
+if TYPE_CHECKING:
+    from headish import Database
 
 Limit: TypeAlias = int | Literal["none"]
 
@@ -73,10 +76,29 @@ def rename_command(settings: Settings, old: str, new: str) -> None:
 
 @spaces_command.command("rm")
 @click.argument("name")
+@click.option("--erase", is_flag=True, help="Erase all that it holds, for good.")
+@click.option("--reason", metavar="TEXT", help="Why; kept in the receipt.")
+@click.option("--by", metavar="WHO", help="Who asked for it; kept in the receipt.")
+@click.option("--dry-run", is_flag=True, help="With --erase: count what would go; change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
 @pass_settings
-def rm_command(settings: Settings, name: str) -> None:
-    """Remove the space NAME, if it never held a turn, a pointer or tools."""
+def rm_command(
+    settings: Settings, name: str, erase: bool, reason: str | None, by: str | None, dry_run: bool, yes: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Remove the space NAME, if it never held a turn, a pointer or tools; with --erase whatever it holds.
+
+    An erased space leaves its line, called erased-N, with the receipts of its erasures.
+    """
+    if not erase and (reason or by or dry_run or yes):
+        raise click.UsageError("--reason, --by, --dry-run and --yes go with --erase")
+    if erase and reason is None and not dry_run:
+        raise click.UsageError("say why: --reason TEXT")
     with settings.open_database() as database:
+        if erase:
+            _erase(database, name, reason or "dry run", by, dry_run=dry_run, yes=yes, as_json=as_json)
+            return
         database.spaces.remove(name)
     say(f"Removed the space {name}.")
 
@@ -103,6 +125,29 @@ def limit_command(settings: Settings, name: str, turns: Limit | None, given_byte
         ("bytes", quota.bytes, quota.limit_bytes),
     ):
         click.echo(f"{what}  {used:>16,} of {'any number' if limit is None else f'{limit:,}'}")
+
+
+def _erase(
+    database: Database, name: str, reason: str, by: str | None, *, dry_run: bool, yes: bool, as_json: bool
+) -> None:
+    from headish_cli.commands.keeping.erase import ask_to_erase, check_terminal, tell_done
+
+    if not (yes or dry_run):
+        check_terminal()
+    found = database.spaces.erase(name, reason=reason, by=by, dry_run=True).found
+    if dry_run and as_json:
+        print_json(found)
+        return
+    if not yes or dry_run:
+        held = ", ".join(counted(count, each.removesuffix("s")) for each, count in found.counts.items() if count)
+        say(f"All of the space {one_line(name, 255)} goes: {held or 'no turns'}, {found.bytes:,} bytes.")
+    if dry_run:
+        return
+    if not yes:
+        ask_to_erase("Erase the whole space for good?")
+    done = database.spaces.erase(name, reason=reason, by=by)
+    tell_done(done, as_json=as_json)
+    say(f"The space {one_line(name, 255)} is gone; its receipts: headish --space {done.became} erasures")
 
 
 @spaces_command.command("move")

@@ -134,6 +134,17 @@ def preview(blocks: Sequence[ContentBlock]) -> str:
     return " ".join(" ".join(_in_words(block) for block in blocks).split())
 
 
+def content_of(store: Store, turn_id: TurnId) -> tuple[ContentBlock, ...]:
+    """What a turn says; of an erased one the mark of its erasure."""
+    from headish.errors import TurnErased
+
+    try:
+        return store.blocks(turn_id)
+    except TurnErased:
+        [(_, message)] = store.messages(turn_id, limit=1)
+        return message.content
+
+
 def shorten(store: Store, ids: Iterable[TurnId]) -> dict[TurnId, str]:
     """The handle of each turn."""
     return store.abbreviate(list(ids))
@@ -200,5 +211,7 @@ def _in_words(block: ContentBlock) -> str:
             return f"(call {name})"
         case blocks.ToolResult(name=name, content=content):
             return f"(result{' of ' + name if name else ''}) {preview(content)}"
+        case blocks.Erased():
+            return f"({block})"
         case _:
             return f"({blocks.kind_of(block)})"

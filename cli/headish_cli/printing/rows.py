@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headish_cli.printing.output import (
+    content_of,
     handle_columns,
     marks,
     one_line,
@@ -57,7 +58,7 @@ def print_rows(
             state = (states or {}).get(turn.digest)
             click.echo((rail + _row(store, turn, pad(handles[turn.id], columns), behind, len(rail), state)).rstrip())
             if whole and (state is None or not state.people):
-                print_content(store.blocks(turn.id), rail.replace("*", "|") + "    ")
+                print_content(content_of(store, turn.id), rail.replace("*", "|") + "    ")
                 click.echo(rail.replace("*", "|").rstrip())
 
 
@@ -78,7 +79,7 @@ def _row(store: Store, turn: Turn, handle: str, behind: str, indent: int, state:
     before = f"{click.style(handle, fg='yellow')} {local_time(turn.said_at)} {role} "
     how = click.style(f" ({state.words})", dim=True) if state is not None and state.words else ""
     behind = how + reply_mark(turn.meta) + behind
-    said = "" if state is not None and state.people else preview(store.blocks(turn.id))
+    said = "" if state is not None and state.people else preview(content_of(store, turn.id))
     if overlay is not None:
         from headish.history.overlays.states import describe
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.printing.output import one_line, print_json, say
+from headish_cli.printing.output import content_of, one_line, print_json, say
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -36,7 +36,7 @@ def reply_record(store: Store, turn: Turn) -> dict[str, Any]:
     said = turn.meta.reply
     if not said:
         return turn_record(turn)
-    content = [to_mapping(block) for block in store.blocks(turn.id)]
+    content = [to_mapping(block) for block in content_of(store, turn.id)]
     message: dict[str, Any] = {"role": "assistant", "content": content}
     message |= {"model": said.get("model"), "stop_reason": said.get("stop_reason")}
     message |= {"usage": said["usage"]} if "usage" in said else {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.printing.output import counted, one_line, role_word
+from headish_cli.printing.output import content_of, counted, one_line, role_word
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -22,7 +22,7 @@ def print_turn(store: Store, turn: Turn) -> None:
     for name, value in turn_facts(store, turn):
         click.echo(f"{click.style(f'{name}:', dim=True):<22}{value}" if name else value)
     click.echo("")
-    print_content(store.blocks(turn.id))
+    print_content(content_of(store, turn.id))
 
 
 def print_content(content: Sequence[ContentBlock], indent: str = "    ") -> None:

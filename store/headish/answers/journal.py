@@ -18,6 +18,7 @@ from headish.database.query import Connection
 from headish.errors import DatabaseError
 from headish.providers.shared.values import Request
 from headish.rows import streams
+from headish.rows.counters import lock_space
 from headish.values.ids import TurnId
 
 LEASE_SECONDS = 30.0
@@ -89,7 +90,12 @@ class Journal:
         now = _milliseconds()
         forget_before = now - int(KEPT_SECONDS * 1000)
         expires = now + int(lease_seconds * 1000)
-        database.write(lambda connection: streams.open_stream(connection, space, id, about, expires, forget_before))
+
+        def begin(connection: Connection) -> None:
+            lock_space(connection, space)  # nothing begins in a space that was erased or removed meanwhile
+            streams.open_stream(connection, space, id, about, expires, forget_before)
+
+        database.write(begin)
         self._wake = threading.Event()
         tick = min(FLUSH_SECONDS, lease_seconds / 4)
         threading.Thread(target=_keep, args=(weakref.ref(self), self._wake, tick), daemon=True).start()

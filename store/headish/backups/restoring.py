@@ -12,10 +12,12 @@ from functools import partial
 from typing import Any, BinaryIO, NamedTuple
 
 from headish.backups.frames import Kind, read_frames
+from headish.backups.receipts import apply_receipts
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.database.revisions import REVISION, REVISIONS
 from headish.errors import InvalidBackup, SpaceNotEmpty, SpaceRestoring
+from headish.rows.erasures import was_erased
 from headish.rows.spaces import add_space, find_space
 from headish.rows.whole import (
     BACKED_UP,
@@ -27,6 +29,8 @@ from headish.rows.whole import (
     open_restored,
     still_restores,
 )
+from headish.values.erasures import Receipt
+from headish.values.ids import Mint
 from headish.values.names import check_name, stored_name
 from headish.verify.space import verify_space
 
@@ -43,16 +47,32 @@ class Rows(NamedTuple):
 
 
 class RestoredSpace(NamedTuple):
-    """A space that was put back."""
+    """A space that was put back; ``erased`` is how many of its turns the receipts took."""
 
     name: str
     turns: int
+    erased: int = 0
+
+
+class Receipts(NamedTuple):
+    """What was erased since the backup, and what makes the ids of the receipts that say so."""
+
+    receipts: Sequence[Receipt]
+    mint: Mint
 
 
 def restore_file(
-    backend: Backend, file: BinaryIO, name: str, *, only: str | None, to: str | None, progress: Progress | None
+    backend: Backend,
+    file: BinaryIO,
+    name: str,
+    *,
+    only: str | None,
+    to: str | None,
+    progress: Progress | None,
+    receipts: Receipts | None = None,
 ) -> list[RestoredSpace]:
-    """Restore the spaces of a file, or the one named ``only``, under its name or ``to``.
+    """Restore the spaces of a file, or the one named ``only``, under its name or ``to``. What the receipts list is
+    erased before anybody reads it.
 
     Raises: InvalidBackup, SpaceNotEmpty, InvalidName.
     """
@@ -68,7 +88,7 @@ def restore_file(
         if only is not None and found != only:
             _skip(frames)
             continue
-        restored.append(_restore_space(backend, frames, name, to or found, progress))
+        restored.append(_restore_space(backend, frames, name, to or found, progress, receipts))
     return restored
 
 
@@ -88,14 +108,19 @@ def _skip(frames: Iterator[tuple[Kind, Any]]) -> None:
 
 
 def _restore_space(
-    backend: Backend, frames: Iterator[tuple[Kind, Any]], file: str, name: str, progress: Progress | None
+    backend: Backend,
+    frames: Iterator[tuple[Kind, Any]],
+    file: str,
+    name: str,
+    progress: Progress | None,
+    receipts: Receipts | None,
 ) -> RestoredSpace:
     number, mark = _begin(backend, name)
     turns = 0
     for kind, value in frames:
         if kind is Kind.COUNTER:
-            _finish(backend, number, mark, name, _counts(value, file))
-            return RestoredSpace(name, turns)
+            erased = _finish(backend, number, mark, name, _counts(value, file), receipts)
+            return RestoredSpace(name, turns, erased)
         if kind is not Kind.ROWS:
             break
         rows = _rows(value, file)
@@ -129,15 +154,27 @@ def _add(connection: Connection, *, space: int, mark: str, name: str, rows: Rows
     add_rows(connection, space, rows.table, rows.rows)
 
 
-def _finish(backend: Backend, space: int, mark: str, name: str, counts: Counts) -> None:
+def _finish(backend: Backend, space: int, mark: str, name: str, counts: Counts, receipts: Receipts | None) -> int:
+    """Count, verify, erase what the receipts list, and let everybody in; how many turns were erased."""
     if not backend.write(partial(finish_restore, space=space, mark=mark, counts=counts)):
         raise SpaceRestoring(backend.target, name)
+    _verify(backend, space, mark, name)
+    erased = 0
+    if receipts is not None:
+        erased = apply_receipts(backend, space, mark, name, receipts.receipts, receipts.mint)
+    if erased:
+        _verify(backend, space, mark, name)
+    is_erased = backend.read(partial(was_erased, space=space))
+    if not backend.write(partial(open_restored, space=space, mark=mark, is_erased=is_erased)):
+        raise SpaceRestoring(backend.target, name)
+    return erased
+
+
+def _verify(backend: Backend, space: int, mark: str, name: str) -> None:
     problems = [each for each in verify_space(backend, space).problems if not _is_the_mark(each.what, mark)]
     if problems:
         told = "; ".join(f"{each.subject}: {each.what}" for each in problems[:PROBLEMS_SHOWN])
         raise InvalidBackup(name, f"what was put back does not verify ({len(problems)} problems): {told}")
-    if not backend.write(partial(open_restored, space=space, mark=mark)):
-        raise SpaceRestoring(backend.target, name)
 
 
 def _is_the_mark(what: str, mark: str) -> bool:

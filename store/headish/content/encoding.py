@@ -23,6 +23,7 @@ from headish.values.blocks import (
     Block,
     ContentBlock,
     Document,
+    Erased,
     KnownBlock,
     Other,
     Text,
@@ -49,7 +50,7 @@ def read_content(content: Content) -> tuple[ContentBlock, ...]:
     if isinstance(content, str):
         strictjson.check_text(content, WHAT)
         return (Text(content),)
-    if isinstance(content, Mapping | Block | Other):
+    if isinstance(content, Mapping | Block | Other | Erased):
         return (read_block(content, "$"),)
     if isinstance(content, bytes) or not isinstance(content, Iterable):
         raise InvalidContent(WHAT, f"it must be a string or a list of blocks, not {type(content).__name__}")
@@ -66,6 +67,8 @@ def read_block(value: object, path: str = "$") -> ContentBlock:
         return Text(value)
     if isinstance(value, Block | Other):
         value = to_mapping(value)
+    if isinstance(value, Erased):
+        raise InvalidContent(WHAT, "an erased message has nothing to store", path)
     if not isinstance(value, Mapping):
         raise InvalidContent(WHAT, f"a block must be an object, not {type(value).__name__}", path)
     strictjson.check(value, WHAT, path)
@@ -136,7 +139,7 @@ def decode_payloads(payloads: Sequence[bytes]) -> list[tuple[ContentBlock, ...]]
 
 
 def _is_plain(block: ContentBlock) -> bool:
-    if isinstance(block, Other) or block.extra:
+    if isinstance(block, Other | Erased) or block.extra:
         return False
     if isinstance(block, ToolResult):
         return all(_is_plain(item) for item in block.content)

@@ -18,6 +18,14 @@ fixed for good.
             ``headish-definition-1`` for a pointer or tools (the address, empty where they were removed),
             ``headish-space-1`` for the names of a space (the name).
 
+``receipt`` over the receipts of a space up to one: the netstrings of ::
+
+                "headish-erasure-1", receipt hash of the one before (empty for the first), the receipt's JSON bytes
+
+``rest``    over what stays of a record that lost its meta: the netstrings of ::
+
+                "headish-rest-1", role, type, content type, cache, key, supersedes
+
 A netstring is ``<length>:<bytes>,`` with the length in decimal. Text is UTF-8; hashes are lower-case hex; ``cache`` is
 ``1`` or ``0``; an absent value is the empty string; ``attributes``, ``inherited``, ``system`` and ``app`` are the
 stored JSON bytes. Changing anything here needs a new version word, new vectors and a migration.
@@ -38,6 +46,7 @@ DIGEST_VERSION = b"headish-digest-1"
 SEAL_VERSION = b"headish-seal-1"
 MOVE_LOG, DEFINITION_LOG, SPACE_LOG = b"headish-log-1", b"headish-definition-1", b"headish-space-1"
 """What is logged: the moves of a name, the definitions under a name, the names of a space."""
+RECEIPT_VERSION, REST_VERSION = b"headish-erasure-1", b"headish-rest-1"
 
 
 class Said(Struct, frozen=True):
@@ -112,6 +121,25 @@ def run_on(word: bytes, before: bytes, number: int, logged: bytes, milliseconds:
     """
     fields = [word, before.hex().encode(), b"%d" % number, logged, b"%d" % milliseconds]
     return blake3(_netstrings(fields)).digest()
+
+
+def chain_receipt(before: bytes, receipt: bytes) -> bytes:
+    """The hash of a receipt, 32 bytes, from that of the one before (empty for the first) and its stored bytes."""
+    return blake3(_netstrings([RECEIPT_VERSION, before.hex().encode(), receipt])).digest()
+
+
+def hash_rest(
+    role: str, type: str | None, content_type: str | None, cache: int | None, key: bytes | None, supersedes: str | None
+) -> bytes:
+    """The hash of what stays of a record that lost its meta, 32 bytes. ``key`` is as it is stored then."""
+    texts = [each or "" for each in (role, type, content_type)]
+    fields = [REST_VERSION, *(each.encode() for each in texts), b"1" if cache else b"0", (key or b"").hex().encode()]
+    return blake3(_netstrings([*fields, (supersedes or "").encode()])).digest()
+
+
+def hash_key(key: bytes) -> bytes:
+    """What stands in place of the key of a turn that lost its meta: its BLAKE3-256, 32 bytes."""
+    return blake3(key).digest()
 
 
 def _netstrings(fields: Iterable[bytes]) -> bytes:

@@ -32,11 +32,16 @@ class Backend(Protocol):
     failure, a lost connection), so it must have no effect outside its transaction. It may run in another thread, beside
     the work of others in one transaction, so it must not need a lock that its caller holds. A write is answered after
     its COMMIT. However a call ends, an exception at any of its byte codes included, no transaction stays open.
+
+    ``not_reached`` names the places that keep what was erased; ``scrubs_itself`` says whether an erasure is taken off
+    the disk at once.
     """
 
     target: str
     upgrades_itself: bool
     read_only: bool
+    scrubs_itself: bool
+    not_reached: tuple[str, ...]
 
     def check_writable(self) -> None:
         """Raises: ReadOnly if the database was opened read-only; Closed."""
@@ -87,6 +92,21 @@ class Backend(Protocol):
     def plan_again(self) -> None:
         """Have a server look at its tables and plan its statements anew. In a transaction of its own: it may take as
         long as the tables are large."""
+        ...
+
+    def scrub(self) -> str:
+        """Take off the disk what no row holds any more. Empty, or why that could not be done now.
+
+        Cost: writes the whole database anew; writers wait.
+        """
+        ...
+
+    def copies(self) -> list[str]:
+        """The copies beside the database, which upgrades made."""
+        ...
+
+    def remove_parts(self, *, dry_run: bool) -> list[str]:
+        """Remove parts of copies that were never finished; their paths."""
         ...
 
     def size_bytes(self) -> int: ...

@@ -21,6 +21,7 @@ from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
 from headish.database.query import Compiled, Connection, Query, Statement
+from headish.database.revisions import TABLES
 from headish.database.sql.postgresql import TEXTS
 from headish.database.urls import URL
 from headish.errors import (
@@ -150,6 +151,11 @@ class PostgreSQLBackend:
     """A database of a PostgreSQL server."""
 
     upgrades_itself = False
+    scrubs_itself = False
+    not_reached: tuple[str, ...] = (
+        "dead rows, until 'headish gc --scrub' or VACUUM (FULL)",
+        "the server's write-ahead log, archives, replicas and base backups",
+    )
 
     def __init__(
         self, url: URL, *, durability: str, create: bool, read_only: bool = False, prepared: bool = True
@@ -384,6 +390,27 @@ class PostgreSQLBackend:
 
     def plan_again(self) -> None:
         self._attempt(lambda: self._transact(lambda connection: connection.run(_ANALYZE), reads=False))
+
+    def scrub(self) -> str:
+        """VACUUM (FULL) writes every table anew, under a lock that nobody else may share; the log keeps what it has."""
+        self.check_writable()
+        try:
+            driver = self._connect()
+            try:
+                driver.autocommit = True
+                for table in ("space", *TABLES):
+                    driver.execute(f'VACUUM (FULL) "{table}"')
+            finally:
+                driver.close()
+        except self._psycopg.Error as error:
+            return self._translate(error).reason
+        return ""
+
+    def copies(self) -> list[str]:
+        return []
+
+    def remove_parts(self, *, dry_run: bool) -> list[str]:
+        return []
 
     def size_bytes(self) -> int:
         with self.schema_connection() as connection:

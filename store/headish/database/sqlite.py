@@ -77,6 +77,11 @@ class SQLiteBackend:
     """A SQLite file, or memory."""
 
     upgrades_itself = True
+    scrubs_itself = True
+    not_reached: tuple[str, ...] = (
+        "copies and backups of the file",
+        "snapshots of the file system, and what a disk keeps on its own",
+    )
 
     def __init__(
         self,
@@ -328,6 +333,34 @@ class SQLiteBackend:
 
     def plan_again(self) -> None:
         """SQLite plans without statistics."""
+
+    def scrub(self) -> str:
+        """VACUUM writes every page anew, so that no free page and no gap in one keeps old words; then the log is
+        emptied into the file. A reader that is in the middle of something keeps the log."""
+        if self._in_memory:
+            return ""
+        self.check_writable()
+        from headish.database.upkeep import rewrite
+
+        with self._writing:
+            self._check_identity()
+            driver = self._take_connection()
+            try:
+                return self._wait(lambda: rewrite(driver))
+            except DatabaseError as error:
+                return error.reason
+            finally:
+                self._give_back(driver)
+
+    def copies(self) -> list[str]:
+        from headish.database.upkeep import copies_of
+
+        return copies_of(self.target) if self._is_file else []
+
+    def remove_parts(self, *, dry_run: bool) -> list[str]:
+        from headish.database.upkeep import remove_parts
+
+        return remove_parts(self.target, dry_run=dry_run) if self._is_file else []
 
     def size_bytes(self) -> int:
         from headish.database.upkeep import size_of

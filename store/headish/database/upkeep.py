@@ -1,4 +1,4 @@
-"""What is done to a SQLite file as a whole: its copy before an upgrade, its own check, its size."""
+"""What is done to a SQLite file as a whole: its copies before upgrades, its own check, its size, writing it anew."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import stat
+import time
 from contextlib import closing
 from itertools import count
 from pathlib import Path
@@ -14,6 +15,10 @@ from headish.errors import DatabaseFull
 
 PROBLEMS_SHOWN = 100
 """How many problems of its own a database reports at the most."""
+SCRUB_SECONDS = 2.0
+"""How long an erasure waits for the readers of the log."""
+PART_SECONDS = 24 * 60 * 60
+"""How old a part of a copy is before it is taken for one that was never finished."""
 UPGRADE_ROOM = 4
 """How many times its size a database needs of its disk to be upgraded."""
 
@@ -65,3 +70,46 @@ def size_of(target: str) -> int:
     """The bytes of the file and of its log."""
     files = (Path(target + suffix) for suffix in ("", "-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
+
+
+def rewrite(driver: sqlite3.Connection) -> str:
+    """Write every page of a file anew, and empty the log into it. Empty, or why the log could not be emptied.
+
+    Raises: the driver's errors.
+    """
+    driver.execute("VACUUM")
+    until = time.monotonic() + SCRUB_SECONDS
+    while True:
+        [is_busy, *_] = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if not is_busy:
+            return ""
+        if time.monotonic() > until:
+            return "somebody else is reading the database, and its log keeps what they read"
+        time.sleep(0.02)
+
+
+def copies_of(target: str) -> list[str]:
+    """The copies beside a file, which upgrades made."""
+    return _beside(target, parts=False)
+
+
+def remove_parts(target: str, *, dry_run: bool) -> list[str]:
+    """Remove parts of copies that were never finished; their paths."""
+    old = time.time() - PART_SECONDS
+    parts = [path for path in _beside(target, parts=True) if os.stat(path).st_mtime < old]
+    for path in [] if dry_run else parts:
+        Path(path).unlink(missing_ok=True)
+    return parts
+
+
+def _beside(target: str, *, parts: bool) -> list[str]:
+    path = Path(target)
+    try:
+        names = sorted(os.listdir(path.absolute().parent))
+    except OSError:
+        return []
+    return [
+        str(path.parent / name)
+        for name in names
+        if name.startswith(f"{path.name}.backup-") and name.endswith(".part") == parts
+    ]

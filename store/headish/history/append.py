@@ -16,7 +16,7 @@ from headish.database.query import Connection
 from headish.history.planning import ALONE, Known, Plan, Planner, Stream, count_ends, stored_parents
 from headish.rows.bookmarks import Named, Step, find_named, move_bookmark
 from headish.rows.counters import Numbers, take_seq
-from headish.rows.payloads import add_payloads, split_payload
+from headish.rows.payloads import add_payloads, refuse_barred, split_payload
 from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of
 from headish.values.ids import Mint, TurnId
 from headish.values.places import Place
@@ -73,7 +73,7 @@ def append_batch(
     Cost: seven statements for one turn that continues a bookmark; a batch adds no more than two for each turn that
     says what it continues, two for each name that moves (four for a new one), one for each 64 names that it mentions
     and one for its large payloads.
-    Raises: UnknownTurn, Ambiguous, BookmarkMoved, InvalidArgument.
+    Raises: UnknownTurn, Ambiguous, BookmarkMoved, InvalidArgument; BarredContent.
     """
     planner = Planner(connection, space, drafts, stream, carries_names)
     for index, draft in enumerate(drafts):
@@ -84,6 +84,8 @@ def append_batch(
     roots, heads = count_ends(plans, tips)
     given_bytes = sum(len(draft.payload) for draft in drafts)
     after = take_seq(connection, space, len(drafts), roots=roots, heads=heads, given_bytes=given_bytes)
+    if after.bars:
+        refuse_barred(connection, space, (draft.said.hash for draft in drafts))
     builder = _Builder(after.seq - len(drafts) + 1, {place.chain: tip.pos for place, tip in tips.items()}, mint)
     built = [builder.build(draft, plan) for draft, plan in zip(drafts, plans, strict=True)]
     data = [split_payload(draft.payload) for draft in drafts]
@@ -91,7 +93,8 @@ def append_batch(
     add_links(connection, space, builder.links)
     moved = _move_bookmarks(connection, space, drafts, built, planner)
     before = Numbers(after.seq - len(drafts), after.change)
-    return Written(built, before, after, moved if len(drafts) == 1 else {}, frozenset(tips))
+    now = Numbers(after.seq, after.change)
+    return Written(built, before, now, moved if len(drafts) == 1 else {}, frozenset(tips))
 
 
 def make_stored(

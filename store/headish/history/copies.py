@@ -20,17 +20,18 @@ from headish.errors import BookmarkTaken, CorruptTurn, TurnTaken
 from headish.history.conversations import copy_record
 from headish.history.decode import read_mapping
 from headish.history.order import arrange
+from headish.history.tombstones import Tombstones
 from headish.history.walk import leads_to
 from headish.rows.bookmarks import Named, Step, find_named, move_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_first, names_in
 from headish.rows.counters import take_seq
 from headish.rows.keys import turns_by_ids, turns_by_keys
 from headish.rows.names import names_of_segments
-from headish.rows.payloads import add_payloads, read_payload_at, split_payload
+from headish.rows.payloads import add_payloads, read_payload_at, refuse_barred, split_payload
 from headish.rows.ranges import small_payloads
 from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of, turn_at, turns_of
 from headish.rows.walks import read_links_of
-from headish.values.ids import TurnId
+from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
 from headish.values.turns import BLOCKS_TYPE
@@ -77,8 +78,9 @@ class Arrived(NamedTuple):
 class Copier:
     """Copies turns in walk order, parents before children. Memory holds a portion, and a few words for each turn."""
 
-    def __init__(self, source: Side, target: Side) -> None:
+    def __init__(self, source: Side, target: Side, mint: Mint) -> None:
         self._source, self._target = source, target
+        self._tombstones = Tombstones(source, target, mint)
         self.arrived: dict[Place, Arrived] = {}
         self.moves: dict[bytes, list[Step]] = {}
         self.pointers: dict[str, None] = {}
@@ -90,7 +92,7 @@ class Copier:
     def copy(self, ends: Sequence[Place]) -> list[Segment]:
         """Copy what leads to the ends. Returns the ranges of the source's chains that were walked.
 
-        Raises: TurnTaken, CorruptTurn, QuotaExceeded.
+        Raises: TurnTaken, CorruptTurn, BarredContent, QuotaExceeded.
         """
         links = read_links_of(*self._source, ends)
         segments = arrange(ends, links)
@@ -98,6 +100,7 @@ class Copier:
             for low in range(segment.low, segment.high + 1, PORTION):
                 portion = Segment(segment.chain, low, min(segment.high, low + PORTION - 1))
                 self._copy_portion(portion, links)
+        self._tombstones.write_receipts()
         return segments
 
     def _copy_portion(self, portion: Segment, links: Mapping[int, Sequence[Place]]) -> None:
@@ -128,8 +131,10 @@ class Copier:
         # Each but the last is continued by the next, so one head is added, less those that the first continues.
         heads = 1 - sum(not self._continued(parent.place) for parent in parents)
         roots = int(not parents)
-        last = take_seq(*self._target, len(new), roots=roots, heads=heads, given_bytes=given_bytes).seq
-        seq = last - len(new) + 1
+        taken = take_seq(*self._target, len(new), roots=roots, heads=heads, given_bytes=given_bytes)
+        if taken.bars:
+            refuse_barred(*self._target, [stored.hash for stored, _ in rows if stored.erased is None])
+        seq = taken.seq - len(new) + 1
         place, begins = self._place(seq, parents)
         placed = [
             (stored._replace(chain=place.chain, pos=place.pos + index, seq=seq + index), data)
@@ -156,18 +161,41 @@ class Copier:
     def _prove_all(
         self, new: Sequence[StoredTurn], parents: Sequence[Arrived]
     ) -> tuple[int, list[tuple[StoredTurn, bytes | None]]]:
-        """The bytes of the payloads, and the records with those that stand in their rows. Large ones are stored."""
+        """The bytes of the payloads, and the records with those that stand in their rows. Large ones are stored.
+
+        An erased turn comes without bytes, with the number of the receipt that will list it in the target.
+        """
         small = small_payloads(*self._source, Segment(new[0].chain, new[0].pos, new[-1].pos))
         before: Sequence[Arrived | StoredTurn] = parents
-        given_bytes, rows = 0, []
+        given_bytes = 0
+        rows: list[tuple[StoredTurn, bytes | None]] = []
         for stored in new:
             payload = small.get(stored.pos)
-            payload = read_payload_at(*self._source, stored.place) if payload is None else payload
-            data = _prove(stored, before, payload)
-            add_payloads(*self._target, {stored.hash: data})
-            rows.append((stored, split_payload(data)))
-            before, given_bytes = [stored], given_bytes + len(data)
+            if payload is None and stored.erased is None:
+                payload = read_payload_at(*self._source, stored.place)
+            data = self._prove(stored, before, payload)
+            if data is None:
+                rows.append((self._tombstones.take(stored), None))
+            else:
+                add_payloads(*self._target, {stored.hash: data})
+                rows.append((stored, split_payload(data)))
+                given_bytes += len(data)
+            before = [stored]
         return given_bytes, rows
+
+    def _prove(
+        self, stored: StoredTurn, parents: Sequence[Arrived | StoredTurn], payload: bytes | None
+    ) -> bytes | None:
+        """The payload of a record that is as its seal says, None of an erased one; one that lost its meta is as its
+        receipt says. Raises: CorruptTurn."""
+        if stored.erased is None:
+            if payload is None or hash_payload(payload) != stored.hash:
+                raise CorruptTurn(stored.id, "its payload is missing or disagrees with its hash")
+            _check_seal(stored, parents)
+            return payload
+        if not self._tombstones.is_proven(stored):
+            _check_seal(stored, parents)
+        return None
 
     def _continued(self, place: Place) -> bool:
         """Whether a turn of the target continues the one at a place; looked up once."""
@@ -193,15 +221,17 @@ class Copier:
         self.servers |= {each: None for each in servers if isinstance(each, str)} if isinstance(servers, list) else {}
 
 
-def copy_threads(source: Side, target: Side, ends: Sequence[Place], *, keep: bool) -> tuple[Copier, Copied]:
+def copy_threads(source: Side, target: Side, ends: Sequence[Place], mint: Mint, *, keep: bool) -> tuple[Copier, Copied]:
     """Copy the threads that lead to the ends, the names that point at their turns, and what is said of them. The target
     is locked, and without ``keep`` the source, too.
 
-    Without ``keep`` the names leave the source; its turns stay. Cost: one statement for about fifty turns; one for each
+    Without ``keep`` the names leave the source; its turns stay. What was erased arrives as erased, with a receipt.
+    Cost: one statement for about fifty turns; one for each
     large payload; about five for each name.
-    Raises: TurnTaken, BookmarkTaken, KeyTaken, CorruptTurn, CorruptRecord, QuotaExceeded.
+    Raises: TurnTaken, BookmarkTaken, KeyTaken, CorruptTurn, CorruptRecord, BarredContent,
+    QuotaExceeded.
     """
-    copier = Copier(source, target)
+    copier = Copier(source, target, mint)
     segments = copier.copy(ends)
     found = names_of_segments(*source, segments)
     names = {name: copier.arrived[place] for place, at in found.items() if place in copier.arrived for name in at}
@@ -232,10 +262,8 @@ def _nameless(source: Side, target: Side, ends: Sequence[Place]) -> list[bytes]:
     ]
 
 
-def _prove(stored: StoredTurn, parents: Sequence[Arrived | StoredTurn], payload: bytes | None) -> bytes:
-    """The payload of a record that is as its seal says. Raises: CorruptTurn."""
-    if payload is None or hash_payload(payload) != stored.hash:
-        raise CorruptTurn(stored.id, "its payload is missing or disagrees with its hash")
+def _check_seal(stored: StoredTurn, parents: Sequence[Arrived | StoredTurn]) -> None:
+    """Whether a record is as its digest and seal say. Raises: CorruptTurn."""
     said = Said(
         role=stored.role,
         hash=stored.hash,
@@ -251,7 +279,6 @@ def _prove(stored: StoredTurn, parents: Sequence[Arrived | StoredTurn], payload:
     )  # fmt: skip
     if (digest, seal) != (stored.digest, stored.seal):
         raise CorruptTurn(stored.id, "its digest or seal disagrees with what it says")
-    return payload
 
 
 def _settle_name(target: Side, name: bytes, steps: Sequence[Step], at: Arrived | None) -> None:

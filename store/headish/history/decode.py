@@ -11,12 +11,13 @@ import msgspec
 from headish.content.encoding import decode_payload, decode_payloads
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
-from headish.errors import CorruptRecord, CorruptTurn, InvalidContent
+from headish.errors import CorruptRecord, CorruptTurn, InvalidContent, TurnErased
+from headish.rows.erasures import marks_of
 from headish.rows.parents import parents_of_turns
 from headish.rows.payloads import read_payload_at
 from headish.rows.turns import StoredTurn, parent_at
 from headish.rows.walks import Walked
-from headish.values.blocks import Base64Source, ContentBlock, Document
+from headish.values.blocks import Base64Source, ContentBlock, Document, Erased
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, Attributes
 from headish.values.names import stored_name
@@ -57,6 +58,7 @@ def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: 
         seal=stored.seal.hex(),
         meta=meta,
         resolve_options=resolve_options,
+        erased=stored.erased,
     )
 
 
@@ -97,8 +99,11 @@ def continues_of(connection: Connection, space: int, stored: StoredTurn) -> tupl
 def read_payload(connection: Connection, space: int, stored: StoredTurn) -> bytes:
     """The payload bytes of a turn, checked against its hash.
 
-    Raises: CorruptTurn.
+    Raises: TurnErased, CorruptTurn.
     """
+    if stored.erased is not None:
+        mark = marks_of(connection, space, [stored.erased]).get(stored.erased)
+        raise TurnErased(stored.id, stored.erased, "erased" if mark is None else str(mark))
     payload = read_payload_at(connection, space, stored.place)
     if payload is None:
         raise CorruptTurn(stored.id, "its payload is missing")
@@ -107,11 +112,14 @@ def read_payload(connection: Connection, space: int, stored: StoredTurn) -> byte
     return payload
 
 
-def read_blocks(stored: StoredTurn | Walked, payload: bytes) -> tuple[ContentBlock, ...]:
-    """The content blocks of a turn: what its JSON says, or one document block for the raw bytes of a document.
+def read_blocks(stored: StoredTurn | Walked, payload: bytes | Erased) -> tuple[ContentBlock, ...]:
+    """The content blocks of a turn: what its JSON says, or one document block for the raw bytes of a document; of what
+    was erased the mark of its erasure.
 
     Raises: CorruptTurn if the payload does not decode.
     """
+    if isinstance(payload, Erased):
+        return (payload,)
     if stored.type == DOCUMENT:
         return (_document(stored, payload),)
     try:
@@ -128,7 +136,8 @@ def read_all_blocks(turns: Sequence[Walked]) -> list[tuple[ContentBlock, ...]]:
     found: list[tuple[ContentBlock, ...]] = []
     for start in range(0, len(turns), DECODED_TOGETHER):
         portion = turns[start : start + DECODED_TOGETHER]
-        plain = None if any(turn.type for turn in portion) else decode_payloads([turn.payload for turn in portion])
+        texts = [turn.payload for turn in portion if not turn.type and not isinstance(turn.payload, Erased)]
+        plain = decode_payloads(texts) if len(texts) == len(portion) else None
         found += [read_blocks(turn, turn.payload) for turn in portion] if plain is None else plain
     return found
 

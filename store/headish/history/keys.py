@@ -131,10 +131,17 @@ def _renumbered(reference: Reference, where: Sequence[Where], first_index: int, 
 
 
 def _check_equal(draft: Draft, same: Where, new: Sequence[Draft]) -> None:
-    """Equal is what says the same; parents, options and meta are not compared."""
-    said = new[same].said if isinstance(same, int) else said_by(same)
+    """Equal is what says the same; parents, options and meta are not compared. What an erasure left is."""
+    said = new[same].said if isinstance(same, int) else _said(same, draft)
     if said != draft.said:
         raise KeyTaken((draft.facts.key or b"").decode(), EARLIER_ITEM if isinstance(same, int) else same.id)
+
+
+def _said(stored: StoredTurn, draft: Draft) -> Said:
+    if stored.key != draft.facts.key:  # found by the hash of its key: it lost its meta
+        given = draft.said
+        return replace(given, role=stored.role, hash=bytes(stored.hash), type=stored.type)
+    return said_by(stored)
 
 
 def said_by(stored: StoredTurn) -> Said:

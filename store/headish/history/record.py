@@ -23,6 +23,7 @@ from headish.history.find import find_turn, parents_of
 from headish.history.keys import refuse_known
 from headish.history.order import arrange
 from headish.rows.bookmarks import find_bookmark, set_bookmark
+from headish.rows.erasures import count_erased, has_erasures
 from headish.rows.payloads import LOOKED_UP
 from headish.rows.turns import At, StoredTurn, places_by_digest, turn_at, turns_by_digest
 from headish.rows.walks import read_inherited, read_links
@@ -57,8 +58,9 @@ def record_list(
     base: Headish | None,
     name: bytes | None,
     mint: Mint,
-) -> tuple[Appended, int]:
-    """Store what is new of a list; returns the turn of its last message, and how many turns were new.
+) -> tuple[Appended, int, int]:
+    """Store what is new of a list; returns the turn of its last message, how many turns were new, and how many of the
+    known ones are erased: what they said does not come back.
 
     A list that was not found as it stands is compared with what a model sees of the thread.
     Cost: as ``match_recorded`` and ``append``; then as ``match_window``.
@@ -78,7 +80,7 @@ def record_list(
     last = built[-1] if built else _as_appended(connection, space, tip)
     if name is not None and before != last.turn.place:
         set_bookmark(connection, space, name, last.turn, drafts[-1].facts.said_at)
-    return last, len(built)
+    return last, len(built), 0 if tip is None else _count_erased(connection, space, matched, tip)
 
 
 def _match_seen(connection: Connection, space: int, drafts: Sequence[Draft], end: Place, matched: Matched) -> Matched:
@@ -203,6 +205,25 @@ def _belongs(connection: Connection, space: int, wanted: Wanted, last: int, plac
     if wanted.roots is not None:
         return Place(segments[0].chain, 0) in wanted.roots
     return not read_inherited(connection, space, [place])
+
+
+def _count_erased(connection: Connection, space: int, matched: int, tip: StoredTurn) -> int:
+    """How many of the matched turns are erased. Cost: one statement, more only where anything was erased."""
+    if not matched or not has_erasures(connection, space):
+        return 0
+    segments = arrange([tip.place], read_links(connection, space, tip.place))
+    return count_erased(connection, space, _last_turns(segments, matched))
+
+
+def _last_turns(segments: Sequence[Segment], count: int) -> list[Segment]:
+    """The ranges of the last so many turns of a thread."""
+    last: list[Segment] = []
+    for chain, low, high in reversed(segments):
+        if count <= 0:
+            break
+        last.append(Segment(chain, max(low, high - count + 1), high))
+        count -= high - low + 1
+    return last
 
 
 def _place_before(segments: Sequence[Segment], steps: int) -> Place | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -12,9 +12,9 @@ from headish.content.merge import fold
 from headish.content.unfinished import without_partial
 from headish.history.decode import decode_mapping, read_all_blocks, read_attributes, read_blocks, read_mapping
 from headish.rows.walks import Walked
-from headish.values.blocks import ContentBlock
+from headish.values.blocks import ContentBlock, Erased, erased_in
 from headish.values.ids import TurnId
-from headish.values.messages import NO_ATTRIBUTES, ContextWindow, Kept, Message, ThreadRecord
+from headish.values.messages import NO_ATTRIBUTES, ContextWindow, Kept, Message, Note, ThreadRecord
 from headish.values.turns import OVERLAY, cut_off, reply_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ def resolve_window(walked: Sequence[Walked], *, raw: bool = False) -> ContextWin
     options merge).
 
     Overlays and hidden turns have their effect, with a note each (rule R34, overlays); ``raw`` shows every turn as it
-    was stored. Blocks of an answer that were cut off are left out, with a note (rule R21, cut-off calls).
+    was stored. Blocks of an answer that were cut off are left out, with a note (rule R21, cut-off calls); so are
+    messages that were erased.
     Raises: CorruptTurn if a row does not decode.
     """
     return see_window(walked, raw=raw)[0]
@@ -35,14 +36,25 @@ def resolve_window(walked: Sequence[Walked], *, raw: bool = False) -> ContextWin
 def see_window(walked: Sequence[Walked], *, raw: bool = False) -> tuple[ContextWindow, list[Seen] | None]:
     """``resolve_window``, and what each of its messages stands for; None where each turn is a message."""
     contents = read_all_blocks(walked)
-    if not is_overlaid(walked):
+    is_marked = is_overlaid(walked)
+    if not is_marked and not any(isinstance(turn.payload, Erased) for turn in walked):
         messages = tuple(map(read_message, walked, contents))
         return without_partial(ContextWindow(messages, resolve_options(walked))), None
     from headish.history.overlays.view import View, see, see_originals  # late: few threads need it
 
-    seen, notes = View(see_originals(walked, contents), []) if raw else see(walked, contents)
+    view = see(walked, contents) if is_marked and not raw else View(see_originals(walked, contents), [])
+    seen = [each for each in view.seen if erased_in(each.message.content) is None]
+    notes = (*view.notes, *_erased_notes(view.seen))
     messages = tuple(each.message for each in seen)
-    return without_partial(ContextWindow(messages, resolve_options(walked), tuple(notes))), seen
+    return without_partial(ContextWindow(messages, resolve_options(walked), notes)), seen
+
+
+def _erased_notes(seen: Iterable[Seen]) -> Iterator[Note]:
+    """What is said of each message that would be seen, had it not been erased. An erased overlay goes on hiding."""
+    for message in (each.message for each in seen):
+        mark = erased_in(message.content)
+        if mark is not None:
+            yield Note(f"a message that was {mark} is left out", message.turn)
 
 
 def is_overlaid(walked: Sequence[Walked]) -> bool:

@@ -94,6 +94,8 @@ def _write_part(part: Part) -> Markup:
         rendered = _markdown().render(_clean(part.body))
         # Safe: the renderer was told to escape, and has no rule that lets HTML or an image through.
         return Markup('<div class="text" dir="auto">{}</div>\n').format(Markup(rendered))  # noqa: S704
+    if part.kind == "erased":
+        return Markup('<p class="cut" dir="auto">{}: {}</p>\n').format(_clean(part.title), _clean(part.body))
     return Markup('<details class="{}"><summary dir="auto">{}</summary><pre dir="auto">{}</pre></details>\n').format(
         part.kind, _clean(part.title), _clean(part.body)
     )

@@ -43,6 +43,8 @@ def _write_entry(entry: Entry) -> str:
 def _write_part(part: Part) -> str:
     if part.kind == "text":
         return disarm(part.body.strip("\n")) + "\n"
+    if part.kind == "erased":
+        return f"*{disarm_line(f'{part.title}: {part.body}')}*\n"
     fence = _fence(part.body)
     title = html.escape(" ".join(part.title.split()), quote=False)
     return f"<details><summary>{title}</summary>\n\n{fence}\n{part.body}\n{fence}\n\n</details>\n"

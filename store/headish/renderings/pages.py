@@ -18,6 +18,7 @@ from headish.transcripts.views import may_be_seen, visible_text
 from headish.values.blocks import (
     ContentBlock,
     Document,
+    Erased,
     Mark,
     Other,
     ProviderBlock,
@@ -26,6 +27,7 @@ from headish.values.blocks import (
     ToolResult,
     Tools,
     ToolUse,
+    erased_in,
 )
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, Message
@@ -40,7 +42,7 @@ INCOMPLETE = "This reply is incomplete."
 
 
 class Part(Struct, frozen=True):
-    """A piece of an entry. ``kind`` is text, thinking, call, result or other; ``title`` says what it is."""
+    """A piece of an entry. ``kind`` is text, thinking, call, result, erased or other; ``title`` says what it is."""
 
     kind: str
     title: str
@@ -117,7 +119,8 @@ def make_page(
     turns = {turn.id: turn for turn in tree}
     builder = _Builder(turns, debug, faces or {})
     sections = builder.build([each for each in thread if each in turns])
-    first = next((entry for section in sections for entry in section.entries if entry.role == "user"), None)
+    said = (entry for section in sections for entry in section.entries if entry.role == "user")
+    first = next((entry for entry in said if entry.parts[0].kind != "erased"), None)
     named = title or (one_line(first.parts[0].body) if first else "A conversation")
     return Page(named, thread[-1], tuple(sections), debug, model)
 
@@ -145,7 +148,8 @@ class _Builder:
             if not entries and sections:
                 continue
             anchor = f"b{len(sections)}"
-            title = next((one_line(part.body, 60) for entry in entries for part in entry.parts), "")
+            said = (part for entry in entries for part in entry.parts if part.kind != "erased")
+            title = next((one_line(part.body, 60) for part in said), "")
             if origin is not None:
                 origin.branches.append(Branch(anchor, title))
             sections.append(Section(anchor, title, tuple(entries)))
@@ -215,6 +219,11 @@ def _is_empty_answer(turn: TreeTurn) -> bool:
 
 
 def _visible_parts(turn: TreeTurn) -> Iterator[Part]:
+    given = turn.attributes
+    if erased_in(turn.content) is not None:
+        if may_be_seen(turn.role, given.channel, given.intent):
+            yield from _debug_parts(turn.content)
+        return
     text = visible_text(Message(role=turn.role, content=turn.content, attributes=turn.attributes))
     if text:
         yield Part("text", "", text)
@@ -240,5 +249,7 @@ def _debug_parts(blocks: Collection[ContentBlock]) -> Iterator[Part]:
                 yield Part("call", "Tools", raw)
             case ProviderBlock(provider=provider):
                 yield Part("other", f"A block of {provider}'s own", "not shown")
+            case Erased():
+                yield Part("erased", f"Erased on {block.time:%Y-%m-%d}", block.reason)
             case Other(type=kind):
                 yield Part("other", f"A block of type {kind}", "not shown")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, Entry, Page
+from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, Entry, Page, Part
 
 
 def render_plain(page: Page) -> str:
@@ -16,7 +16,13 @@ def _write_entry(entry: Entry) -> str:
         return f"({entry.who})\n"
     facts = [entry.model or "", EDITED if entry.edited else "", entry.version]
     who = f"{entry.who} ({', '.join(filter(None, facts))})" if any(facts) else entry.who
-    said = "\n".join(f"({part.title}) {part.body}" if part.title else part.body for part in entry.parts)
+    said = "\n".join(map(_write_part, entry.parts))
     cut = f"\n({INCOMPLETE})" if entry.incomplete else ""
     others = f"\n(also continued by {len(entry.branches)} other)" if entry.branches else ""
     return f"{who}:\n{said.strip(chr(10))}{cut}{others}\n"
+
+
+def _write_part(part: Part) -> str:
+    if part.kind == "erased":
+        return f"({part.title}: {part.body})"
+    return f"({part.title}) {part.body}" if part.title else part.body

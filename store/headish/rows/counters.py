@@ -13,7 +13,12 @@ REMOVED = "removed"
 
 """The state of a space that was removed: its number is never given out again."""
 
+ERASED = "erased"
+
+"""The state of a space whose rows were erased: its receipts stay, and its number is never given out again."""
+
 LOCK_SPACE = Query("lock the space")
+LOCK_COUNTER = Query("lock the counter of a space")
 TAKE_SEQ = Query("take commit numbers")
 TAKE_NEXT = Query("take the next commit number, if nothing was written since and the name is where it was left")
 TAKE_CHANGE = Query("take a number of a change")
@@ -30,6 +35,14 @@ class Numbers(NamedTuple):
 
     seq: int
     change: int
+
+
+class Taken(NamedTuple):
+    """How far a space is once it has taken commit numbers, and how many hashes it bars."""
+
+    seq: int
+    change: int
+    bars: int
 
 
 class Counter(NamedTuple):
@@ -52,9 +65,14 @@ def lock_space(connection: Connection, space: int) -> None:
         raise RemovedSpace()
 
 
+def lock_counter(connection: Connection, space: int) -> None:
+    """As ``lock_space``, also of a space that takes nothing any more: its receipts go on."""
+    connection.row(LOCK_COUNTER, space=space)
+
+
 def take_seq(
     connection: Connection, space: int, count: int, *, roots: int = 0, heads: int = 0, given_bytes: int = 0
-) -> Numbers:
+) -> Taken:
     """How far the space is once it has taken ``count`` commit numbers. It is locked, so commits come in their order
     (rule R1, commit order). The rest is what these turns add to the counts of the space.
 
@@ -63,7 +81,7 @@ def take_seq(
     row = connection.row(TAKE_SEQ, space=space, count=count, more_roots=roots, more_heads=heads, more_bytes=given_bytes)
     if row is None:
         _refuse(read_quota(connection, space), count, given_bytes)
-    return Numbers(*row)
+    return Taken(*row)
 
 
 def take_next(space: int, known: Numbers, given_bytes: int, named: tuple[bytes, int, int, int, bytes]) -> Statement:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from headish.content.hashes import DEFINITION_LOG, hash_payload, run_on
 from headish.database.query import Connection, Query, Row
 from headish.rows.counters import take_change
-from headish.rows.payloads import add_payloads, split_payload
+from headish.rows.payloads import add_payloads, refuse_barred, split_payload
 
 POINTER, TOOLS = "pointer", "tools"
 
@@ -42,7 +42,7 @@ def definition_history(connection: Connection, space: int, kind: str, name: byte
 def set_definition(connection: Connection, space: int, kind: str, name: bytes, data: bytes | None) -> int | None:
     """Let something hold under a name from now on, or nothing (None): its number. None where it holds already.
 
-    Cost: three statements, four for a large one.
+    Cost: four statements, five for a large one. Raises: BarredContent.
     """
     last = connection.row(FIND, space=space, kind=kind, name=name)
     number, before, holds = (0, b"", None) if last is None else (int(last[1]), last[5], last[2])
@@ -52,6 +52,7 @@ def set_definition(connection: Connection, space: int, kind: str, name: bytes, d
     seq, change = take_change(connection, space)
     now = time.time_ns() // 1_000_000
     if data is not None and hash is not None:
+        refuse_barred(connection, space, [hash])
         add_payloads(connection, space, {hash: data})
     connection.run(
         ADD,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headish.database.query import Connection, Query
+from headish.content.hashes import hash_key
+from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import in_portions
 from headish.rows.turns import StoredTurn, read_turns
 from headish.values.ids import TurnId
@@ -18,14 +19,19 @@ IDS = Query("ids that are known")
 
 
 def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:
-    """The turn with a key."""
-    return next(iter(read_turns(connection.rows(BY_KEY, space=space, key=key))), None)
+    """The turn with a key; one that lost its meta has the key's hash."""
+    return next(iter(read_turns(connection.rows(BY_KEY, space=space, key=key, key_hash=hash_key(key)))), None)
 
 
 def turns_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> dict[bytes, StoredTurn]:
     """The turns with one of the keys, by key. Cost: one statement for each ``LOOKED_UP`` keys."""
-    rows = [row for portion in in_portions(keys) for row in connection.rows(BY_KEYS, space=space, **portion)]
-    return {bytes(stored.key): stored for stored in read_turns(rows) if stored.key is not None}
+    listed = list(keys)
+    known = {each: key for key in listed for each in (key, hash_key(key))}
+    rows: list[Row] = []
+    for portion in in_portions(listed):
+        hashed = {f"{name}_hash": hash_key(key) for name, key in portion.items()}
+        rows += connection.rows(BY_KEYS, space=space, **portion, **hashed)
+    return {known[bytes(stored.key)]: stored for stored in read_turns(rows) if stored.key is not None}
 
 
 def superseding(connection: Connection, space: int, turn_id: TurnId) -> list[StoredTurn]:

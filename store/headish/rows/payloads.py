@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from headish.database.query import Connection, Query, Row
+from headish.errors import BarredContent
 from headish.limits import INLINE_BYTES
 from headish.values.ids import TurnId
 from headish.values.places import Place
@@ -25,6 +26,7 @@ T = TypeVar("T", bytes, TurnId, int)
 
 ADD_PAYLOAD = Query("add payload")
 READ_PAYLOAD = Query("read the payload of a turn")
+BARRED_AMONG = Query("which addresses are barred")
 PAYLOADS_AFTER = Query("payloads after an address")
 
 
@@ -45,6 +47,17 @@ def add_payloads(connection: Connection, space: int, payloads: Mapping[bytes, by
     ]
     if rows:
         connection.run_many(ADD_PAYLOAD, rows)
+
+
+def refuse_barred(connection: Connection, space: int, hashes: Iterable[bytes]) -> None:
+    """Refuse content whose bytes were barred by an erasure. Cost: one statement for each ``LOOKED_UP`` addresses.
+
+    Raises: BarredContent.
+    """
+    for portion in in_portions(dict.fromkeys(hashes)):
+        row = connection.row(BARRED_AMONG, space=space, **portion)
+        if row is not None:
+            raise BarredContent(row[0].hex(), int(row[1]))
 
 
 def read_payload_at(connection: Connection, space: int, place: Place) -> bytes | None:

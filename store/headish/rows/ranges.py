@@ -6,14 +6,16 @@ from typing import NamedTuple
 
 from headish.database.query import Connection, Query
 from headish.rows.turns import StoredTurn
+from headish.values.blocks import Erased
 from headish.values.places import Segment
 
 
 class Whole(NamedTuple):
-    """A row of ``turn`` and its payload, None where that is missing."""
+    """A row of ``turn`` and its payload, None where that is missing; of what was erased
+    ``history/walk`` makes a mark."""
 
     turn: StoredTurn
-    payload: bytes | None
+    payload: bytes | Erased | None
 
 
 WHOLE_RANGE = Query("turns of a range, with payloads")

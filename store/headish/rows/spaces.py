@@ -14,6 +14,7 @@ _FIRST_NAME = b"\1"
 FIND_SPACE = Query("find space")
 ADD_SPACE = Query("add space")
 LIST_SPACES = Query("list spaces")
+SPACE_NUMBERS = Query("numbers of spaces")
 RENAME_SPACE = Query("rename space")
 COUNT_SPACES = Query("count spaces")
 HOLDS_MORE = Query("whether a space holds what no counter counts")
@@ -66,6 +67,17 @@ def remove_space(connection: Connection, space: int) -> bool:
     connection.run(RENAME_SPACE, space=space, new=removed_name(space))
     _log(connection, space, None)
     return True
+
+
+def name_space(connection: Connection, space: int, name: bytes) -> None:
+    """Give a space another name, by its number."""
+    connection.run(RENAME_SPACE, space=space, new=name)
+    _log(connection, space, name)
+
+
+def space_numbers(connection: Connection) -> list[tuple[int, bytes]]:
+    """The number and name of each space but the removed ones, by number."""
+    return [(int(number), bytes(name)) for number, name in connection.rows(SPACE_NUMBERS, after=_FIRST_NAME)]
 
 
 def removed_name(space: int) -> bytes:

@@ -25,6 +25,7 @@ CLOSE = Query("close a stream")
 REMOVE_CHUNKS = Query("remove the journal of a stream")
 DROP = Query("drop a stream")
 FORGET = Query("forget streams that ended long ago")
+COUNT_ENDED = Query("count streams that ended long ago")
 
 
 class StoredStream(NamedTuple):
@@ -93,3 +94,14 @@ def remove_journal(connection: Connection, space: int, id: TurnId) -> None:
 def close_stream(connection: Connection, space: int, id: TurnId, outcome: str, turn: TurnId | None) -> None:
     """End a stream with what became of it. Its journal was removed."""
     connection.run(CLOSE, space=space, id=id, became=outcome, stored=turn)
+
+
+def count_ended(connection: Connection, space: int, before: int) -> int:
+    """How many streams ended before a time, in Unix milliseconds, and are still remembered."""
+    row = connection.row(COUNT_ENDED, space=space, past=before)
+    return 0 if row is None else int(row[0])
+
+
+def forget_ended(connection: Connection, space: int, before: int) -> None:
+    """Forget the streams that ended before a time."""
+    connection.run(FORGET, space=space, past=before)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.places import place_portions
+from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
@@ -18,8 +19,8 @@ from headish.values.places import Place
 class Walked(NamedTuple):
     """A turn met on a walk: only what a context window needs of it, because a long thread pays for every column.
 
-    ``history/walk`` compared ``payload`` with ``hash``, and both with ``digest``. Fields in column order, places first:
-    sorted rows are in order.
+    ``history/walk`` compared ``payload`` with ``hash``, and both with ``digest``; of what was erased it is a mark.
+    Fields in column order, places first: sorted rows are in order.
     """
 
     chain: int
@@ -35,7 +36,7 @@ class Walked(NamedTuple):
     system: bytes | None
     digest: bytes
     hash: bytes
-    payload: bytes
+    payload: bytes | Erased
 
     @property
     def place(self) -> Place:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from headish.database.query import Connection, Query, Row
 from headish.database.revisions import TABLES
 from headish.rows import searches
+from headish.rows.counters import ERASED, state_of
 
 APART = ("counter", "search", "space_log")
 """Tables that a restore does not fill: it makes the space, which has its own name and counter, and the next search
@@ -77,6 +78,11 @@ def counts_of(connection: Connection, space: int) -> Counts | None:
     return None if row is None else Counts._make(row)
 
 
+def is_restoring(connection: Connection, space: int) -> bool:
+    """Whether a space is being restored, or its restore was cut off."""
+    return (state_of(connection, space) or "").startswith(RESTORING)
+
+
 def begin_restore(connection: Connection, space: int) -> str | None:
     """Mark a space that holds nothing, or that a restore has left unfinished, and empty it. None where it is in use."""
     mark = RESTORING + os.urandom(8).hex()
@@ -98,9 +104,13 @@ def finish_restore(connection: Connection, space: int, mark: str, counts: Counts
     return connection.run(FINISH, space=space, mark=mark, **{f"to_{k}": v for k, v in counts._asdict().items()}) == 1
 
 
-def open_restored(connection: Connection, space: int, mark: str) -> bool:
-    """Let everybody in, under a new epoch. False where the mark is another's."""
-    return connection.run(OPEN, space=space, mark=mark, random=os.urandom(16)) == 1
+def open_restored(connection: Connection, space: int, mark: str, *, is_erased: bool = False) -> bool:
+    """Let everybody in, under a new epoch. False where the mark is another's.
+
+    Of a space that was erased as a whole only the receipts were restored, and it takes nothing any more.
+    """
+    became = ERASED if is_erased else None
+    return connection.run(OPEN, space=space, mark=mark, random=os.urandom(16), became=became) == 1
 
 
 def _forget_index(connection: Connection, space: int) -> None:

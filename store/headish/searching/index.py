@@ -7,7 +7,7 @@ there. A process that dies between two portions loses nothing, and one that dies
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -17,8 +17,9 @@ from headish.database.query import Connection
 from headish.rows import searches
 from headish.rows.counters import read_counter
 from headish.rows.searches import Indexed
-from headish.rows.turns import StoredTurn
+from headish.rows.turns import StoredTurn, turn_by_id
 from headish.searching.entries import entry_of, read_said
+from headish.values.ids import TurnId
 
 Progress = Callable[[int], None]
 """Called with the number of turns indexed since the last call."""
@@ -85,6 +86,20 @@ def forget_entries(connection: Connection, space: int, turns: Iterable[StoredTur
     if entries:
         searches.remove_entries(connection, space, entries)
     return len(entries)
+
+
+def forget_ids(connection: Connection, space: int, ids: Sequence[TurnId]) -> None:
+    """``forget_entries`` of the turns with these ids."""
+    turns = (turn_by_id(connection, space, each) for each in ids)
+    forget_entries(connection, space, (each for each in turns if each is not None))
+
+
+def forget_index(connection: Connection, space: int) -> None:
+    """Take a space that goes out of the index. On SQLite, other spaces build theirs at their next search."""
+    known = searches.indexed(connection, space)
+    if known is not None and searches.can_index(connection):
+        searches.restart(connection, space, WORDS_VERSION)
+    searches.forget_position(connection, space)
 
 
 def _next_portion(connection: Connection, space: int) -> Portion | None:

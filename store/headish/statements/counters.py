@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BindParameter, bindparam, exists, or_, select, update
+from sqlalchemy import BindParameter, bindparam, exists, literal_column, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from headish.database.schema import bookmark, counter
 from headish.rows.counters import (
     ADD_COUNTER,
+    LOCK_COUNTER,
     LOCK_SPACE,
     READ_COUNTER,
     READ_QUOTA,
@@ -26,6 +27,8 @@ _row = counter.c.space == _space
 
 define(LOCK_SPACE, select(counter.c.seq, counter.c.change).where(_row, counter.c.state.is_(None)).with_for_update())
 
+define(LOCK_COUNTER, select(counter.c.seq).where(_row).with_for_update())
+
 define(
     TAKE_SEQ,
     update(counter)
@@ -41,7 +44,7 @@ define(
         heads=counter.c.heads + bindparam("more_heads"),
         given_bytes=counter.c.given_bytes + bindparam("more_bytes"),
     )
-    .returning(counter.c.seq, counter.c.change),
+    .returning(counter.c.seq, counter.c.change, counter.c.bars),
 )
 
 define(
@@ -52,6 +55,7 @@ define(
         counter.c.seq == bindparam("known"),
         counter.c.change == bindparam("changes"),
         counter.c.state.is_(None),
+        counter.c.bars == literal_column("0"),  # what is said is looked for only by the careful way
         # Whoever copies another file over an open one, or repairs rows by hand, may leave the numbers as they were; the
         # running hash of the name is of one history alone.
         exists().where(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Column, LargeBinary, String, TextClause, text
+from sqlalchemy import BindParameter, Boolean, Column, LargeBinary, String, TextClause, text
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ClauseElement, Executable, expression
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -90,3 +90,25 @@ def _spell_for_sqlite(element: spelled, compiler: SQLCompiler, **options: Any) -
 @compiles(spelled)
 def _spell_for_postgresql(element: spelled, compiler: SQLCompiler, **options: Any) -> str:
     return compiler.process(element.postgresql, **options)
+
+
+class holds(expression.ColumnElement[bool]):
+    """Whether the bytes of a column hold some bytes."""
+
+    type = Boolean()
+    inherit_cache = False
+
+    def __init__(self, column: Column[Any], wanted: BindParameter[bytes]) -> None:
+        self.column, self.wanted = column, wanted
+
+
+@compiles(holds, "sqlite")
+def _find_bytes(element: holds, compiler: SQLCompiler, **options: Any) -> str:
+    column, wanted = compiler.process(element.column, **options), compiler.process(element.wanted, **options)
+    return f"instr({column}, {wanted}) > 0"
+
+
+@compiles(holds)
+def _find_position(element: holds, compiler: SQLCompiler, **options: Any) -> str:
+    wanted, column = compiler.process(element.wanted, **options), compiler.process(element.column, **options)
+    return f"position({wanted} IN {column}) > 0"

@@ -24,7 +24,7 @@ def _payload(turn: str, payload: str) -> str:
     """The large payload of a turn, if it has one."""
     return (
         f"LEFT JOIN payload AS {payload} ON {payload}.space = :space AND {payload}.hash = {turn}.hash "
-        f"AND {turn}.data IS NULL "
+        f"AND {turn}.data IS NULL AND {turn}.erased IS NULL "
     )
 
 

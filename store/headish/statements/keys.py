@@ -11,10 +11,12 @@ from headish.statements.compiling import define
 from headish.statements.turns import select_turns
 
 _space: BindParameter[int] = bindparam("space")
+# A turn that lost its meta has the hash of its key.
+_hashed = [f"{each}_hash" for each in PORTION]
 
-define(BY_KEYS, select_turns().where(turn.c.key.in_([bindparam(each) for each in PORTION])))
+define(BY_KEYS, select_turns().where(turn.c.key.in_([bindparam(each) for each in (*PORTION, *_hashed)])))
 
-define(BY_KEY, select_turns().where(turn.c.key == bindparam("key")))
+define(BY_KEY, select_turns().where(turn.c.key.in_([bindparam("key"), bindparam("key_hash")])))
 # Without an order: to save the sort, SQLite would read the whole space by its commit numbers.
 define(SUPERSEDING, select_turns().where(turn.c.supersedes == bindparam("id")))
 

@@ -6,7 +6,7 @@ from sqlalchemy import BindParameter, and_, bindparam, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from headish.database.schema import payload, turn
-from headish.rows.payloads import ADD_PAYLOAD, PAYLOADS_AFTER, READ_PAYLOAD
+from headish.rows.payloads import ADD_PAYLOAD, BARRED_AMONG, PAYLOADS_AFTER, PORTION, READ_PAYLOAD
 from headish.statements.compiling import define
 
 _space: BindParameter[int] = bindparam("space")
@@ -23,14 +23,23 @@ define(
     ),
 )
 
-OF_TURN = and_(payload.c.space == _space, payload.c.hash == turn.c.hash)
-"""What a turn's large payload is found by."""
+OF_TURN = and_(payload.c.space == _space, payload.c.hash == turn.c.hash, turn.c.erased.is_(None))
+"""What a turn's large payload is found by. That of an erased turn may be there still, because another one needs it."""
 
 define(
     READ_PAYLOAD,
     select(func.coalesce(turn.c.data, payload.c.data))
     .select_from(turn.outerjoin(payload, OF_TURN & turn.c.data.is_(None)))
     .where(turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos")),
+)
+
+define(
+    BARRED_AMONG,
+    select(payload.c.hash, payload.c.erased).where(
+        payload.c.space == _space,
+        payload.c.hash.in_([bindparam(each) for each in PORTION]),
+        payload.c.erased.is_not(None),
+    ),
 )
 
 define(

@@ -14,6 +14,7 @@ from headish.rows.spaces import (
     LAST_NAME,
     LIST_SPACES,
     RENAME_SPACE,
+    SPACE_NUMBERS,
 )
 from headish.statements.compiling import define
 
@@ -26,6 +27,11 @@ define(ADD_SPACE, text("INSERT INTO space (name) VALUES (:name) ON CONFLICT DO N
 define(
     LIST_SPACES,
     select(space.c.name).where(space.c.name > bindparam("after")).order_by(space.c.name).limit(bindparam("limit")),
+)
+
+define(
+    SPACE_NUMBERS,
+    select(space.c.id, space.c.name).where(space.c.name > bindparam("after")).order_by(space.c.id),
 )
 
 define(RENAME_SPACE, update(space).where(space.c.id == _space).values(name=bindparam("new")))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BindParameter, bindparam, delete, insert, select, update
+from sqlalchemy import BindParameter, bindparam, delete, func, insert, select, update
 
 from headish.database.schema import stream, stream_chunk
 from headish.rows.streams import (
     ADD_CHUNK,
     CHUNKS,
     CLOSE,
+    COUNT_ENDED,
     DROP,
     FORGET,
     HAS_OPEN,
@@ -64,4 +65,12 @@ define(DROP, delete(stream).where(*_here, stream.c.outcome.is_(None)))
 define(
     FORGET,
     delete(stream).where(stream.c.space == _space, stream.c.outcome.is_not(None), stream.c.expires < bindparam("past")),
+)
+
+
+define(
+    COUNT_ENDED,
+    select(func.count()).where(
+        stream.c.space == _space, stream.c.outcome.is_not(None), stream.c.expires < bindparam("past")
+    ),
 )

@@ -11,7 +11,6 @@ from sqlalchemy import (
     delete,
     insert,
     literal_column,
-    null,
     or_,
     select,
     tuple_,
@@ -70,4 +69,4 @@ define(
 define(STILL, select(counter.c.space).where(*_mine).with_for_update())
 _counts = {name: bindparam(f"to_{name}", type_=counter.c[name].type) for name in Counts._fields}
 define(FINISH, update(counter).where(*_mine).values(_counts))
-define(OPEN, update(counter).where(*_mine).values(state=null(), epoch=bindparam("random")))
+define(OPEN, update(counter).where(*_mine).values(state=bindparam("became", type_=String), epoch=bindparam("random")))

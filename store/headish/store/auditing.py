@@ -18,6 +18,7 @@ from headish.values.changes import (
     TurnChange,
 )
 from headish.values.doors import TEXT, WORDS, Kind, door
+from headish.values.erasures import SCRUB
 
 MOMENT = Kind(lambda value: isinstance(value, datetime) and value.tzinfo is not None, "a datetime with a zone")
 
@@ -90,6 +91,8 @@ def _line(change: Change) -> Audited | None:
         case ErasureChange(number=number, receipt=receipt):
             by, reason = receipt.get("by"), receipt.get("reason")
             told = f"erased: {reason}" if isinstance(reason, str) else "erased"
+            if receipt.get("scope") == SCRUB:
+                told = "what was erased before is off the disk"
             return _audit(change, by if isinstance(by, str) else None, str(number), told)
         case _:
             return None

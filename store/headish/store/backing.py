@@ -7,18 +7,22 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 from blake3 import blake3
+from msgspec.structs import replace
 
 from headish.backups.frames import MAGIC, read_frames
 from headish.backups.places import whole_file
-from headish.backups.restoring import RestoredSpace, restore_file
+from headish.backups.receipts import read_receipts
+from headish.backups.restoring import Receipts, restore_file
 from headish.backups.writing import write_spaces
 from headish.errors import HeadishError, InvalidArgument, InvalidBackup, UnknownDatabase, shown
 from headish.store.database import Database
+from headish.store.erasing import scrub_now
 from headish.values.backups import Backup, Restored
 from headish.values.doors import PATH, door
+from headish.values.erasures import Receipt
 
 Verify = Literal["full", "quick"]
 Progress = Callable[[int], None]
@@ -28,32 +32,46 @@ _SQLITE = b"SQLite format 3\x00"
 _OURS_ALONE = 0o600
 
 
-@door(file=PATH, target=PATH, only=PATH, to=PATH)
+class _Chosen(NamedTuple):
+    """What of a file is restored, under which name, and what was erased since."""
+
+    source: str
+    only: str | None
+    to: str | None
+    receipts: Sequence[Receipt]
+    progress: Progress | None
+
+
+@door(file=PATH, target=PATH, only=PATH, to=PATH, erasures=PATH)
 def restore(
     file: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
     only: str | None = None,
     to: str | None = None,
+    erasures: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Restored:
     """Put a backup back: a file of frames, or a SQLite database of headish, into a database of either kind.
 
     ``target`` is a path, or the URL of a database, that is made where it is missing. Every space of the file is
     restored under its name into a space that holds nothing; ``only`` one of them, under the name ``to`` if that is
-    given. Everything is verified before anybody can open it, and each space begins a new epoch, so that who follows it
-    notices.
+    given. ``erasures`` is a file of receipts, as ``headish erasures --export`` prints them: what was erased since the
+    backup is erased again. Everything is verified before anybody can open it, and each space begins a new epoch, so
+    that who follows it notices.
     A restore that is cut off leaves no file, or spaces that refuse to open until they are restored again.
     Raises: InvalidBackup, SpaceNotEmpty, InvalidName, InvalidArgument, UnknownDatabase, DatabaseError.
     """
     source = os.fspath(file)
     if to is not None and only is None:
         raise InvalidArgument("to= renames one space: say which one with only=")
+    receipts = [] if erasures is None else read_receipts(erasures)
+    chosen = _Chosen(source, only, to, receipts, progress)
     with _opened(source) as opened:
         if _is_new_file(target):
-            return _restore_to_file(opened, source, os.fspath(target), only, to, progress)
+            return _restore_to_file(opened, os.fspath(target), chosen)
         with Database.open(target) as database:
-            return _restored(database, _restore_into(database, opened, source, only, to, progress))
+            return _restore_into(database, opened, chosen)
 
 
 def back_up(
@@ -124,30 +142,32 @@ def _is_new_file(target: str | os.PathLike[str]) -> bool:
     return "://" not in text and text != ":memory:" and not os.path.lexists(text)
 
 
-def _restore_to_file(
-    opened: BinaryIO, source: str, target: str, only: str | None, to: str | None, progress: Progress | None
-) -> Restored:
+def _restore_to_file(opened: BinaryIO, target: str, chosen: _Chosen) -> Restored:
     path = os.path.abspath(os.path.expanduser(target))
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with whole_file(path, _OURS_ALONE) as part:
         with Database.open(part) as database:
-            found = _restored(database, _restore_into(database, opened, source, only, to, progress))
+            found = _restore_into(database, opened, chosen)
         with closing(sqlite3.connect(part)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")  # the log would keep the part's name
-    return Restored(target, found.spaces, found.turns)
+    return replace(found, target=target)
 
 
-def _restore_into(
-    database: Database, opened: BinaryIO, source: str, only: str | None, to: str | None, progress: Progress | None
-) -> list[RestoredSpace]:
-    restored = restore_file(database.backend, opened, source, only=only, to=to, progress=progress)
-    if only is not None and not restored:
-        raise InvalidBackup(source, f"it has no space {only!r}")
-    return restored
-
-
-def _restored(database: Database, spaces: Sequence[RestoredSpace]) -> Restored:
-    return Restored(database.target, tuple(each.name for each in spaces), sum(each.turns for each in spaces))
+def _restore_into(database: Database, opened: BinaryIO, chosen: _Chosen) -> Restored:
+    spaces = restore_file(
+        database.backend,
+        opened,
+        chosen.source,
+        only=chosen.only,
+        to=chosen.to,
+        progress=chosen.progress,
+        receipts=Receipts(chosen.receipts, database.mint),
+    )
+    if chosen.only is not None and not spaces:
+        raise InvalidBackup(chosen.source, f"it has no space {chosen.only!r}")
+    names, turns = tuple(each.name for each in spaces), sum(each.turns for each in spaces)
+    erased = sum(each.erased for each in spaces)
+    return Restored(database.target, names, turns, erased, scrub_now(database) if erased else "")
 
 
 def _opened(source: str) -> BinaryIO:

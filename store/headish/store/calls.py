@@ -70,7 +70,8 @@ def _message(space: Space, headish: str) -> Message:
     """What one turn says, with what was cut off."""
 
     def work(connection: Connection, stored: StoredTurn) -> Message:
-        content = read_blocks(stored, read_payload(connection, space._number, stored))
+        erased = stored.erased is not None  # then nothing of it is open
+        content = () if erased else read_blocks(stored, read_payload(connection, space._number, stored))
         return Message(role=stored.role or None, content=content, attributes=read_attributes(stored), turn=stored.id)
 
     return space._read_at(headish, work)

@@ -35,8 +35,8 @@ def edit(
 
     All of it is one transaction. Cost: about fifteen statements, and two or three for each turn that is kept.
     Raises: UnknownTurn, Ambiguous; InvalidArgument where the turn says this already, where a text is not enough to say
-    which blocks are meant, and where several branches follow; InvalidContent, TooLarge; BookmarkMoved; CorruptTurn.
-    Nothing is stored then.
+    which blocks are meant, and where several branches follow; InvalidContent, TooLarge; BookmarkMoved; CorruptTurn;
+    TurnErased where the turn, or one that is kept behind it, was erased. Nothing is stored then.
     """
     asked = Asked(
         headish=parse_headish(headish),

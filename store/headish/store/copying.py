@@ -20,7 +20,7 @@ from headish.rows.turns import turn_by_id
 from headish.store.space import STUMBLING, Headishes, Space
 from headish.values.doors import Kind, door
 from headish.values.grammar import Headish, parse_headishes
-from headish.values.ids import TurnId
+from headish.values.ids import Mint, TurnId
 from headish.values.names import check_name, stored_name
 
 SPACE = Kind(lambda value: isinstance(value, str | Space), "the name of a space, or a store")
@@ -70,7 +70,8 @@ def _copy_within(space: Space, to: bytes | int, parsed: Sequence[Headish], keep:
             raise InvalidArgument(f"the turns are in the space {space.space!r} already")
         for number in sorted((space._number, target)):  # in one order, so that two copies cannot wait for each other
             lock_space(connection, number)
-        return _copy(Side(connection, space._number), Side(connection, target), parsed, keep)
+        mint = space._database.mint
+        return _copy(Side(connection, space._number), Side(connection, target), parsed, mint, keep=keep)
 
     return space._open_backend().write(work, lambda connection, done: _has_tips(connection, find(connection), done))
 
@@ -84,14 +85,16 @@ def _copy_into(space: Space, to: Space, parsed: Sequence[Headish], keep: bool) -
     def work(connection: Connection) -> Copied:
         lock_space(connection, to._number)
         target = Side(connection, to._number)
-        return source.read(lambda reading: _copy(Side(reading, space._number), target, parsed, keep))
+        return source.read(
+            lambda reading: _copy(Side(reading, space._number), target, parsed, to._database.mint, keep=keep)
+        )
 
     return to._open_backend().write(work, lambda connection, done: _has_tips(connection, to._number, done))
 
 
-def _copy(source: Side, target: Side, parsed: Sequence[Headish], keep: bool) -> Copied:
+def _copy(source: Side, target: Side, parsed: Sequence[Headish], mint: Mint, *, keep: bool) -> Copied:
     ends = list(dict.fromkeys(find_place(*source, each) for each in parsed))
-    copier, copied = copy_threads(source, target, ends, keep=keep)
+    copier, copied = copy_threads(source, target, ends, mint, keep=keep)
     return replace(
         copied,
         pointers=_missing(*target, POINTER, copier.pointers),

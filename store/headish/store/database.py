@@ -21,13 +21,13 @@ from headish.database.spreading import Placed, distribute
 from headish.database.upgrade import ensure_schema
 from headish.errors import DatabaseError, SpaceNotEmpty, SpaceRestoring, SpaceTaken, UnknownSpace
 from headish.limits import PAYLOAD_LIMIT_BYTES
-from headish.rows.counters import lock_space, read_quota, set_quota, state_of
+from headish.rows.counters import ERASED, lock_space, read_quota, set_quota, state_of
 from headish.rows.spaces import add_space, count_spaces, find_space, list_spaces, remove_space, rename_space
 from headish.searching.switching import keeps_index, switch
 from headish.store.paging import check_limit
 from headish.store.space import Headishes
 from headish.store.store import Store
-from headish.values.doors import CHOICE, LIMIT, PATH, door
+from headish.values.doors import CHOICE, FLAG, LIMIT, PATH, door
 from headish.values.ids import IdMint
 from headish.values.names import check_name, refusal, stored_name
 from headish.values.quotas import Quota
@@ -35,6 +35,7 @@ from headish.values.quotas import Quota
 if TYPE_CHECKING:
     from headish.history.copies import Copied
     from headish.values.backups import Backup
+    from headish.values.erasures import Collected, Erasure
     from headish.values.reports import Report
     from headish.verify.space import Progress
 
@@ -108,7 +109,7 @@ class Database:
     @property
     def spaces(self) -> Spaces:
         """The spaces of the database."""
-        return Spaces(self.backend)
+        return Spaces(self)
 
     def store(self, space: str = "default", *, create: bool = True, author: str | None = None) -> Store:
         """The store of a space, made where it is missing if ``create``. Cheap: call it whenever a store is needed.
@@ -130,7 +131,7 @@ class Database:
             number = self.backend.write(lambda connection: add_space(connection, name))
         if number is None:
             raise UnknownSpace(self.target, space)
-        if state is not None:
+        if state not in (None, ERASED):  # the receipts of an erased space can be read
             raise SpaceRestoring(self.target, space)
         return Store(self, space, number, author)
 
@@ -213,6 +214,18 @@ class Database:
         """
         return distribute(self.backend, dry_run=dry_run)
 
+    @door(dry_run=FLAG, scrub=FLAG)
+    def gc(self, *, dry_run: bool = False, scrub: bool = False) -> Collected:
+        """Remove what nothing names: large payloads, streams that ended a day ago, parts of unfinished copies.
+
+        On SQLite it also finishes erasures that are not off the disk yet. ``scrub`` does that in any case, on
+        PostgreSQL by VACUUM (FULL), which locks the tables meanwhile. ``dry_run`` counts, and changes nothing.
+        Cost: reads the payloads and turns of every space once.
+        """
+        from headish.store.erasing import collect_all
+
+        return collect_all(self, dry_run=dry_run, forced=scrub)
+
     def _count_written(self, turns: int) -> None:
         """Count turns of this process; new plans are made where they are many more than when its first ones were."""
         before, self._written = self._written, self._written + turns
@@ -246,8 +259,8 @@ def _look_up(connection: Connection, *, name: bytes) -> tuple[int | None, str | 
 class Spaces:
     """The spaces of a database: iterate over their names, add, rename, limit, remove an empty one."""
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+    def __init__(self, database: Database) -> None:
+        self._database, self._backend = database, database.backend
 
     def __iter__(self) -> Iterator[str]:
         """The names, read in pages, each when it is reached."""
@@ -345,6 +358,22 @@ class Spaces:
         if turns is None and bytes is None:
             return self._backend.read(lambda connection: read_quota(connection, find(connection)))
         return self._backend.write(work)
+
+    @door(dry_run=FLAG, scrub=FLAG)
+    def erase(
+        self, space: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
+    ) -> Erasure:
+        """Erase a space with all that it holds: turns, names, pointers, tools, objects, what is said of conversations.
+
+        Its line stays, called ``erased-N``, with the receipts of its erasures; the names that it had go. Its number is
+        never given out again, a store that has it open can store nothing, and what follows it is told that it is gone.
+        ``reason``, ``by``, ``dry_run`` and ``scrub`` are those of ``Store.erase``.
+        Cost: deletes every row of the space in one transaction; then SQLite writes the file anew.
+        Raises: InvalidName, UnknownSpace, RemovedSpace, InvalidArgument.
+        """
+        from headish.store.erasing import erase_whole
+
+        return erase_whole(self._database, space, reason=reason, by=by, dry_run=dry_run, scrub=scrub)
 
     def __repr__(self) -> str:
         return f"<Spaces of {self._backend.target}>"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from headish.database.backend import Durability
 from headish.errors import HeadishError
 from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.rows.erasures import has_erasures
 from headish.rows.streams import has_open_streams
 from headish.store.space import Space
 from headish.values.doors import PATH, door
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from headish.store.bookmarks import Bookmarks
     from headish.store.conversations import Conversations
     from headish.store.database import Database
+    from headish.store.erasing import Erasures
     from headish.store.objects import Objects
     from headish.store.pointers import Pointers
     from headish.store.streams import Streams
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         changing,
         comparing,
         copying,
+        erasing,
         exports,
         feeding,
         finding,
@@ -55,6 +58,7 @@ else:
     changing = Later("headish.store.changing")
     comparing = Later("headish.store.comparing")
     copying = Later("headish.store.copying")
+    erasing = Later("headish.store.erasing")
     exports = Later("headish.store.exports")
     feeding = Later("headish.store.feeding")
     finding = Later("headish.store.finding")
@@ -151,6 +155,9 @@ class Store(Space):
     # Copy
     copy_to = copying.copy_to
 
+    # Erase
+    erase = erasing.erase
+
     # Report
     usage = reports.usage
     stats = reports.stats
@@ -194,6 +201,8 @@ class Store(Space):
         store._owns_database = True
         if not store.read_only and store._has_open_streams():
             store.recovered = store.streams.recover_quietly()
+        if not store.read_only:
+            store._warn_unscrubbed()
         return store
 
     def _has_open_streams(self) -> bool:
@@ -202,6 +211,20 @@ class Store(Space):
             return self._read(lambda connection: has_open_streams(connection, self._number))
         except HeadishError:
             return True
+
+    def _warn_unscrubbed(self) -> None:
+        """Say in the log that what was erased may be on the disk still; a space of which nothing was erased waits for
+        nothing."""
+        try:
+            is_asked = self._backend.scrubs_itself and self._read(
+                lambda connection: has_erasures(connection, self._number)
+            )
+        except HeadishError:
+            return  # whoever reads it is told
+        if is_asked:
+            from headish.store.erasing import warn_unscrubbed
+
+            warn_unscrubbed(self)
 
     @door(dest=PATH)
     def backup(
@@ -255,6 +278,13 @@ class Store(Space):
         from headish.store.objects import Objects
 
         return Objects(self)
+
+    @property
+    def erasures(self) -> Erasures:
+        """The receipts of what was erased."""
+        from headish.store.erasing import Erasures
+
+        return Erasures(self)
 
     @property
     def streams(self) -> Streams:

@@ -175,17 +175,18 @@ def record(
     ``role``, ``cache``, ``attributes``, ``meta``, ``said_at`` and ``key``; what is stored already keeps its own.
     Cost: about twenty statements, however long the list, if the last known message is where it belongs; a few
     microseconds for each known message.
-    Raises: InvalidArgument for an empty list; KeyTaken where a new message has the key of a turn.
+    What was erased is recognised, and does not come back: ``Recorded.erased`` counts it.
+    Raises: InvalidArgument for an empty list; KeyTaken where a new message has the key of a turn; BarredContent.
     """
     drafts = [_message_draft(message, space._payload_limit_bytes, space._author) for message in messages]
     if not drafts:
         raise InvalidArgument("record needs at least one message")
     base = None if continues is None else parse_headish(continues)
     name = None if bookmark is None else check_name(bookmark, is_new=True)
-    appended, added = space._store(
+    appended, added, erased = space._store(
         lambda connection, mint: record_list(connection, space._number, drafts, base, name, mint)
     )
-    return Recorded(space._as_turn(appended), added)
+    return Recorded(space._as_turn(appended), added, erased)
 
 
 def _add(space: Space, draft: Draft) -> Turn:

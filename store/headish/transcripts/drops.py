@@ -21,7 +21,7 @@ _ATTRIBUTES = {
     "constrain": "constrain", "stop": "stop",
 }  # fmt: skip
 DROPPABLE = tuple(sorted({
-    "header", "pending", "tail", "thinking", "call_id", "extra", "literal", "kind", *_ATTRIBUTES, *LEFT_OUT,
+    "erased", "header", "pending", "tail", "thinking", "call_id", "extra", "literal", "kind", *_ATTRIBUTES, *LEFT_OUT,
 }))  # fmt: skip
 """The words of ``drop``."""
 

@@ -34,8 +34,8 @@ from headish.transcripts.openchatml.forms import FORMS
 from headish.transcripts.plain import write_plain
 from headish.transcripts.shared.native import note_calls
 from headish.transcripts.shared.transcript import UNREAD, Transcript, tightened
-from headish.transcripts.views import for_completion, for_training, visible_text
-from headish.values.blocks import Mark, Text
+from headish.transcripts.views import for_completion, for_training, may_be_seen, visible_text
+from headish.values.blocks import Mark, Text, erased_in
 from headish.values.messages import NO_ATTRIBUTES, Attributes, ContextWindow, Kept, Message
 
 APIS: dict[str, Callable[[Transcript], Any]] = {
@@ -98,6 +98,7 @@ def read_thread(
     tight: bool = False,
 ) -> Transcript:
     """A thread as a transcript of the target format. Raises: Unrepresentable."""
+    thread = _without_erased(thread, drop)
     _check_one(thread, drop)
     messages = _completed(
         [tightened(message) if tight and not is_own else message for message, is_own in _messages(thread, target, drop)]
@@ -161,12 +162,28 @@ def _completed(messages: list[Message]) -> list[Message]:
 def for_people(thread: Sequence[Kept]) -> list[Message]:
     """What an end user may see of a thread: messages of one text each; what was cut off has no end here either."""
     seen = [(kept.message, visible_text(kept.message)) for kept in thread]
-    return [_as_seen(message, text) for message, text in seen if text]
+    return [_as_seen(message, text) if text else message for message, text in seen if text or _was_seen(message)]
+
+
+def _was_seen(message: Message) -> bool:
+    """Whether a message was erased that an end user may have seen: it is not left out in silence."""
+    given = message.attributes
+    return erased_in(message.content) is not None and may_be_seen(message.role, given.channel, given.intent)
 
 
 def _as_seen(message: Message, text: str) -> Message:
     attributes = Attributes(stop="none") if message.attributes.stop == "none" else NO_ATTRIBUTES
     return Message(role=message.role, content=(Text(text),), attributes=attributes, turn=message.turn)
+
+
+def _without_erased(thread: Sequence[Kept], drop: Collection[str]) -> Sequence[Kept]:
+    """The thread without what was erased, where that is given up. Raises: Unrepresentable."""
+    erased = next((kept.message for kept in thread if erased_in(kept.message.content)), None)
+    if erased is None:
+        return thread
+    if "erased" not in drop:
+        raise Unrepresentable("a transcript", "a message that was erased", turn=erased.turn, drop="erased")
+    return [kept for kept in thread if erased_in(kept.message.content) is None]
 
 
 def _check_one(thread: Sequence[Kept], drop: Collection[str]) -> None:

@@ -17,8 +17,14 @@ class Backup(Struct, frozen=True):
 
 
 class Restored(Struct, frozen=True):
-    """A database, or a space of it, that was put back and checked: where, and the spaces and turns in it."""
+    """A database, or a space of it, that was put back and checked: where, and the spaces and turns in it.
+
+    ``erased`` counts the turns that receipts of erasures took; where their bytes may be on the disk still,
+    ``unscrubbed`` says why.
+    """
 
     target: str
     spaces: tuple[str, ...]
     turns: int
+    erased: int = 0
+    unscrubbed: str = ""

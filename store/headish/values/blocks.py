@@ -10,6 +10,7 @@ The struct's fields, in order, are the declared order of the payload encoding: a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -129,8 +130,22 @@ class Other(Struct, frozen=True):
     data: Mapping[str, Any]
 
 
+class Erased(Struct, frozen=True, tag_field="type", tag="erased"):
+    """What readers find in place of the content of an erased turn. Nobody can store one.
+
+    ``number`` is that of the erasure, ``reason`` what was said of it.
+    """
+
+    number: int
+    time: datetime
+    reason: str
+
+    def __str__(self) -> str:
+        return f"erased on {self.time:%Y-%m-%d}: {self.reason}"
+
+
 KnownBlock = Text | Thinking | Document | ToolUse | ToolResult | ProviderBlock | Mark | Tools
-ContentBlock = KnownBlock | Other
+ContentBlock = KnownBlock | Other | Erased
 
 if TYPE_CHECKING:
     Inner = ContentBlock
@@ -152,6 +167,8 @@ KINDS: dict[str, type[KnownBlock]] = {
 
 def to_mapping(block: ContentBlock | Block) -> dict[str, Any]:
     """A block as plain data, in the payload's key order."""
+    if isinstance(block, Erased):
+        return {"type": "erased", "number": block.number, "time": block.time.isoformat(), "reason": block.reason}
     if isinstance(block, Other):
         return dict(block.data)
     if isinstance(block, ToolResult):
@@ -168,6 +185,11 @@ def to_mapping(block: ContentBlock | Block) -> dict[str, Any]:
 def kind_of(block: ContentBlock) -> str:
     """The ``type`` of a block in its JSON."""
     return block.type if isinstance(block, Other) else str(block.__struct_config__.tag)
+
+
+def erased_in(blocks: Iterable[ContentBlock]) -> Erased | None:
+    """The mark of an erased message; None in any other."""
+    return next((block for block in blocks if isinstance(block, Erased)), None)
 
 
 def join_texts(blocks: Iterable[ContentBlock]) -> str:

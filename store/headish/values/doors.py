@@ -128,6 +128,7 @@ def _is_record(value: object) -> bool:
 ANYTHING = Kind(lambda _: True, "anything")
 """For a parameter that is checked further in."""
 CHOICE = Kind(lambda value: value is None or isinstance(value, bool), "True, False or None")
+FLAG = Kind(lambda value: isinstance(value, bool), "True or False")
 TEXT = Kind(_is_text, "text that has UTF-8")
 COUNT = Kind(_is_count, "a number from 0 on, of at most 63 bits")
 RECORD = Kind(_is_record, "a mapping")

@@ -98,6 +98,8 @@ class Turn(Struct, frozen=True, eq=False):
     seal: str
     meta: Meta
     resolve_options: Callable[[TurnId], dict[str, Any]] | None = None
+    erased: int | None = None
+    """The number of the erasure that took what it said; its receipt says when and why."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -132,8 +134,9 @@ class Turn(Struct, frozen=True, eq=False):
         return said_at_of(self.meta.system, self.id)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data: ``{id, hash, digest, seal, meta}``."""
-        addresses = {"id": self.id, "hash": self.hash, "digest": self.digest, "seal": self.seal}
+        """As plain data: ``{id, hash, digest, seal, erased?, meta}``."""
+        addresses: dict[str, Any] = {"id": self.id, "hash": self.hash, "digest": self.digest, "seal": self.seal}
+        addresses |= {} if self.erased is None else {"erased": self.erased}
         return {**addresses, "meta": self.meta.to_dict()}
 
     def __eq__(self, other: object) -> bool:
@@ -148,6 +151,7 @@ class Turn(Struct, frozen=True, eq=False):
         facts += [f"of {reply.get('model') or reply.get('provider')}"] if reply else []
         facts += ["incomplete"] if meta.is_cut_off else []
         facts += [f"on {meta.bookmark}"] if meta.bookmark else []
+        facts += ["erased"] if self.erased is not None else []
         return f"<Turn {escape_controls(', '.join(facts))}>"
 
     def _repr_html_(self) -> str:
@@ -262,7 +266,9 @@ class Recorded(Struct, frozen=True):
 
     tip: Turn
     added: int
+    erased: int = 0
+    """How many of the known messages are erased: their words did not come back."""
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data: the turn's, and ``added``."""
-        return {**self.tip.to_dict(), "added": self.added}
+        return {**self.tip.to_dict(), "added": self.added, **({"erased": self.erased} if self.erased else {})}

@@ -41,6 +41,7 @@ class _Logged(NamedTuple):
     now_own: int | None
     now_running: bytes | None
     last_seq: int
+    erased: int | None
 
 
 LOG = Query("moves of all bookmarks, a page")
@@ -129,6 +130,8 @@ class _Names:
         if move.change is not None:
             self._renamed |= move.chain is not None and before == self._place
             return True
+        if move.head is None and move.erased is not None:
+            return True  # it lost its meta, and with it what it said
         fits = move.head is not None and (self._renamed or move.head == self._said)
         self._said, self._renamed = move.head, False
         return fits

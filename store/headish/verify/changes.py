@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from headish.content.hashes import SPACE_LOG, run_on
 from headish.database.query import Connection, Query
 from headish.history.decode import is_time
-from headish.rows.counters import REMOVED, read_counter
+from headish.rows.counters import ERASED, REMOVED, Counter, read_counter
+from headish.rows.erasures import was_erased
 from headish.rows.spaces import removed_name
+from headish.rows.whole import RESTORING
 from headish.values.names import stored_name
 from headish.values.reports import Problem
 
@@ -28,10 +30,18 @@ def check_changes(connection: Connection, space: int, subject: str = "space") ->
         yield Problem(subject, "its counter is missing")
         return
     state, bars, barred = counted
-    if state not in (None, REMOVED):
+    if state not in (None, REMOVED, ERASED):
         yield Problem(subject, f"its state is {state!r}")
     if bars != barred:
         yield Problem(subject, f"its counter says that {bars} hashes are barred, and {barred} are")
+    is_erased = was_erased(connection, space)
+    is_restored = (state or "").startswith(RESTORING)  # and is open, or erased, once it was verified
+    if (state == ERASED) != is_erased and not is_restored:
+        yield Problem(subject, f"its state is {state!r}, and the receipts of its erasures say otherwise")
+    if state == ERASED or (is_erased and is_restored):
+        if read_counter(connection, space) != Counter(0, last or 0, 0, 0, 0, 0):
+            yield Problem(subject, "it was erased, and its counter says that it holds something")
+        return
     if (stored, different, last or 0) != (given_out, given_out, given_out):
         yield Problem(subject, f"it gave out {given_out} numbers of changes and holds {different}")
     for change, seq, before in connection.rows(OUT_OF_ORDER, space=space):

@@ -20,6 +20,7 @@ from headish.values.reports import Problem, Report
 from headish.verify.beside import check_conversations, check_objects
 from headish.verify.bookmarks import check_bookmarks
 from headish.verify.changes import check_changes, check_names
+from headish.verify.erasures import check_receipts
 from headish.verify.providers import check_providers
 from headish.verify.turns import check_completeness, check_turns
 from headish.verify.types import check_types
@@ -39,6 +40,7 @@ CHECKS: dict[str, Check] = {
     "pointers, tools and streams": check_providers,
     "objects": check_objects,
     "conversations": check_conversations,
+    "erasures": check_receipts,
     "changes": check_changes,
     "names of the space": check_names,
 }
@@ -109,6 +111,8 @@ def _payload_problem(hash: object, size: object, data: object, erased: object) -
         return None  # reported by check_types
     if data is None:
         return None if erased is not None else "its bytes are missing"
+    if erased is not None:
+        return "it is barred, and its bytes are there"
     if hash_payload(data) != hash:
         return f"its bytes hash to {hash_payload(data).hex()}"
     return None if len(data) == size else f"it has {len(data)} bytes, not {size}"

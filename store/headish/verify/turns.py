@@ -6,7 +6,7 @@ was checked stays checked. Memory is bounded by a page and the links that begin 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from headish.values.messages import ROLES
 from headish.values.places import Place
 from headish.values.reports import Problem
 from headish.values.turns import BLOCKS_TYPE, said_of
+from headish.verify.erasures import Receipted
 
 PAGE_TURNS = 1000
 _TEXT, _MAYBE_BYTES = (str, type(None)), (bytes, type(None))
@@ -50,10 +51,11 @@ class _Parent(NamedTuple):
 def check_turns(database: Backend, space: int) -> Iterator[tuple[int, list[Problem]]]:
     before: StoredTurn | None = None
     after = Place(-1, -1)
+    receipted = Receipted()
     # A page that is not full was the last when it was read. Waiting for an empty one might never end beside a writer.
     full = True
     while full:
-        page, links, last_seq = database.read(partial(_read_page, space=space, after=after))
+        page, links, last_seq = database.read(partial(_read_page, space=space, after=after, receipted=receipted))
         if not page:
             return
         full = len(page) == PAGE_TURNS
@@ -62,7 +64,11 @@ def check_turns(database: Backend, space: int) -> Iterator[tuple[int, list[Probl
             if not _fits(stored):
                 before = None  # reported by check_types
                 continue
-            problems += _check_turn(stored, _parents(stored, before, links), last_seq)
+            problems += receipted.check(stored, data)
+            if receipted.lost_meta(stored):
+                problems += _check_turn(stored, _parents(stored, before, links), last_seq, OF_WHAT_IS_LEFT)
+            else:
+                problems += _check_turn(stored, _parents(stored, before, links), last_seq, OF_A_TURN)
             problems += _check_data(stored, data)
             before = stored
         yield len(page), problems
@@ -74,9 +80,10 @@ def check_turns(database: Backend, space: int) -> Iterator[tuple[int, list[Probl
 
 
 def _read_page(
-    connection: Connection, space: int, after: Place
+    connection: Connection, space: int, after: Place, receipted: Receipted
 ) -> tuple[list[tuple[StoredTurn, bytes | None]], dict[int, list[_Parent]], int]:
     page = turns_page(connection, space, after, PAGE_TURNS)
+    receipted.read(connection, space)  # at the same moment: somebody may erase while verify runs
     links: dict[int, list[_Parent]] = {}
     if page:
         bounds = {"low": page[0][0].chain, "high": page[-1][0].chain}
@@ -106,8 +113,10 @@ def _fits(stored: StoredTurn) -> bool:
     return all(isinstance(getattr(stored, name), kinds) for name, kinds in COLUMN_TYPES.items())
 
 
-def _check_turn(stored: StoredTurn, parents: Sequence[_Parent], last_seq: int) -> Iterator[Problem]:
-    for check in (_check_record, _check_copies, _check_position, _check_hashes):
+def _check_turn(
+    stored: StoredTurn, parents: Sequence[_Parent], last_seq: int, checks: Sequence[_Check]
+) -> Iterator[Problem]:
+    for check in checks:
         for what in check(stored, parents, last_seq):
             yield Problem(f"turn {stored.id}", what)
 
@@ -183,6 +192,12 @@ def _check_hashes(stored: StoredTurn, parents: Sequence[_Parent], _last: int) ->
     )  # fmt: skip
     if seal != stored.seal:
         yield "its seal disagrees with the record: its id, links, head, cache, options or meta were altered"
+
+
+_Check = Callable[[StoredTurn, Sequence[_Parent], int], Iterator[str]]
+OF_A_TURN: tuple[_Check, ...] = (_check_record, _check_copies, _check_position, _check_hashes)
+OF_WHAT_IS_LEFT: tuple[_Check, ...] = (_check_record, _check_position)
+"""Of a turn that lost its meta nothing derives any more: its receipt says what it was."""
 
 
 def _check_data(stored: StoredTurn, data: object) -> Iterator[Problem]:

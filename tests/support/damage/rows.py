@@ -80,7 +80,7 @@ def _extreme(column: Column[Any]) -> Any:
 def _altered(column: Column[Any], value: Any) -> Any:
     if isinstance(column.type, LargeBinary):
         middle = len(value or b"") // 2
-        return b"{}" if value is None else value[:middle] + bytes([value[middle] ^ 1]) + value[middle + 1 :]
+        return b"{}" if not value else value[:middle] + bytes([value[middle] ^ 1]) + value[middle + 1 :]
     if isinstance(column.type, String):
         return "x" if value is None else value[:-1] + chr(ord(value[-1]) ^ 1)
     return 1 if value is None else value + 1
@@ -111,6 +111,7 @@ NAMES = {
     "bookmark": ("bookmark {name}:",),
     "bookmark_log": ("bookmark {name}:", "bookmark_log {name}/", *CHANGES),
     "definition": ("{kind} '{name}':", "definition {kind}/{name}/", *CHANGES),
+    "erasure": ("erasure {number}", "receipt {number}", "space {space}: ", "space: ", "it is erased", "its receipt"),
     "stream": ("stream {id}:",),
     "stream_chunk": ("stream {stream}:", "stream_chunk {stream}/"),
     "search": ("search index", "search {space}:"),

@@ -13,7 +13,7 @@ DRAWING = "q? <- a <- r?, q? <- b, b + r? <- end"
 
 
 def fill(database: Database) -> None:
-    """Two spaces in use, and one that was removed."""
+    """Two spaces in use, one that was removed, and one that was erased."""
     _converse(database.store("default"))
     _begin(database.store("other"))
     database.spaces.rename("other", "another")
@@ -22,6 +22,8 @@ def fill(database: Database) -> None:
     database.spaces.remove("gone")
     for limited, more in (("default", 1000), ("other", 2000)):
         database.spaces.limit(limited, turns=more, bytes=1000 * more)
+    database.store("person").add_turn("private")
+    database.spaces.erase("person", reason="asked for")
 
 
 def _converse(store: Store) -> None:
@@ -42,6 +44,7 @@ def _converse(store: Store) -> None:
     for begun in (grown["q?"], grow(store, "q?")["q?"]):
         store.bookmarks.set("twin", begun.id)
     store.bookmarks.remove("twin")
+    _erase(store)
     _define(store)
     store.capture("main", "anthropic").finish()
     store.capture("side", "anthropic").finish()
@@ -49,6 +52,19 @@ def _converse(store: Store) -> None:
     store.streams.recover(force=True)
     _begin_answer(store)
     store.search("q")
+
+
+def _erase(store: Store) -> None:
+    """Turns that lost what they said, one of them its meta too; bytes that are barred, small and large."""
+    for more in (7, 8):
+        turn = store.add_turn("w" * (INLINE_BYTES + more), bookmark="private", meta={"k": more}, force=True)
+        store.erase(turn.id, content=True, reason=f"reason {more}", by="ana")
+    said = store.add_turn("said", continues="private", meta={"k": 3}, cache=True)
+    more = store.add_turn("and more", continues="private", inherited={"t": 3})
+    store.add_turn("kept", continues="private")
+    store.erase([said.id], reason="words")
+    store.erase([said.id, more.id], meta=True, reason="the rest")
+    store.erase(store.add_turn("barred").id, content=True, reason="small")
 
 
 def _begin_answer(store: Store) -> None:

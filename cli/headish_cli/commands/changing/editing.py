@@ -11,6 +11,7 @@ import click
 from headish_cli.options import Settings, headish_argument, json_option, pass_settings, read_stdin
 from headish_cli.printing.output import (
     Told,
+    content_of,
     marks,
     one_line,
     preview,
@@ -93,7 +94,7 @@ def _line(store: Store, turn: Turn, before: str, behind: str) -> str:
 
     before += f"{local_time(turn.said_at)} {role_word(turn.meta.role)} "
     behind = reply_mark(turn.meta) + behind
-    return before + one_line(preview(store.blocks(turn.id)), room_beside(before, behind)) + behind
+    return before + one_line(preview(content_of(store, turn.id)), room_beside(before, behind)) + behind
 
 
 def _may_edit() -> bool:

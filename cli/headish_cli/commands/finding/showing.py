@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings
-from headish_cli.printing.output import print_json_lines
+from headish_cli.printing.output import content_of, print_json_lines
 from headish_cli.printing.paging import paged
 from headish_cli.printing.telling import reply_record
 from headish_cli.printing.turns import print_turn
@@ -25,7 +25,7 @@ def show_command(settings: Settings, headish: tuple[str, ...], as_json: bool) ->
         if as_json:
             from headish.values.blocks import to_mapping
 
-            contents = ((turn, [to_mapping(block) for block in store.blocks(turn.id)]) for turn in turns)
+            contents = ((turn, [to_mapping(block) for block in content_of(store, turn.id)]) for turn in turns)
             print_json_lines({**reply_record(store, turn), "content": content} for turn, content in contents)
             return
         with paged(settings):

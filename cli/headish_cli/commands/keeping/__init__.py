@@ -1,1 +1,1 @@
-"""Commands that keep a database, keep it in step with other systems, and say who wrote what."""
+"""Commands that keep a database: back up, erase, collect, keep in step with other systems, and say who wrote what."""

@@ -41,8 +41,13 @@ def backup_command(settings: Settings, dest: str, one_space: bool, quick: bool, 
 @click.argument("target")
 @click.option("--only", metavar="SPACE", help="Restore this space of the file alone.")
 @click.option("--as", "to", metavar="NAME", help="Give the space of --only this name.")
+@click.option(
+    "--erasures", metavar="FILE", help="Erase again what these receipts list, of 'headish erasures --export'."
+)
 @json_option
-def restore_command(file: str, target: str, only: str | None, to: str | None, as_json: bool) -> None:
+def restore_command(
+    file: str, target: str, only: str | None, to: str | None, erasures: str | None, as_json: bool
+) -> None:
     """Put the backup FILE back into TARGET: a new file, or the URL or path of a database.
 
     Spaces are restored under their names, each into one that holds nothing. Everything is verified before anybody can
@@ -51,8 +56,12 @@ def restore_command(file: str, target: str, only: str | None, to: str | None, as
     from headish import restore
 
     with counting_turns("restoring") as told:
-        done = restore(file, target, only=only, to=to, progress=told)
+        done = restore(file, target, only=only, to=to, erasures=erasures, progress=told)
     if as_json:
         print_json(done)
         return
     say(f"Restored {counted(done.turns, 'turn')} in {counted(len(done.spaces), 'space')} to {done.target}.")
+    if erasures is not None:
+        say(f"Erased again: {counted(done.erased, 'turn')}.")
+    if done.unscrubbed:
+        say(f"What was erased may be on the disk still: {done.unscrubbed}.")

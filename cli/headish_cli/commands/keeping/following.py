@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings
-from headish_cli.printing.output import marks, one_line, preview, print_json, role_word, room_beside, say
+from headish_cli.printing.output import content_of, marks, one_line, preview, print_json, role_word, room_beside, say
 from headish_cli.printing.telling import timed_record
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _content(store: Store, change: TurnChange) -> list[dict[str, Any]] | None:
     from headish.values.blocks import to_mapping
 
     try:
-        return [to_mapping(block) for block in store.blocks(change.turn.id)]
+        return [to_mapping(block) for block in content_of(store, change.turn.id)]
     except InputError:
         return None
 
@@ -180,7 +180,7 @@ def _turn_line(store: Store, change: TurnChange, before: str) -> str:
     name = marks([meta.bookmark]) if meta.bookmark else ""
     before += f"{click.style(change.turn.id, fg='yellow')}  {role_word(meta.role)} "
     try:
-        words = preview(store.blocks(change.turn.id))
+        words = preview(content_of(store, change.turn.id))
     except InputError:
         words = "(erased)"
     return before + one_line(words, room_beside(before, name)) + name

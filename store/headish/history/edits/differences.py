@@ -24,6 +24,7 @@ from headish.history.edits.words import Piece, Stretch, align, count_words, diff
 from headish.history.find import find_place
 from headish.history.order import arrange
 from headish.history.walk import read_backwards
+from headish.rows.erasures import marks_of
 from headish.rows.turns import StoredTurn
 from headish.rows.walks import read_links
 from headish.values.blocks import ContentBlock, Document, Text, Thinking, ToolResult, ToolUse, to_mapping
@@ -157,6 +158,8 @@ def _changes(
     )
 
     def words(stored: StoredTurn) -> str:
+        if stored.erased is not None:
+            return f"({marks_of(connection, space, [stored.erased]).get(stored.erased, 'erased')})"
         return in_words(stored, read_payload(connection, space, stored))
 
     stretches = align([_said(each) for each in one], [_said(each) for each in other])

@@ -69,7 +69,7 @@ def edit_turn(connection: Connection, space: int, asked: Asked, mint: Mint) -> D
 
     The bookmark whose branch the headish names moves to the end of the edited branch, once.
     Cost: about twelve statements; for each turn that is kept one to read it, and what ``append`` costs.
-    Raises: UnknownTurn, BookmarkMoved, InvalidArgument, TooLarge, CorruptTurn.
+    Raises: UnknownTurn, TurnErased, BookmarkMoved, InvalidArgument, TooLarge, BarredContent, CorruptTurn.
     """
     target = find_target(connection, space, asked.headish)
     _check_expected(connection, space, target, asked)

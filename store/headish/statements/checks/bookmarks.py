@@ -22,6 +22,7 @@ define(
         turn.c.seq,
         *(bookmark.c[each] for each in ("chain", "pos", "move", "own", "running")),
         select(counter.c.seq).where(counter.c.space == _space).scalar_subquery(),
+        turn.c.erased,
     )
     .select_from(
         bookmark_log.outerjoin(

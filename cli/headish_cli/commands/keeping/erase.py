@@ -1,0 +1,236 @@
+"""``erase``, ``erasures`` and ``gc``: what goes is shown first, then taken, and receipts say so for good."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headish_cli.options import Settings, json_option, pass_settings, read_time
+from headish_cli.printing.output import (
+    Told,
+    counted,
+    one_line,
+    preview,
+    print_json,
+    print_json_lines,
+    room_beside,
+    say,
+    shorten,
+)
+
+if TYPE_CHECKING:
+    from headish import Store
+    from headish.values.erasures import Erasure, Found, Receipt
+
+SHOWN = 20
+"""How many turns a preview shows."""
+
+
+@click.command("erase")
+@click.argument("headish", nargs=-1, required=True, metavar="HEADISH...")
+@click.option("--thread", "scope", flag_value="thread", help="Every turn that leads to a HEADISH.")
+@click.option("--branch", "scope", flag_value="branch",
+              help="Those of them that lead to no other branch, bookmark or remembered move.")  # fmt: skip
+@click.option("--said-before", metavar="TIME", help="Only what was said before TIME (RFC 3339).")
+@click.option("--meta", is_flag=True, help="Also speakers, options, application meta and keys of the turns.")
+@click.option("--content", is_flag=True, help="Erase the same bytes everywhere, and refuse them from now on.")
+@click.option("--repeats", is_flag=True, help="Also versions, copies and overlays of the turns, and titles.")
+@click.option("--reason", metavar="TEXT", help="Why; kept in the receipt and shown to readers.")
+@click.option("--by", metavar="WHO", help="Who asked for it; kept in the receipt.")
+@click.option("--no-scrub", is_flag=True, help="Leave it to 'headish gc' to take the bytes off the disk.")
+@click.option("--dry-run", is_flag=True, help="Show what would go and what would stay; change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@pass_settings
+def erase_command(
+    settings: Settings,
+    headish: tuple[str, ...],
+    scope: str | None,
+    said_before: str | None,
+    reason: str | None,
+    by: str | None,
+    no_scrub: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    **wish: bool,
+) -> None:
+    """Erase what turns say, for good. It shows first what goes and what stays, and asks.
+
+    The turns stay as tombstones: id, role, links, times and hashes remain, and what continues them does not change.
+    With --meta the bookmark that moved along with a turn is taken from its record, too.
+    """
+    if reason is None and not dry_run:
+        raise click.UsageError("say why: --reason TEXT")
+    chosen: Any = {"scope": scope or "turn", "said_before": read_time(said_before, "--said-before"), **wish}
+    if not (yes or dry_run):
+        check_terminal()
+    with settings.open() as store:
+        # By their ids: a bookmark may move on between the question and the answer.
+        ids = [store.get(each).id for each in headish]
+        found = store.erase(ids, **chosen, reason=reason or "dry run", by=by, dry_run=True)
+        if dry_run:
+            _show(store, found.found, as_json=as_json)
+            return
+        if not yes:
+            _tell(store, found.found)
+            if _takes(found.found):
+                ask_to_erase("Erase this for good?")
+        done = store.erase(ids, **chosen, reason=reason or "", by=by, scrub=not no_scrub)
+        tell_done(done, as_json=as_json)
+
+
+@click.command("erasures")
+@click.option("--export", "whole", is_flag=True, help="Print whole receipts as JSON, one per line, to keep elsewhere.")
+@json_option
+@pass_settings
+def erasures_command(settings: Settings, whole: bool, as_json: bool) -> None:
+    """List the receipts of what was erased, the first one first."""
+    from headish.values.times import local_time
+
+    with settings.open() as store:
+        receipts = store.erasures.list()
+    if as_json or whole:
+        print_json_lines(receipts)
+        return
+    scrubbed = max((each.covers or 0 for each in receipts), default=0)
+    for each in receipts:
+        if each.covers is None:
+            where = "" if each.number <= scrubbed else click.style(" (may be on the disk still)", fg="red")
+            by = f" by {one_line(each.by, 60)}" if each.by else ""
+            click.echo(
+                f"{each.number:>4} {local_time(each.time)} {_what(each)}{by}: {one_line(each.reason, None)}{where}"
+            )
+
+
+@click.command("gc")
+@click.option("--scrub", is_flag=True, help="Write the database anew, so that nothing erased is left in its files.")
+@click.option("--dry-run", is_flag=True, help="Count, and change nothing.")
+@json_option
+@pass_settings
+def gc_command(settings: Settings, scrub: bool, dry_run: bool, as_json: bool) -> None:
+    """Remove what nothing names any more, and finish erasures that are not off the disk yet.
+
+    On PostgreSQL --scrub runs VACUUM (FULL), which locks the tables meanwhile. The exit code is 1 if something that
+    was erased may be on the disk still.
+    """
+    with settings.open_database() as database:
+        found = database.gc(scrub=scrub, dry_run=dry_run)
+    if as_json:
+        print_json(found)
+    else:
+        words = "Would remove" if dry_run else "Removed"
+        say(f"{words} {counted(found.payloads, 'payload')} of {found.bytes:,} bytes, {counted(found.streams, 'stream')}"
+            f" that ended, {counted(len(found.files), 'unfinished file')}.")  # fmt: skip
+        if found.unscrubbed and not dry_run:
+            say(f"What was erased may be on the disk still: {found.unscrubbed}.")
+    if scrub and found.unscrubbed:
+        raise click.exceptions.Exit(1)
+
+
+def tell_done(done: Erasure, *, as_json: bool) -> None:
+    """The number of an erasure, or all of it as JSON; and what is left to do."""
+    if as_json:
+        print_json(done)
+    elif done.receipt is not None:
+        click.echo(done.receipt.number)
+    if done.receipt is None:
+        say("There was nothing left to erase.")
+        return
+    if done.unscrubbed:
+        say(f"Erased for every reader. It may be on the disk still: {done.unscrubbed}.")
+    for place in (*done.receipt.not_reached, *done.found.copies):
+        say(f"Not reached: {one_line(place, None)}")
+
+
+def check_terminal() -> None:
+    """Raises: Told where nobody can be asked."""
+    if not sys.stdin.isatty():
+        raise Told("Nothing was erased: there is no terminal to ask. Use --yes to erase without a question.")
+
+
+def ask_to_erase(question: str) -> None:
+    """Ask the person at the terminal. Raises: Told if the answer is no."""
+    if not click.confirm(question, err=True):
+        raise Told("Nothing was erased.")
+
+
+def _takes(found: Found) -> bool:
+    return bool(found.turns or found.barred)
+
+
+def _what(receipt: Receipt) -> str:
+    if receipt.scope == "space":
+        turns = receipt.counts.get("turns", 0)
+        return f"the space, {counted(turns, 'turn')}"
+    words = counted(len(receipt.turns), "turn")
+    words += " with meta" if receipt.meta else ""
+    return words + (f", {len(receipt.barred):,} barred" if receipt.barred else "")
+
+
+def _show(store: Store, found: Found, *, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    for turn_id in found.turns:
+        click.echo(turn_id)
+    _tell(store, found)
+
+
+def _tell(store: Store, found: Found) -> None:
+    if not _takes(found):
+        say("There is nothing to erase." + _already(found))
+    else:
+        say(f"This goes: {counted(len(found.turns), 'turn')}, {found.bytes:,} bytes.{_already(found)}")
+        for line in _lines(store, found):
+            say(line)
+        if len(found.turns) > SHOWN:
+            say(f"  … and {counted(len(found.turns) - SHOWN, 'turn')} more")
+    for line in _stays(found):
+        say(line)
+
+
+def _already(found: Found) -> str:
+    were = "was" if found.already == 1 else "were"
+    return f" {counted(found.already, 'turn')} {were} erased before." if found.already else ""
+
+
+def _lines(store: Store, found: Found) -> Iterator[str]:
+    from headish.values.times import local_time
+
+    ids = found.turns[:SHOWN]
+    short = shorten(store, ids)
+    for turn_id in ids:
+        [(turn, message)] = store.messages(turn_id, limit=1)
+        before = f"  {short[turn_id]} {local_time(turn.said_at)} {turn.meta.role or '-':<9} "
+        yield before + one_line(preview(message.content), room_beside(before) or 100)
+
+
+def _stays(found: Found) -> Iterator[str]:
+    """What stays, and what to do about it."""
+    if found.kept_turns:
+        yield f"Kept, since they lead elsewhere ({counted(found.kept_turns, 'turn')}):"
+        yield from (f"  {each.turn}: {one_line(each.why, None)}" for each in found.kept)
+    if found.equal_turns:
+        yield f"What says the same stays: {counted(found.equal_turns, 'other turn')}; --content erases that, too."
+    if found.definitions:
+        yield f"Pointers and tools with the same bytes stay: {found.definitions:,}."
+    if found.barred:
+        yield f"Refused from now on: the content of {counted(found.barred, 'turn')}."
+    if found.beside:
+        yield f"Words of the source stay beside {counted(found.beside, 'turn')}; --meta erases those, too."
+    if found.children:
+        yield f"What continues these stays, and follows an erased turn: {counted(found.children, 'turn')}."
+    if found.names:
+        yield f"Bookmarks that point there stay: {', '.join(one_line(name, 60) for name in found.names)}"
+    if found.options:
+        yield f"Options that later turns lose: {', '.join(one_line(name, 60) for name in found.options)}"
+    for each in found.repeats:
+        yield f"This {each.kind} may repeat it: {one_line(each.subject, None)}; --repeats erases it, too."
+    if found.streams:
+        yield f"Answers to these turns are still arriving: {', '.join(found.streams)}"
+    for path in found.copies:
+        yield f"An older copy of the database is not reached: {one_line(path, None)}"

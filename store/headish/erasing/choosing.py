@@ -1,0 +1,169 @@
+"""Which turns an erasure takes: the named ones, all that lead to them, or those of them that lead nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from headish.database.query import Connection
+from headish.errors import CorruptTurn
+from headish.history.decode import read_mapping
+from headish.history.order import arrange
+from headish.rows.erasures import Erasable, erasable, links_into, names_logged, places_saying, read_receipt
+from headish.rows.names import names_of_segments
+from headish.rows.turns import StoredTurn, tip_of
+from headish.rows.walks import read_links_of
+from headish.values.erasures import Kept
+from headish.values.ids import time_of
+from headish.values.names import stored_name
+from headish.values.places import Place, Segment
+from headish.values.times import milliseconds_of
+from headish.values.turns import said_of
+
+PORTION = 500
+KEPT_SHOWN = 20
+"""How many reasons a preview gives why turns stay."""
+
+
+class Wish(NamedTuple):
+    """What is to be erased. ``said_before`` is in Unix milliseconds."""
+
+    scope: str = "turn"
+    said_before: int | None = None
+    meta: bool = False
+    content: bool = False
+    repeats: bool = False
+
+
+class Chosen(NamedTuple):
+    """What goes: turns in walk order. ``barring`` are turns whose content is to be barred, the erased ones too.
+
+    ``kept`` says why turns of a thread stay, ``kept_turns`` how many do; ``already`` counts those that were erased
+    before.
+    """
+
+    turns: list[Erasable]
+    barring: list[Erasable]
+    already: int = 0
+    kept_turns: int = 0
+    kept: tuple[Kept, ...] = ()
+
+
+def choose(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) -> Chosen:
+    """The turns that a wish takes. Cost: two statements, and one for each 500 turns; for a branch a few for each chain.
+
+    Raises: CorruptTurn if a turn of the thread is missing.
+    """
+    links = read_links_of(connection, space, ends) if wish.scope != "turn" else {}
+    segments = [Segment(chain, pos, pos) for chain, pos in ends]
+    why: dict[Place, str] = {}
+    kept = 0
+    if wish.scope != "turn":
+        segments = arrange(ends, links)
+    if wish.scope == "branch":
+        why = _reasons_to_stay(connection, space, ends, segments)
+        segments, kept = _cut(segments, arrange(list(why), links))
+    found = [each for segment in segments for each in _read(connection, space, segment)]
+    if wish.said_before is not None:
+        found = [each for each in found if said_at(each.turn) < wish.said_before]
+    shown = _kept(connection, space, why)
+    return sift(connection, space, found, wish)._replace(kept_turns=kept, kept=shown)
+
+
+def sift(connection: Connection, space: int, found: Sequence[Erasable], wish: Wish) -> Chosen:
+    """Of turns that were named those that still hold something that is to go."""
+    lost_meta: dict[int, bool] = {}
+
+    def is_done(turn: StoredTurn) -> bool:
+        if turn.erased is None:
+            return False
+        if not wish.meta:
+            return True
+        if turn.erased not in lost_meta:
+            receipt = read_receipt(connection, space, turn.erased)
+            lost_meta[turn.erased] = receipt is not None and receipt.meta
+        return lost_meta[turn.erased]
+
+    going = [each for each in found if not is_done(each.turn)]
+    return Chosen(going, list(found) if wish.content else [], already=len(found) - len(going))
+
+
+def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
+    """What is barred goes everywhere: the turns that say the same go, too.
+
+    Cost: as ``places_saying``, and one statement for each of them.
+    """
+    if not chosen.barring:
+        return chosen
+    known = {each.turn.place for each in chosen.turns}
+    equal = places_saying(connection, space, [each.turn.hash for each in chosen.barring])
+    more = [Segment(place.chain, place.pos, place.pos) for place, _ in equal if place not in known]
+    sized = [item for each in more for item in erasable(connection, space, each)]
+    return chosen._replace(turns=[*chosen.turns, *sized], barring=[*chosen.barring, *sized])
+
+
+def said_at(turn: StoredTurn) -> int:
+    """When a turn was said, in Unix milliseconds; if it does not say, when it was stored."""
+    said = said_of(read_mapping(turn, "system"))
+    return milliseconds_of(time_of(turn.id)) if said is None else said
+
+
+def _read(connection: Connection, space: int, segment: Segment) -> Iterable[Erasable]:
+    for low in range(segment.low, segment.high + 1, PORTION):
+        portion = Segment(segment.chain, low, min(segment.high, low + PORTION - 1))
+        found = erasable(connection, space, portion)
+        if [each.turn.pos for each in found] != list(range(portion.low, portion.high + 1)):
+            raise CorruptTurn(f"{portion.chain}/{portion.high}", "it or one before it in its chain is missing")
+        yield from found
+
+
+def _reasons_to_stay(
+    connection: Connection, space: int, ends: Sequence[Place], segments: Sequence[Segment]
+) -> dict[Place, str]:
+    """The turns of a thread that lead to something else, and to what: another branch, name or remembered move.
+
+    What the names of the ends themselves remember on the way is no reason.
+    """
+    tops: dict[int, int] = {}
+    for chain, _, high in segments:
+        tops[chain] = max(high, tops.get(chain, -1))
+    own = {
+        name
+        for place, names in names_of_segments(connection, space, [Segment(c, p, p) for c, p in ends]).items()
+        if place in ends
+        for name in names
+    }
+    why: dict[Place, str] = {}
+    for chain, top in tops.items():
+        end = Place(chain, top)
+        for name, pos in names_logged(connection, space, end):
+            if name not in own:
+                why[Place(chain, pos)] = f"the history of the bookmark {stored_name(name)} leads there"
+        for pos, child in links_into(connection, space, end):
+            if child not in tops:
+                why[Place(chain, pos)] = "another branch continues it"
+        if tip_of(connection, space, end).pos > top:
+            why[end] = "another turn continues it"
+    now = names_of_segments(connection, space, [Segment(chain, 0, top) for chain, top in tops.items()])
+    for place, names in now.items():
+        others = [stored_name(name) for name in names if name not in own]
+        if others and place.pos <= tops.get(place.chain, -1):
+            why[place] = f"the bookmark {others[0]} points there"
+    return why
+
+
+def _cut(segments: Sequence[Segment], kept: Iterable[Segment]) -> tuple[list[Segment], int]:
+    """The ranges without those that are kept, and how many turns are."""
+    below: dict[int, int] = {}
+    for chain, _, high in kept:
+        below[chain] = max(high + 1, below.get(chain, 0))
+    left = [Segment(chain, max(low, below.get(chain, 0)), high) for chain, low, high in segments]
+    going = [each for each in left if each.low <= each.high]
+    total = sum(high - low + 1 for _, low, high in segments)
+    return going, total - sum(high - low + 1 for _, low, high in going)
+
+
+def _kept(connection: Connection, space: int, why: Mapping[Place, str]) -> tuple[Kept, ...]:
+    shown = sorted(why, reverse=True)[:KEPT_SHOWN]
+    found = [item for chain, pos in shown for item in erasable(connection, space, Segment(chain, pos, pos))]
+    return tuple(Kept(each.turn.id, why[each.turn.place]) for each in found)

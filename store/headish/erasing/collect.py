@@ -1,0 +1,78 @@
+"""Collecting: what nothing names any more goes, and what was erased is taken off the disk."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from headish.database.backend import Backend
+from headish.database.query import Connection
+from headish.history.tombstones import now
+from headish.rows.counters import lock_counter, take_change
+from headish.rows.erasures import add_receipt, drop_payloads, is_scrubbed, last_receipt, last_seq, unnamed_payloads
+from headish.rows.spaces import space_numbers
+from headish.rows.streams import count_ended, forget_ended
+from headish.rows.whole import is_restoring
+from headish.values.erasures import SCRUB, Receipt
+from headish.values.ids import Mint
+
+KEPT_MILLISECONDS = 24 * 60 * 60 * 1000
+"""How long it is remembered what became of a stream that has ended."""
+
+
+def collect(connection: Connection, space: int, *, dry_run: bool) -> tuple[int, int, int]:
+    """Remove what nothing names: how many payloads, their bytes, and how many streams. The space is locked.
+
+    Nothing goes while the space is being restored: its payloads arrive before the turns that name them.
+    Cost: reads the payloads and turns of the space once.
+    """
+    if is_restoring(connection, space):
+        return 0, 0, 0
+    payloads = unnamed_payloads(connection, space)
+    before = time.time_ns() // 1_000_000 - KEPT_MILLISECONDS
+    ended = count_ended(connection, space, before)
+    if not dry_run:
+        drop_payloads(connection, space, [hash for hash, _ in payloads])
+        forget_ended(connection, space, before)
+    return len(payloads), sum(size for _, size in payloads), ended
+
+
+def scrub(backend: Backend, mint: Mint, *, forced: bool = False) -> str:
+    """Take what was erased off the disk, and say so in every space. Empty, or why that could not be done now.
+
+    Nothing is done where nothing was erased since the last time, unless it is ``forced``.
+    """
+    waiting = backend.read(_unscrubbed)
+    if not waiting and not forced:
+        return ""
+    why = backend.scrub()
+    if why:
+        return why
+    for space, upto in waiting:
+        backend.write(partial(_note_locked, space=space, upto=upto, mint=mint))
+    return ""
+
+
+def _unscrubbed(connection: Connection) -> list[tuple[int, int]]:
+    """The spaces of which something was erased that may be on the disk, and the numbers of their last erasures."""
+    numbers = [space for space, _ in space_numbers(connection) if not is_restoring(connection, space)]
+    return [(space, last_receipt(connection, space)[0]) for space in numbers if not is_scrubbed(connection, space)]
+
+
+def _note_locked(connection: Connection, space: int, upto: int, mint: Mint) -> None:
+    lock_counter(connection, space)
+    note_scrubbed(connection, space, upto, mint)
+
+
+def note_scrubbed(connection: Connection, space: int, upto: int, mint: Mint) -> None:
+    """Receipt that what was erased up to a number is off the disk; none where more was erased meanwhile."""
+    number, before, _ = last_receipt(connection, space)
+    if number != upto:
+        return
+    seq, change = take_change(connection, space)
+    # The counter of an erased space begins at 0 again; the feed of its receipts goes on.
+    seq = max(seq, last_seq(connection, space))
+    receipt = Receipt(
+        number=number + 1, id=mint(), time=now(), seq=seq, change=change, scope=SCRUB, reason="", covers=upto
+    )
+    add_receipt(connection, space, receipt, before)

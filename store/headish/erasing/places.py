@@ -1,0 +1,102 @@
+"""Where content is: every column that takes bytes or text, and every index that repeats words of turns.
+
+Erasure walks both lists. A test fails for a column that is not in the first, and looks for erased words in the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from headish.database.query import Connection
+from headish.searching.index import forget_ids, forget_index
+from headish.values.ids import TurnId
+
+
+class Repeating(NamedTuple):
+    """A place beside the tables that repeats what turns say.
+
+    ``forget_turns`` is called in the transaction of an erasure, while their words are still there,
+    with the space's number and the ids of its turns,
+    ``forget_space`` with the number of a space whose rows all go.
+    """
+
+    name: str
+    forget_turns: Callable[[Connection, int, Sequence[TurnId]], None]
+    forget_space: Callable[[Connection, int], None]
+
+
+REPEATING: tuple[Repeating, ...] = (Repeating("search index", forget_ids, forget_index),)
+"""The places that repeat a turn's words: whoever adds an index over what is said adds it here."""
+
+GOES, GOES_WITH_META = "goes", "goes with --meta"
+OF_PEOPLE, OF_PROGRAMS = "people said it of a conversation", "a program keeps it beside its turns"
+ANSWERS = "an answer that is arriving; it goes when its turn is stored"
+NAMED = "the name of something"
+PROOF = "a hash, an id or a word of headish"
+RECEIPTS = "a receipt holds no content"
+
+COLUMNS: dict[str, str] = {
+    "space.name": NAMED,
+    "space_log.name": NAMED,
+    "space_log.running": PROOF,
+    "counter.epoch": PROOF,
+    "counter.state": PROOF,
+    "payload.hash": PROOF,
+    "payload.data": GOES,
+    "turn.id": PROOF,
+    "turn.role": PROOF,
+    "turn.type": PROOF,
+    "turn.content_type": PROOF,
+    "turn.attributes": GOES_WITH_META,
+    "turn.inherited": GOES_WITH_META,
+    "turn.system": GOES_WITH_META,
+    "turn.digest": PROOF,
+    "turn.hash": PROOF,
+    "turn.data": GOES,
+    "turn.seal": PROOF,
+    "turn.head": GOES_WITH_META,
+    "turn.app": GOES_WITH_META,
+    "turn.key": GOES_WITH_META,
+    "turn.supersedes": PROOF,
+    "bookmark.name": NAMED,
+    "bookmark.running": PROOF,
+    "bookmark_log.name": NAMED,
+    "bookmark_log.running": PROOF,
+    "bookmark_log.was": NAMED,
+    "record_log.subject": NAMED,
+    "definition.kind": PROOF,
+    "definition.name": NAMED,
+    "definition.hash": PROOF,
+    "definition.data": OF_PROGRAMS,
+    "definition.running": PROOF,
+    "erasure.id": PROOF,
+    "erasure.receipt": RECEIPTS,
+    "erasure.before": PROOF,
+    "erasure.hash": PROOF,
+    "conversation.subject": NAMED,
+    "conversation.key": NAMED,
+    "conversation.data": OF_PEOPLE,
+    "object.kind": OF_PROGRAMS,
+    "object.key": OF_PROGRAMS,
+    "object.data": OF_PROGRAMS,
+    "stream.id": PROOF,
+    "stream.about": ANSWERS,
+    "stream.outcome": PROOF,
+    "stream.turn": PROOF,
+    "stream_chunk.stream": PROOF,
+    "stream_chunk.data": ANSWERS,
+}
+"""What becomes of each column that holds bytes or text when a turn is erased. All of them go with their space."""
+
+
+def forget_turns(connection: Connection, space: int, ids: Sequence[TurnId]) -> None:
+    """Have every other place forget what these turns said."""
+    for place in REPEATING:
+        place.forget_turns(connection, space, ids)
+
+
+def forget_space(connection: Connection, space: int) -> None:
+    """Have every other place forget a space."""
+    for place in REPEATING:
+        place.forget_space(connection, space)

@@ -1,0 +1,114 @@
+"""What may repeat the words of turns: versions, copies, overlays, and titles of conversations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from headish.content.encoding import decode_payload
+from headish.database.query import Connection
+from headish.errors import InvalidContent
+from headish.history.conversations import Found, change_record, read_record
+from headish.history.decode import read_mapping
+from headish.rows.conversations import records_page
+from headish.rows.erasures import Erasable, copies, erasable, overlays
+from headish.rows.keys import superseding_some
+from headish.rows.turns import turn_by_id
+from headish.rows.walks import read_places
+from headish.values.blocks import join_texts
+from headish.values.erasures import Repeat
+from headish.values.ids import TurnId, as_turn_id
+from headish.values.names import stored_name
+from headish.values.places import Segment
+from headish.values.turns import DOCUMENT
+
+VERSION, COPY, OVERLAY, TITLE = "version", "copy", "overlay", "title"
+PAGE_RECORDS = 100
+_DIGEST = re.compile(rb"[0-9a-f]{64}")
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def repeats_of(connection: Connection, space: int, turns: Sequence[Erasable]) -> list[Repeat]:
+    """What may repeat the words of these turns, without the turns themselves.
+
+    Cost: reads the space twice; where conversations have titles, what the turns say too.
+    """
+    found: dict[TurnId, str] = {}
+    asked = {each.turn.id: each.turn for each in turns}
+    while asked:
+        related = dict(_related(connection, space, list(asked.values())))
+        known = found.keys() | {each.turn.id for each in turns}
+        found |= (new := {id: kind for id, kind in related.items() if id not in known})
+        asked = {id: stored for id in new if (stored := turn_by_id(connection, space, id)) is not None}
+    titles = [Repeat(TITLE, stored_name(subject)) for subject in _titles(connection, space, turns)]
+    return [*(Repeat(kind, id) for id, kind in found.items()), *titles]
+
+
+def turns_of_repeats(connection: Connection, space: int, repeats: Sequence[Repeat]) -> list[Erasable]:
+    """The turns among what repeats others."""
+    ids = [as_turn_id(each.subject) for each in repeats if each.kind != TITLE]
+    stored = [turn_by_id(connection, space, id) for id in ids if id is not None]
+    places = [each.place for each in stored if each is not None]
+    return [item for chain, pos in places for item in erasable(connection, space, Segment(chain, pos, pos))]
+
+
+def take_titles(connection: Connection, space: int, repeats: Sequence[Repeat]) -> int:
+    """Take the titles that repeat what was said; how many there were."""
+    subjects = [each.subject for each in repeats if each.kind == TITLE]
+    for subject in subjects:
+        first = as_turn_id(subject)
+        found = Found(None if first else subject.encode(), first, first or TurnId(""))
+        change_record(connection, space, found, {"title": ""}, None)
+    return len(subjects)
+
+
+def _related(connection: Connection, space: int, turns: Sequence[Any]) -> Iterator[tuple[TurnId, str]]:
+    ids = {each.id: each for each in turns}
+    for each in superseding_some(connection, space, ids):
+        yield each.id, VERSION
+    for stored in turns:
+        if stored.supersedes is not None:
+            yield stored.supersedes, VERSION
+        original = as_turn_id(str(read_mapping(stored, "system").get("copy_of", "")))
+        if original is not None:
+            yield original, COPY
+    for id, system in copies(connection, space):
+        if _decode(system).get("copy_of") in ids:
+            yield id, COPY
+    digests = {stored.digest.hex().encode() for stored in turns}
+    for id, attributes in overlays(connection, space):
+        if not digests.isdisjoint(_DIGEST.findall(attributes or b"")):
+            yield id, OVERLAY
+
+
+def _titles(connection: Connection, space: int, turns: Sequence[Erasable]) -> list[bytes]:
+    """The subjects of the conversations whose titles stand in what the turns say, or hold it."""
+    titled: dict[bytes, str] = {}
+    page = records_page(connection, space, b"", PAGE_RECORDS)
+    while page:
+        titled |= {row[0]: title for row in page if (title := _plain(read_record(row[2]).title))}
+        page = records_page(connection, space, page[-1][0], PAGE_RECORDS)
+    if not titled:
+        return []
+    said = [
+        words for each in read_places(connection, space, [one.turn.place for one in turns]) if (words := _words(each))
+    ]
+    return [subject for subject, title in titled.items() if any(title in words or words in title for words in said)]
+
+
+def _words(turn: Any) -> str:
+    if not isinstance(turn.payload, bytes):
+        return ""
+    if turn.type == DOCUMENT:
+        return _plain(turn.payload.decode(errors="replace"))
+    try:
+        return _plain(join_texts(decode_payload(turn.payload)))
+    except InvalidContent:
+        return ""  # reported by ``verify``
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,72 @@
+"""Erasing a whole space: its rows go, and its line stays under a new name with its receipts."""
+
+from __future__ import annotations
+
+import secrets
+
+from headish.database.query import Connection
+from headish.erasing.erase import Said
+from headish.erasing.places import forget_space
+from headish.history.tombstones import now
+from headish.rows.bookmarks import count_bookmarks
+from headish.rows.counters import read_counter, take_change
+from headish.rows.definitions import POINTER, TOOLS, list_definitions
+from headish.rows.erasures import add_receipt, empty_space, last_receipt
+from headish.rows.spaces import find_space, name_space
+from headish.rows.streams import open_streams
+from headish.values.erasures import SPACE, Found, Receipt
+from headish.values.ids import Mint
+
+
+def find_in_space(connection: Connection, space: int) -> Found:
+    """What the erasure of a space takes, counted."""
+    counted = read_counter(connection, space)
+    definitions = sum(len(list_definitions(connection, space, kind)) for kind in (POINTER, TOOLS))
+    return Found(
+        bytes=counted.given_bytes,
+        definitions=definitions,
+        streams=tuple(each.id for each in open_streams(connection, space)),
+        counts={
+            "turns": counted.seq,
+            "bookmarks": count_bookmarks(connection, space),
+            "definitions": definitions,
+        },
+    )
+
+
+def erase_space(connection: Connection, space: int, said: Said, mint: Mint) -> tuple[Found, Receipt, str]:
+    """Take all that a space holds, its name and the names that it had. It is locked. Returns its name from now on.
+
+    Its number is never given out again, and readers who follow it are told that what they followed is gone.
+    """
+    found = find_in_space(connection, space)
+    seq, change = take_change(connection, space)
+    number, before, _ = last_receipt(connection, space)
+    forget_space(connection, space)
+    empty_space(connection, space, secrets.token_bytes(16))
+    name = _free_name(connection, space)
+    name_space(connection, space, name.encode())
+    receipt = Receipt(
+        number=number + 1,
+        id=mint(),
+        time=now(),
+        seq=seq,
+        change=change,
+        scope=SPACE,
+        reason=said.reason,
+        by=said.by,
+        meta=True,
+        bytes=found.bytes,
+        counts={key: count for key, count in found.counts.items() if count},
+        not_reached=said.not_reached,
+    )
+    add_receipt(connection, space, receipt, before)
+    return found, receipt, name
+
+
+def _free_name(connection: Connection, space: int) -> str:
+    """``erased-N`` with the number of the space; somebody may have given that name to another one."""
+    name = f"erased-{space}"
+    while find_space(connection, name.encode()) is not None:
+        name += "-"
+    return name

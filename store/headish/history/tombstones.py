@@ -1,0 +1,90 @@
+"""Tombstones: what an erasure leaves of a turn, and the receipts that say so, on their way into another space."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from headish.content.receipts import rest_of
+from headish.database.query import Connection
+from headish.errors import CorruptTurn
+from headish.rows.counters import take_change
+from headish.rows.erasures import add_receipt, last_receipt, read_receipt
+from headish.rows.turns import StoredTurn
+from headish.values.erasures import ARRIVED, ErasedTurn, Receipt
+from headish.values.ids import Mint, TurnId
+
+
+def as_erased(stored: StoredTurn, *, meta: bool) -> ErasedTurn:
+    """A turn as the receipt of its erasure lists it; the row is as the erasure leaves it."""
+    rest = None
+    if meta:
+        rest = rest_of(stored.role, stored.type, stored.content_type, stored.cache, stored.key, stored.supersedes)
+    return ErasedTurn(stored.id, stored.hash.hex(), stored.digest.hex(), stored.seal.hex(), rest)
+
+
+class Tombstones:
+    """The erased turns of a copy: each is proven, and listed in a receipt of the target."""
+
+    def __init__(self, source: tuple[Connection, int], target: tuple[Connection, int], mint: Mint) -> None:
+        self._source, self._target, self._mint = source, target, mint
+        self._receipts: dict[int, tuple[Receipt, dict[TurnId, ErasedTurn]]] = {}
+        self._numbers: dict[int, int] = {}
+        self._arrived: dict[int, list[ErasedTurn]] = {}
+        self._last: int | None = None
+
+    def is_proven(self, stored: StoredTurn) -> bool:
+        """Whether a turn is as its receipt says, and nothing else can tell: it lost its meta.
+
+        Raises: CorruptTurn where the receipt does not know it, or says otherwise.
+        """
+        receipt, listed = self._receipt(stored)
+        if listed.get(stored.id) != as_erased(stored, meta=receipt.meta):
+            raise CorruptTurn(stored.id, "it is erased, and its receipt does not say so")
+        return receipt.meta
+
+    def take(self, stored: StoredTurn) -> StoredTurn:
+        """The turn as it arrives, with the number of the receipt that will list it."""
+        assert stored.erased is not None
+        if self._last is None:
+            self._last = last_receipt(*self._target)[0]
+        if stored.erased not in self._numbers:
+            self._last += 1
+            self._numbers[stored.erased] = self._last
+        receipt, _ = self._receipt(stored)
+        self._arrived.setdefault(stored.erased, []).append(as_erased(stored, meta=receipt.meta))
+        return stored._replace(erased=self._numbers[stored.erased])
+
+    def write_receipts(self) -> None:
+        """One for each erasure of the source that a turn of the copy met, once all have arrived."""
+        for number, arrived in self._arrived.items():
+            receipt, _ = self._receipts[number]
+            seq, change = take_change(*self._target)
+            _, before, _ = last_receipt(*self._target)
+            written = Receipt(
+                number=self._numbers[number],
+                id=self._mint(),
+                time=now(),
+                seq=seq,
+                change=change,
+                scope=ARRIVED,
+                reason=receipt.reason,
+                by=receipt.by,
+                meta=receipt.meta,
+                turns=tuple(arrived),
+            )
+            add_receipt(*self._target, written, before)
+
+    def _receipt(self, stored: StoredTurn) -> tuple[Receipt, dict[TurnId, ErasedTurn]]:
+        assert stored.erased is not None
+        if stored.erased not in self._receipts:
+            receipt = read_receipt(*self._source, stored.erased)
+            if receipt is None:
+                raise CorruptTurn(stored.id, "it is erased, and no receipt says so")
+            self._receipts[stored.erased] = receipt, {each.id: each for each in receipt.turns}
+        return self._receipts[stored.erased]
+
+
+def now() -> datetime:
+    """This moment, to the millisecond, as receipts say it."""
+    moment = datetime.now(UTC)
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -1,0 +1,132 @@
+"""Erasures as callers get them: the receipt of each, and what one found, took and left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from msgspec import Struct
+
+from headish.values.ids import TurnId
+
+SCOPES = ("turn", "thread", "branch")
+"""What ``erase`` takes: the named turns, all that lead to them, or those of them that lead nowhere else."""
+ARRIVED, SPACE, SCRUB = "arrived", "space", "scrub"
+"""The scopes that nobody chooses: tombstones that came with a copy, a whole space, and what was taken off the disk."""
+
+
+class ErasedTurn(Struct, frozen=True, omit_defaults=True):
+    """A turn in a receipt: its id, and its hashes in hex. ``rest`` covers what stays of a record that lost its meta."""
+
+    id: TurnId
+    hash: str
+    digest: str
+    seal: str
+    rest: str | None = None
+
+
+class Barred(Struct, frozen=True):
+    """Content that is refused from now on: its address in hex, and its size."""
+
+    hash: str
+    size: int
+
+
+class Receipt(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What an erasure did. It holds no content and no names of bookmarks.
+
+    ``bytes`` is what turns no longer hold. ``stays`` counts what was kept although it says the same; ``not_reached``
+    names the places that no erasure reaches. Receipts of a space are numbered from 1 and chained by a hash.
+    """
+
+    number: int
+    id: TurnId
+    time: datetime
+    seq: int
+    change: int
+    scope: str
+    reason: str
+    by: str | None = None
+    meta: bool = False
+    content: bool = False
+    bytes: int = 0
+    turns: tuple[ErasedTurn, ...] = ()
+    barred: tuple[Barred, ...] = ()
+    counts: Mapping[str, int] = {}
+    stays: Mapping[str, int] = {}
+    not_reached: tuple[str, ...] = ()
+    covers: int | None = None
+
+
+class Kept(Struct, frozen=True):
+    """A turn of a thread that ``branch`` leaves with all that lead to it, and why."""
+
+    turn: TurnId
+    why: str
+
+
+class Repeat(Struct, frozen=True):
+    """What may repeat the words of a turn: a ``kind`` of ``version``, ``copy``, ``overlay`` or ``title``, and which."""
+
+    kind: str
+    subject: str
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """What an erasure takes, and what it leaves.
+
+    ``turns`` go, in walk order; ``bytes`` is what they hold, ``kept_bytes`` the part of it that stays because other
+    turns need it. ``already`` counts named turns that were erased before. ``equal_turns`` and ``definitions`` say the
+    same and stay; ``barred`` is how much content is refused from now on. ``kept`` says why turns of a thread stay,
+    ``kept_turns`` how many do. ``beside`` counts turns that keep words of their source beside what they say (what a
+    provider sent besides, the head and the rest of a transcript), which only ``meta`` takes. ``children`` is how many
+    turns continue one that goes, and stay; ``names`` point at them. ``repeats`` may say the same words. ``streams`` are
+    answers to these turns that are still arriving. ``options`` are set by turns that lose their meta. ``copies`` are
+    files beside the database that hold older states of it. ``counts`` is what a space holds.
+    """
+
+    turns: tuple[TurnId, ...] = ()
+    bytes: int = 0
+    kept_bytes: int = 0
+    already: int = 0
+    equal_turns: int = 0
+    definitions: int = 0
+    barred: int = 0
+    kept_turns: int = 0
+    kept: tuple[Kept, ...] = ()
+    beside: int = 0
+    children: int = 0
+    names: tuple[str, ...] = ()
+    repeats: tuple[Repeat, ...] = ()
+    streams: tuple[TurnId, ...] = ()
+    options: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    counts: Mapping[str, int] = {}
+
+
+class Erasure(Struct, frozen=True):
+    """What ``erase`` found and did. ``receipt`` is None for a dry run, and where there was nothing to erase.
+
+    ``scrubbed``: the bytes are off the disk, too; else ``unscrubbed`` says why not, and ``gc`` finishes it. ``became``
+    is the name that an erased space has from now on.
+    """
+
+    found: Found
+    receipt: Receipt | None = None
+    scrubbed: bool = False
+    unscrubbed: str = ""
+    became: str | None = None
+
+
+class Collected(Struct, frozen=True):
+    """What ``gc`` removed: payloads that nothing names, streams that ended, parts of files that were never finished.
+
+    ``scrubbed`` and ``unscrubbed`` are those of ``Erasure``, for all erasures of the database.
+    """
+
+    payloads: int = 0
+    bytes: int = 0
+    streams: int = 0
+    files: tuple[str, ...] = ()
+    scrubbed: bool = False
+    unscrubbed: str = ""

@@ -1,0 +1,82 @@
+"""Which turns of a thread go: with ``thread`` all of them, with ``branch`` those that lead nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+
+from headish import Store
+from headish.errors import InvalidArgument, UnknownTurn
+from support.growing import grow, names_of
+
+
+def gone(store: Store, drawing: str, headish: str | list[str], names: dict[str, str], scope: str) -> list[str]:
+    """The drawn names of what would go; ``names`` are bookmarks and where they are set, in order."""
+    grown = grow(store, drawing)
+    for name, at in names.items():
+        store.bookmarks.set(name.rstrip("'"), grown[at].id)
+    listed = [headish] if isinstance(headish, str) else headish
+    ids = [grown[each].id if each in grown else each for each in listed]
+    found = store.erase(ids, scope=scope, reason="r", dry_run=True).found  # type: ignore[arg-type]
+    drawn = {turn.id: name for name, turn in grown.items()}
+    return [drawn[each] for each in found.turns]
+
+
+class TestThread:
+    def test_every_turn_that_leads_there_goes_in_order(self, store: Store) -> None:
+        assert gone(store, "a <- b <- c, a <- d, b + d <- e", "e", {"x": "a"}, "thread") == ["a", "b", "d", "e"]
+
+
+class TestBranch:
+    @pytest.mark.parametrize(
+        ("drawing", "headish", "names", "goes"),
+        [
+            ("a <- b <- c", "c", {}, "a b c"),
+            ("a <- b <- c", "b", {}, ""),
+            ("a <- b <- c, a <- d", "c", {}, "b c"),
+            ("a <- b <- c <- d, b <- e, a <- f", "d", {}, "c d"),
+            ("a <- b, a <- c, b + c <- d", "d", {}, "a b c d"),
+            ("a <- b, a <- c, b + c <- d, c <- e", "d", {}, "b d"),
+            ("a <- b <- c", ["c"], {"x": "a"}, "b c"),
+            ("a <- b <- c", "c", {"x": "c"}, "a b c"),
+            ("a <- b <- c", "c", {"x": "b", "x'": "c"}, "a b c"),
+            ("a <- b <- c", "c", {"x": "c", "x'": "a"}, ""),
+            ("a <- b <- c, a <- d", ["c", "d"], {}, "a b c d"),
+            ("a <- b <- c, d <- e", "c", {"x": "b", "x'": "e"}, "c"),
+        ],
+        ids=[
+            "a thread that is alone", "a turn that is continued", "a fork", "two forks", "a merge",
+            "a merge, one side of which is continued", "a name on the way", "a name at its end",
+            "a name that came along", "a name that was at its end before", "two ends together", "a remembered move",
+        ],
+    )  # fmt: skip
+    def test_what_leads_elsewhere_stays(
+        self, store: Store, drawing: str, headish: str | list[str], names: dict[str, str], goes: str
+    ) -> None:
+        assert gone(store, drawing, headish, names, "branch") == goes.split()
+
+    def test_it_says_why_turns_stay(self, store: Store) -> None:
+        grown = grow(store, "a <- b <- c <- d, b <- e")
+        store.bookmarks.set("here", grown["a"].id)
+        found = store.erase(grown["d"].id, scope="branch", reason="r", dry_run=True).found
+        assert found.kept_turns == 2
+        assert [(names_of([store.get(each.turn)], grown), each.why) for each in found.kept] == [
+            (["b"], "another branch continues it"), (["a"], "the bookmark here points there"),
+        ]  # fmt: skip
+
+    def test_a_conversation_that_grew_under_its_name_goes_whole(self, store: Store) -> None:
+        for index in range(4):
+            store.add_turn(str(index), **({"continues": "main"} if index else {"bookmark": "main"}))
+        done = store.erase("main", scope="branch", reason="r")
+        assert len(done.found.turns) == 4
+        assert done.found.names == ("main",)
+        assert store.verify().problems == ()
+
+
+def test_an_unknown_scope_or_turn_is_refused(store: Store) -> None:
+    store.add_turn("a")
+    with pytest.raises(InvalidArgument):
+        store.erase("@", scope="space", reason="r")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument):
+        store.erase([], reason="r")
+    with pytest.raises(UnknownTurn):
+        store.erase("nobody", reason="r")

@@ -1,0 +1,228 @@
+"""After an erasure no column, page, log or index holds what was said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import LargeBinary, String
+
+from headish import Store
+from headish.content.hashes import hash_payload
+from headish.database.query import Compiled, Query
+from headish.database.schema import metadata
+from headish.erasing import places
+from headish.erasing.places import COLUMNS, GOES, GOES_WITH_META, Repeating
+from headish.limits import INLINE_BYTES
+from support.insides import dump
+from support.places import FilePlace, Place
+
+SECRET = "xylophone-4711"
+LARGE = SECRET + " " + "y" * (3 * INLINE_BYTES)
+
+
+def columns_that_hold(store: Store, words: str) -> set[str]:
+    """The columns of the store's space in which the words stand."""
+    found = set()
+    for table in metadata.sorted_tables:
+        for row in dump(store)[table.name]:
+            for column, value in zip(table.c, row, strict=True):
+                encoded = value.encode() if isinstance(value, str) else value
+                if isinstance(encoded, bytes) and words.encode() in encoded:
+                    found.add(f"{table.name}.{column.name}")
+    return found
+
+
+def files_that_hold(path: Path, words: str) -> list[str]:
+    """The files of a database, and whatever lies beside it, in which the words stand."""
+    return [each.name for each in path.parent.iterdir() if each.is_file() and words.encode() in each.read_bytes()]
+
+
+def say_everywhere(store: Store, words: str, large: str, bookmark: str = f"name-{SECRET}") -> list[str]:
+    """Say the words in every place of a turn that takes bytes; the ids."""
+    first = store.add_turn(
+        words,
+        bookmark=bookmark,
+        key=f"key-{words}",
+        meta={words: words},
+        attributes={"speaker": words, "extra": {"x": words}},
+        inherited={words: words},
+    )
+    second = store.add_turn(large, continues=first.id, role="assistant")
+    document = store.add_document(large.encode() + b"!", name=f"{words}.txt", continues=second.id)
+    return [first.id, second.id, document.id]
+
+
+def test_every_column_that_takes_bytes_or_text_is_in_the_list() -> None:
+    taking = {
+        f"{table.name}.{column.name}"
+        for table in metadata.sorted_tables
+        for column in table.c
+        if isinstance(column.type, LargeBinary | String)
+    }
+    assert set(COLUMNS) == taking
+
+
+class TestColumns:
+    def test_nothing_in_the_list_holds_it_afterwards(self, place: Place) -> None:
+        store = place.open()
+        ids = say_everywhere(store, SECRET, LARGE)
+        going = {name for name, what in COLUMNS.items() if what in (GOES, GOES_WITH_META)}
+        assert going <= columns_that_hold(store, SECRET)
+        store.erase(ids, meta=True, reason="asked for")
+        store.bookmarks.remove(f"name-{SECRET}")
+        assert columns_that_hold(store, SECRET) <= {"bookmark_log.name"}
+        assert store.verify().problems == ()
+
+    def test_without_meta_the_words_alone_go(self, place: Place) -> None:
+        store = place.open()
+        ids = say_everywhere(store, SECRET, LARGE)
+        store.erase(ids, reason="asked for")
+        left = columns_that_hold(store, SECRET)
+        assert not left & {name for name, what in COLUMNS.items() if what == GOES}
+        assert {"turn.system", "turn.attributes"} <= left
+
+    def test_a_space_keeps_its_receipts_and_nothing_else(self, place: Place) -> None:
+        store = place.open(f"person-{SECRET}")
+        say_everywhere(store, SECRET, LARGE)
+        store.objects.put("kind", SECRET, SECRET.encode())
+        store.pointers.set(f"p-{SECRET}", f"openai/{SECRET}")
+        store.tools.set("files", [{"name": SECRET}])
+        store.conversations.set(f"name-{SECRET}", title=SECRET, key=SECRET)
+        store.capture(f"name-{SECRET}", "anthropic").feed({"type": "ping", "x": SECRET})
+        store._database.spaces.erase(store.space, reason="asked for")
+        assert columns_that_hold(store, SECRET) == set()
+        assert {name for name, rows in dump(store).items() if rows} == {"space", "space_log", "counter", "erasure"}
+
+
+class TestFiles:
+    def test_neither_the_file_nor_its_log_holds_it(self, file_place: FilePlace) -> None:
+        store = file_place.open()
+        ids = say_everywhere(store, SECRET, LARGE, "main")
+        store.add_turn("later", continues=ids[-1])
+        assert files_that_hold(file_place.path, SECRET)
+        done = store.erase(ids, meta=True, reason="asked for")
+        assert (done.scrubbed, done.unscrubbed) == (True, "")
+        assert files_that_hold(file_place.path, SECRET) == []
+
+    def test_nor_do_pages_that_were_freed_before(self, file_place: FilePlace) -> None:
+        """The journal of an answer is deleted when its turn is stored, and leaves its words on free pages."""
+        store = file_place.open()
+        store.add_turn("q", bookmark="main")
+        capture = store.capture("main", "anthropic")
+        capture.feed({"type": "message_start", "message": {"role": "assistant", "content": []}})
+        capture.feed({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
+        for _ in range(300):
+            delta = {"type": "text_delta", "text": SECRET * 20}
+            capture.feed({"type": "content_block_delta", "index": 0, "delta": delta})
+        capture._journal.keep()
+        turn = capture.finish()
+        assert files_that_hold(file_place.path, SECRET)
+        store.erase(turn.id, reason="asked for")
+        assert files_that_hold(file_place.path, SECRET) == []
+
+    def test_an_erased_space_is_gone_from_the_file(self, file_place: FilePlace) -> None:
+        store = file_place.open(f"person-{SECRET}")
+        say_everywhere(store, SECRET, LARGE)
+        other = file_place.open("other")
+        kept = other.add_turn(LARGE.replace(SECRET, "nothing"))
+        store._database.spaces.erase(store.space, reason="asked for")
+        assert files_that_hold(file_place.path, SECRET) == []
+        assert other.text(kept.id).startswith("nothing")
+        assert all(not report.problems for report in store._database.verify().values())
+
+    def test_a_reader_in_the_middle_keeps_the_log_until_gc(self, file_place: FilePlace) -> None:
+        store = file_place.open()
+        turn = store.add_turn(LARGE)
+        other = file_place.open()
+
+        def read(connection: Any) -> None:
+            connection.row(_ANY, space=other._number)
+            done = store.erase(turn.id, reason="asked for")
+            assert (done.scrubbed, "reading" in done.unscrubbed) == (False, True)
+            assert not store.erasures.is_scrubbed
+            # This reader goes on with the moment that it began at.
+            assert connection.row(_ANY, space=other._number)[0] is not None
+
+        other._read(read)
+        assert store._database.gc().scrubbed
+        assert store.erasures.is_scrubbed
+        assert files_that_hold(file_place.path, SECRET) == []
+        assert store.verify().problems == ()
+
+    def test_it_may_be_left_to_gc(self, file_place: FilePlace) -> None:
+        store = file_place.open()
+        for index in range(3):
+            turn = store.add_turn(f"{SECRET} {index}")
+            assert not store.erase(turn.id, reason="asked for", scrub=False).scrubbed
+        assert store._database.gc().scrubbed
+        assert files_that_hold(file_place.path, SECRET) == []
+        assert [each.covers for each in store.erasures if each.covers is not None] == [3]
+
+    def test_whoever_opens_it_is_told_what_is_left_to_do(
+        self, file_place: FilePlace, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        store = file_place.open()
+        store.erase(store.add_turn(SECRET).id, reason="asked for", scrub=False)
+        file_place.open()
+        assert "headish gc" in caplog.text
+        store._database.gc()
+        caplog.clear()
+        file_place.open()
+        assert caplog.text == ""
+
+    def test_copies_beside_it_are_named(self, file_place: FilePlace) -> None:
+        store = file_place.open()
+        copy = Path(f"{file_place.path}.backup-headish_0003")
+        copy.write_bytes(b"x")
+        assert store.erase(store.add_turn(SECRET).id, reason="r").found.copies == (str(copy),)
+
+
+class TestGc:
+    def test_what_nothing_names_goes(self, place: Place) -> None:
+        store = place.open()
+        from headish.rows.payloads import add_payloads
+
+        store._write(lambda connection: add_payloads(connection, store._number, {hash_payload(b"x"): b"x" * 9000}))
+        for dry_run in (True, False):
+            found = store._database.gc(dry_run=dry_run)
+            assert (found.payloads, found.bytes) >= (1, 9000)
+        assert store._database.gc(dry_run=True).payloads == 0
+
+    def test_parts_of_copies_that_were_never_finished_go(self, file_place: FilePlace) -> None:
+        import os
+
+        store = file_place.open()
+        old, new = (Path(f"{file_place.path}.backup-{name}.part") for name in ("old", "new"))
+        for part in (old, new):
+            part.write_bytes(b"x")
+        os.utime(old, (0, 0))
+        assert store._database.gc().files == (str(old),)
+        assert (old.exists(), new.exists()) == (False, True)
+
+    def test_a_server_is_scrubbed_on_request(self, new_postgresql: str) -> None:
+        with Store.open(new_postgresql) as store:
+            turn = store.add_turn(LARGE)
+            done = store.erase(turn.id, reason="r")
+            assert (done.scrubbed, store.erasures.is_scrubbed) == (False, False)
+            assert not store._database.gc().scrubbed
+            assert store._database.gc(scrub=True).scrubbed
+            assert store.erasures.is_scrubbed
+            assert all(not report.problems for report in store._database.verify().values())
+
+
+def test_an_index_beside_the_tables_is_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns: list[Any] = []
+    spaces: list[int] = []
+    index = Repeating(
+        "an index", lambda connection, space, ids: turns.extend(ids), lambda connection, space: spaces.append(space)
+    )
+    monkeypatch.setattr(places, "REPEATING", (index,))
+    turn = store.add_turn(SECRET)
+    store.erase(turn.id, reason="r")
+    store._database.spaces.erase(store.space, reason="r")
+    assert (turns, spaces) == ([turn.id], [store._number])
+
+
+_ANY = Query("any payload", Compiled("SELECT max(data) FROM payload WHERE space = ?", ("space",)))
