@@ -24,7 +24,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 import headish
 from headish import errors, limits
-from headish.database import schema
+from headish.database import fulltext, schema
 from headish.database.revisions import REVISION
 from headish.history.budgets.counting import Tokens, TurnTokens
 from headish.history.copies import Copied
@@ -60,6 +60,7 @@ from headish.values.erasures import Barred, Collected, ErasedTurn, Erasure, Foun
 from headish.values.messages import Attributes, Overlay, ThreadRecord
 from headish.values.objects import Object
 from headish.values.reports import Problem, Report, Stats
+from headish.values.searches import Hit
 from headish.values.turns import Bookmark, Meta, Move, Recorded, TreeTurn
 from headish_cli.main import main as command
 
@@ -72,7 +73,7 @@ VALUES = (
     Move, Recorded, Conversation, Record, Entry, Page, Object, Count, Copied, Stats, Report, Problem, Edited, Siblings,
     Diff, Change, Piece, Stat, Overlay, Tokens, TurnTokens, TurnChange, MoveChange, RecordChange, DefinitionChange,
     ErasureChange, Live, Pulse, Audited, Authored, Erasure, Found, Kept, Repeat, Receipt, ErasedTurn, Barred, Collected,
-    Backup, Restored, *KINDS.values(), Erased,
+    Hit, Backup, Restored, *KINDS.values(), Erased,
 )  # fmt: skip
 """The types of what the library gives, in the order of the reference."""
 _PROVIDER_VALUES = (Request, Origin, Note, Finding, Delta, Reply, Usage)
@@ -321,6 +322,9 @@ def write_schema() -> str:
             sql = ";\n".join(str(each.compile(dialect=dialect)).strip().replace("\t", "    ") for each in statements)
             sql = "\n".join(line.rstrip() for line in sql.splitlines())
             parts += [f"\n{title}:\n\n```sql\n{sql};\n```\n"]
+    parts += [f"\n## search_text\n\n{_text(fulltext)}\n"]
+    for title, statements in (("SQLite", fulltext.CREATE["sqlite"]), ("PostgreSQL", fulltext.CREATE["postgresql"])):
+        parts += [f"\n{title}:\n\n```sql\n" + ";\n".join(statements) + ";\n```\n"]
     return "".join(parts)
 
 

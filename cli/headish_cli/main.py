@@ -65,6 +65,7 @@ COMMANDS = {
     "resolve": "commands.reading",
     "restore": "commands.keeping.backups",
     "retry": "commands.asking",
+    "search": "commands.finding.search",
     "show": "commands.finding.showing",
     "siblings": "commands.changing.editing",
     "spaces": "commands.spaces",

@@ -77,6 +77,7 @@
         ├── NotReplicated         it is not as far as it was to be, within the time allowed
         ├── DatabaseTimedOut      a time limit of the server ended the statement
         ├── DatabaseReplaced      the file was removed or replaced while it was open
+        ├── CannotIndex           a SQLite without FTS5, which can keep no search index
         ├── OutcomeUnknown        the connection was lost during the commit: it may be stored
         └── CorruptRecord         stored bytes that do not decode or disagree with their address
             └── CorruptTurn       those of a turn
@@ -741,6 +742,15 @@ class DatabaseUnavailable(DatabaseError):
 
 class DatabaseCorrupt(DatabaseError):
     """The file itself is damaged."""
+
+
+class CannotIndex(DatabaseError):
+    """SQLite was built without FTS5: searches read the turns, and find the same."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(
+            target, "its SQLite was built without FTS5, so it keeps no search index; searches read every turn"
+        )
 
 
 class CorruptRecord(DatabaseError):

@@ -96,3 +96,9 @@ REFUSAL_LIMIT_BYTES = 64 * 1024
 
 RETRY_AFTER_LIMIT_SECONDS = 120
 """The longest wait that a provider may ask for before a retry. For a longer one, ``CallRefused`` says how long."""
+
+QUESTION_LIMIT = 10_000
+"""The longest text that is searched for, in characters. Error: ``InvalidArgument``."""
+
+QUESTION_WORDS_LIMIT = 64
+"""How many words a search may ask for. Error: ``InvalidArgument``."""

@@ -32,6 +32,11 @@ which ``make bench-peers`` measures. Times are microseconds. The turns are those
     threads_full       32 threads on one store, turns a second; the limit is one thread
     open_spaces        descriptors that 10,000 open spaces of one database take
     start_version      a process of ``headish --version``; start_log and start_resolve of those commands
+    search_index       indexing a turn; the limit reads the rows and puts their texts into a plain FTS5 table
+    search_index_bytes what the index takes of a turn; the limit is the turn's text
+    search_N           the first N hits of two words, the newest first; the limit finds a turn by its name
+    search_ranked      ten hits, the best first
+    search_small_space a search in a space of 1,000 turns beside one of 1,000,000; the limit is without it
     pg_append          on PostgreSQL, beside plain psycopg; pg_load and pg_bytes_per_turn likewise
 
 Run: ``make bench``, or ``python tests/benchmarks/throughput.py [--quick] [--cpu] [--only NAME]``. ``--cpu`` takes the
@@ -67,11 +72,17 @@ DIMENSIONS = {
     "processes": "together",
     "threads": "together",
     "spaces": "together",
+    "indexing": "searching",
+    "searching": "searching",
     "starts": "starting",
     "postgresql": "servers",
 }
 """Each group of dimensions, and the module that holds it. A process that a benchmark starts imports this one first."""
-ON_CPU = [name for name, module in DIMENSIONS.items() if module in ("appending", "reading", "growing", "starting")]
+ON_CPU = [
+    name
+    for name, module in DIMENSIONS.items()
+    if module in ("appending", "reading", "growing", "starting", "searching")
+]
 """The groups in which one process works at a time: those whose processor's time says something."""
 
 

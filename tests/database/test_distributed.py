@@ -19,14 +19,19 @@ from sqlalchemy.sql import dml, elements, selectable, visitors
 from sqlalchemy.sql.expression import BindParameter, ColumnElement, TextClause
 
 import headish
+from headish.database.fulltext import CREATE
 from headish.database.query import Query
 from headish.database.schema import metadata
 from headish.database.sql.postgresql import TEXTS
 from headish.statements.compiling import defined
+from headish.statements.elements import spelled
 
 WITHOUT_SPACE = {"space", "alembic_version"}
 """A reference table, which every machine has whole, and the tables of others."""
+INDEX = "search_text"
+assert any(f"TABLE {INDEX} " in statement for statement in CREATE["postgresql"])
 WHOLE_DATABASE = {
+    "the next space with words in the search index": "verify of a whole database asks all machines",
     "all spaces, the removed ones too": "verify of a whole database asks all machines",
 }
 """Statements that are meant for all machines, and why."""
@@ -62,6 +67,9 @@ def _is_space(column: object) -> bool:
 
 
 def problems_of(statement: object) -> Iterator[str]:
+    if isinstance(statement, spelled):
+        yield from problems_of_text(statement.postgresql.text)
+        return
     if isinstance(statement, TextClause):
         yield from problems_of_text(statement.text)
         return
@@ -87,7 +95,7 @@ def problems_of_text(sql: str) -> Iterator[str]:
     wanted = [
         (table, alias or table)
         for table, alias in re.findall(words, sql)
-        if table in metadata.tables and table not in WITHOUT_SPACE
+        if table in {*metadata.tables, INDEX} and table not in WITHOUT_SPACE
     ]
     bound = len(re.findall(r"\bspace = :space", sql)) + (1 if "INSERT INTO" in sql else 0)
     if bound < len(wanted):

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HOW_TO = (
     "record.md", "api-messages.md", "training-data.md", "show-to-people.md", "run-tools.md", "ask-a-local-model.md",
     "tool-loop.md", "move-between-providers.md", "store-an-answer.md", "keep-times-and-keys.md",
-    "name-conversations.md", "keep-objects.md", "feed-another-system.md", "edit-and-undo.md",
+    "name-conversations.md", "keep-objects.md", "search.md", "feed-another-system.md", "edit-and-undo.md",
     "long-conversations.md", "find-your-way.md", "delete-somebodys-data.md",
 )  # fmt: skip
 PAGES = [

@@ -121,6 +121,7 @@ DEFAULTS: dict[str, Any] = {
     "response": ANSWER,
     "run": lambda calls: [],
     "name": "main",
+    "query": "hello",
     "old": "default",
     "new": "other",
     "space": "other",

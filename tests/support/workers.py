@@ -110,6 +110,11 @@ def just_open(store: Store, number: int) -> Sequence[str]:
     return [store.add_turn(str(number)).id]
 
 
+def find_all(store: Store, number: int) -> int:
+    """Search beside others that search; how many turns were found."""
+    return len(store.search("cat", limit=1000))
+
+
 def write_until_killed(target: str, space: str, threads: str = "1") -> None:
     """Append for ever, in so many threads; an id is written out once it is stored."""
 

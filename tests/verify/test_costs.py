@@ -15,6 +15,9 @@ from headish.database.sql.sqlite import TEXTS
 from headish.rows.bookmarks import LIST_BY_NAME, LIST_BY_RECENCY
 from headish.rows.listings import PAGE
 from headish.rows.payloads import PAYLOADS_AFTER
+from headish.rows.searches import CAN_INDEX
+from headish.statements.compiling import defined
+from headish.statements.elements import spelled
 from headish.verify import turns
 from headish.verify.bookmarks import LOG
 from support.insides import counted_steps
@@ -66,6 +69,10 @@ def test_every_statement_begins_with_the_space_and_every_page_is_sought() -> Non
         assert {PAGE.name, LOG.name, PAYLOADS_AFTER.name} <= seen.keys()
         for name, query in {**seen, LIST_BY_NAME.name: LIST_BY_NAME, LIST_BY_RECENCY.name: LIST_BY_RECENCY}.items():
             lines = plan(store, query)
+            if isinstance(defined().get(query.name), spelled):
+                # The index seeks its own words, and one statement looks into the schema.
+                assert query is CAN_INDEX or any(re.search(r"VIRTUAL TABLE INDEX [1-9]", line) for line in lines), lines
+                continue
             tables = [line for line in lines if re.search(r" USING (COVERING )?(INDEX|PRIMARY|INTEGER)", line)]
             assert tables, name
             assert all(line.startswith("SEARCH") and ("(space=?" in line or "rowid=?" in line) for line in tables), (

@@ -124,6 +124,23 @@ def _tell_left(left: list[str] | None) -> None:
         say(f"On the coordinator alone: {', '.join(left)}. 'headish db distribute' spreads them.")
 
 
+@db_command.command("search-index")
+@click.argument("switch", type=click.Choice(["on", "off"]), required=False)
+@json_option
+@pass_settings
+def search_index_command(settings: Settings, switch: str | None, as_json: bool) -> None:
+    """Say whether the database keeps a search index, or switch it on or off.
+
+    Off, a search reads every turn, and finds the same. On, each space builds its index at its next search.
+    """
+    with settings.open_database() as database:
+        found = database.search_index(None if switch is None else switch == "on")
+    if as_json:
+        print_json({"search_index": found})
+    else:
+        click.echo("on" if found else "off")
+
+
 def _without_password(target: str) -> str:
     if "://" not in target:
         return target

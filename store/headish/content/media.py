@@ -56,13 +56,18 @@ class NotDecodable(ValueError):
 
 def media_type_of(document: Document) -> str:
     """The media type without parameters, in lower case; empty where nobody said it."""
-    return (document.source.media_type or "").partition(";")[0].strip().lower()
+    return _without_parameters(document.source.media_type or "")
 
 
 def is_text(document: Document) -> bool:
     """Whether the document is text that a message can hold: ``text/*``, JSON, XML and the like."""
-    media_type = media_type_of(document)
-    return media_type.startswith("text/") or media_type in _TEXTS or media_type.endswith(("+json", "+xml"))
+    return is_text_type(document.source.media_type or "")
+
+
+def is_text_type(media_type: str) -> bool:
+    """As ``is_text``, of the media type alone."""
+    kind = _without_parameters(media_type)
+    return kind.startswith("text/") or kind in _TEXTS or kind.endswith(("+json", "+xml"))
 
 
 def decode_bytes(document: Document) -> bytes:
@@ -81,6 +86,10 @@ def decode_text(document: Document) -> str:
         return decode_bytes(document).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise NotDecodable(f"a {media_type_of(document)} document that is not UTF-8") from None
+
+
+def _without_parameters(media_type: str) -> str:
+    return media_type.partition(";")[0].strip().lower()
 
 
 def _by_content(data: bytes) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-REVISIONS = ("headish_0001", "headish_0002", "headish_0003", "headish_0004")
+REVISIONS = ("headish_0001", "headish_0002", "headish_0003", "headish_0004", "headish_0005_search")
 """Every revision that this library can upgrade from, oldest first, and the one that it writes, last."""
 
 REVISION = REVISIONS[-1]
@@ -17,6 +17,7 @@ TABLES = (
     "object",
     "payload",
     "record_log",
+    "search",
     "space_log",
     "stream",
     "turn",

@@ -315,3 +315,16 @@ bookmark_place = _sparse("bookmark_place", bookmark, "own = 0", "space", "chain"
 bookmark_log_change = _sparse("bookmark_log_change", bookmark_log, "change IS NOT NULL", "space", "change")
 definition_change = Index("definition_change", definition.c.space, definition.c.change)
 erasure_change = Index("erasure_change", erasure.c.space, erasure.c.change)
+
+search = Table(
+    "search",
+    metadata,
+    Column("space", Number, nullable=False, autoincrement=False),
+    Column("seq", Number, nullable=False),
+    Column("version", Number, nullable=False),
+    Column("emptied", Number, nullable=False),
+    PrimaryKeyConstraint("space"),
+)
+"""How far the search index of a space is: it holds the words of every turn up to the commit number ``seq``, as the
+``version`` of their rules makes them. ``emptied`` counts how often words were taken out again, so that whoever read a
+turn before that does not bring them back. A row of the space 0 says that the database keeps no index."""

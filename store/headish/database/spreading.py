@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 from msgspec import Struct
 
 from headish.database.backend import Backend
+from headish.database.fulltext import TEXT
 from headish.database.revisions import REVISION, TABLES
 from headish.database.upgrade import current_revision
 from headish.errors import DatabaseError, DatabaseTooOld, UnknownDatabase
@@ -32,7 +33,7 @@ SELECT c.relname, p.partmethod::text, p.repmodel::text, p.colocationid,
     CASE WHEN p.partkey IS NOT NULL THEN column_to_column_name(p.logicalrelid, p.partkey::text) END
 FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid WHERE pg_table_is_visible(c.oid)
 """
-_TABLES = [ANCHOR, *(table for table in TABLES if table != ANCHOR)]
+_TABLES = [ANCHOR, *(table for table in TABLES if table != ANCHOR), TEXT]
 STATEMENTS = {
     **{name: f"SELECT create_reference_table('{name}')" for name in WHOLE},
     **{

@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from headish.database.backend import Backend
+from headish.database.fulltext import create_index
 from headish.database.query import Compiled, Connection, Query
 from headish.database.revisions import REVISION, REVISIONS
 from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, UnknownDatabase
@@ -114,6 +115,7 @@ def _create(database: Backend, connection: sqlalchemy.Connection, create: bool) 
     from headish.database.schema import metadata  # late: SQLAlchemy's, and needed once in a database's life
 
     metadata.create_all(connection, checkfirst=False)
+    create_index(connection)
     connection.exec_driver_sql(_VERSION_TABLE)
     connection.exec_driver_sql(f"INSERT INTO alembic_version (version_num) VALUES ('{REVISION}')")  # noqa: S608
     database.mark(connection)

@@ -114,13 +114,13 @@ def erase(
         return made.found, None
     seq, change = take_change(connection, space)
     number, before, _ = last_receipt(connection, space)
+    forget_turns(connection, space, [each.turn.id for each in made.turns])
     emptied = [(each.turn, _key_of(each.turn, wish.meta)) for each in made.turns]
     empty_turns(connection, space, number + 1, emptied, meta=wish.meta)
     drop_payloads(connection, space, made.payloads)
     bar(connection, space, number + 1, made.bars)
     count_gone(connection, space, bytes=made.found.bytes, bars=len(made.bars))
     titles = take_titles(connection, space, made.repeats)
-    forget_turns(connection, space, [each.turn.id for each in made.turns])
     receipt = Receipt(
         number=number + 1,
         id=mint(),

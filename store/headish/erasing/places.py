@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from headish.content.searching.words import WORDS_VERSION
 from headish.database.query import Connection
+from headish.rows import searches
+from headish.rows.keys import turns_by_ids
+from headish.searching.index import forget_entries
 from headish.values.ids import TurnId
 
 
 class Repeating(NamedTuple):
     """A place beside the tables that repeats what turns say.
 
-    ``forget_turns`` is called in the transaction of an erasure with the space's number and the ids of its turns,
-    ``forget_space`` with the number of a space whose rows all go.
+    ``forget_turns`` is called in the transaction of an erasure, before anything goes, with the space's number and the
+    ids of its turns, ``forget_space`` with the number of a space whose rows all go.
     """
 
     name: str
@@ -24,7 +28,17 @@ class Repeating(NamedTuple):
     forget_space: Callable[[Connection, int], None]
 
 
-REPEATING: tuple[Repeating, ...] = ()
+def _forget_words(connection: Connection, space: int, ids: Sequence[TurnId]) -> None:
+    forget_entries(connection, space, turns_by_ids(connection, space, ids).values())
+
+
+def _forget_index(connection: Connection, space: int) -> None:
+    if searches.can_index(connection):
+        searches.restart(connection, space, WORDS_VERSION)
+        searches.forget_position(connection, space)
+
+
+REPEATING: tuple[Repeating, ...] = (Repeating("search index", _forget_words, _forget_index),)
 """The places that repeat a turn's words: whoever adds an index over what is said adds it here."""
 
 GOES, GOES_WITH_META = "goes", "goes with --meta"

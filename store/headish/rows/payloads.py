@@ -22,7 +22,7 @@ PORTION = tuple(f"wanted{index}" for index in range(LOOKED_UP))
 
 """The parameters of such a statement."""
 
-T = TypeVar("T", bytes, TurnId)
+T = TypeVar("T", bytes, TurnId, int)
 
 ADD_PAYLOAD = Query("add payload")
 READ_PAYLOAD = Query("read the payload of a turn")

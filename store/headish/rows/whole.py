@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 from headish.database.query import Connection, Query, Row
 from headish.database.revisions import TABLES
+from headish.rows import searches
 from headish.rows.counters import ERASED, state_of
 
-APART = ("counter", "space_log")
-"""Tables that a restore does not fill: it makes the space, which has its own name and counter."""
+APART = ("counter", "search", "space_log")
+"""Tables that a restore does not fill: it makes the space, which has its own name and counter, and the next search
+makes its index from the turns."""
 BACKED_UP = tuple(table for table in TABLES if table not in APART)
 """The tables of a backup, each after those that it refers to."""
 FIRST = {table: Query(f"first rows of {table}") for table in BACKED_UP}
@@ -88,6 +90,7 @@ def begin_restore(connection: Connection, space: int) -> str | None:
         return None
     for table in reversed(BACKED_UP):
         connection.run(REMOVE[table], space=space)
+    _forget_index(connection, space)
     return mark
 
 
@@ -108,3 +111,10 @@ def open_restored(connection: Connection, space: int, mark: str, *, is_erased: b
     """
     became = ERASED if is_erased else None
     return connection.run(OPEN, space=space, mark=mark, random=os.urandom(16), became=became) == 1
+
+
+def _forget_index(connection: Connection, space: int) -> None:
+    """A store that was open before an earlier restore may have indexed what that one left, and what is gone now."""
+    known = searches.indexed(connection, space)
+    if known is not None and known.seq > 0 and searches.can_index(connection):
+        searches.restart(connection, space, known.version)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import BindParameter, Boolean, Column, LargeBinary, String
+from sqlalchemy import BindParameter, Boolean, Column, LargeBinary, String, TextClause, text
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql import expression
+from sqlalchemy.sql import ClauseElement, Executable, expression
 from sqlalchemy.sql.compiler import SQLCompiler
 
 
@@ -88,3 +88,27 @@ def _find_bytes(element: holds, compiler: SQLCompiler, **options: Any) -> str:
 def _find_position(element: holds, compiler: SQLCompiler, **options: Any) -> str:
     wanted, column = compiler.process(element.wanted, **options), compiler.process(element.column, **options)
     return f"position({wanted} IN {column}) > 0"
+
+
+class spelled(Executable, ClauseElement):
+    """A statement that each database spells in its own words, with the same parameters."""
+
+    inherit_cache = False
+
+    def __init__(self, *, sqlite: str, postgresql: str) -> None:
+        self.sqlite, self.postgresql = text(sqlite), text(postgresql)
+
+    @property
+    def texts(self) -> tuple[TextClause, TextClause]:
+        """Both spellings."""
+        return self.sqlite, self.postgresql
+
+
+@compiles(spelled, "sqlite")
+def _spell_for_sqlite(element: spelled, compiler: SQLCompiler, **options: Any) -> str:
+    return compiler.process(element.sqlite, **options)
+
+
+@compiles(spelled)
+def _spell_for_postgresql(element: spelled, compiler: SQLCompiler, **options: Any) -> str:
+    return compiler.process(element.postgresql, **options)

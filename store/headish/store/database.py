@@ -23,10 +23,11 @@ from headish.errors import DatabaseError, SpaceNotEmpty, SpaceRestoring, SpaceTa
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.counters import ERASED, lock_space, read_quota, set_quota, state_of
 from headish.rows.spaces import add_space, count_spaces, find_space, list_spaces, remove_space, rename_space
+from headish.searching.switching import keeps_index, switch
 from headish.store.paging import check_limit
 from headish.store.space import Headishes
 from headish.store.store import Store
-from headish.values.doors import FLAG, LIMIT, PATH, door
+from headish.values.doors import CHOICE, FLAG, LIMIT, PATH, door
 from headish.values.ids import IdMint
 from headish.values.names import check_name, refusal, stored_name
 from headish.values.quotas import Quota
@@ -166,6 +167,21 @@ class Database:
         from headish.store.backing import back_up
 
         return back_up(self, os.fspath(dest), None, verify, progress)
+
+    @door(on=CHOICE)
+    def search_index(self, on: bool | None = None) -> bool:
+        """Whether the database keeps a search index; ``on`` switches it, for all spaces.
+
+        Without one a search reads every turn of its space, and finds the same. Switching it off takes all words out of
+        the database; they are not overwritten on the disk. Switched on, each space builds its own at its next search.
+        Cost: one statement to ask; to switch, a transaction for each space.
+        Raises: ReadOnly, and CannotIndex on a SQLite that was built without FTS5, where one is switched.
+        """
+        if on is not None:
+            self.backend.check_writable()
+            if not (on and self.backend.read(keeps_index)):
+                switch(self.backend, on)
+        return self.backend.read(keeps_index)
 
     @door()
     def verify(self, progress: Progress | None = None) -> dict[str, Report]:

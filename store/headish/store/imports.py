@@ -11,6 +11,7 @@ from headish.imports.files import Opened, Progress, read_lines
 from headish.imports.imported import Imported, Names
 from headish.imports.readers import READERS
 from headish.imports.trees import in_tree_batches, store_trees
+from headish.store.finding import bring_up_to_date_quietly
 from headish.store.space import Space
 from headish.values.doors import FILE, door
 from headish.values.grammar import parse_headish
@@ -83,7 +84,9 @@ def _import_other(
                 raise InvalidArgument(f"a file of {found} holds whole trees; continues is for one thread")
             return _import_trees(space, file, name, found, names.bookmark, progress)
         importing = ThreadImport(space._read, space._store, space._number, space._payload_limit_bytes)
-        return importing.run(file, name, found, names, keep_raw, progress, settings)
+        done = importing.run(file, name, found, names, keep_raw, progress, settings)
+    bring_up_to_date_quietly(space)
+    return done
 
 
 def _import_trees(
@@ -94,4 +97,5 @@ def _import_trees(
     done, reader = Imported(), READERS[format]
     for trees in in_tree_batches(reader(read_lines(file, name, progress), name)):
         done = done.plus(space._store(bind(store_trees, space=space._number, trees=trees)))
+    bring_up_to_date_quietly(space)
     return done

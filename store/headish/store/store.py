@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         erasing,
         exports,
         feeding,
+        finding,
         imports,
         overlaying,
         read,
@@ -60,6 +61,7 @@ else:
     erasing = Later("headish.store.erasing")
     exports = Later("headish.store.exports")
     feeding = Later("headish.store.feeding")
+    finding = Later("headish.store.finding")
     imports = Later("headish.store.imports")
     overlaying = Later("headish.store.overlaying")
     read = Later("headish.store.read")
@@ -107,6 +109,10 @@ class Store(Space):
     options = read.options
     render = exports.render
     export = exports.export
+
+    # Find
+    search = finding.search
+    reindex = finding.reindex
 
     # Ask
     request = requests.request

@@ -15,6 +15,7 @@ from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.payloads import payloads_after
+from headish.searching.checking import check_index
 from headish.values.reports import Problem, Report
 from headish.verify.beside import check_conversations, check_objects
 from headish.verify.bookmarks import check_bookmarks
@@ -66,6 +67,8 @@ def verify_space(backend: Backend, space: int, progress: Progress | None = None)
             progress(count)
     for name, check in CHECKS.items():
         problems += [each for _, found in _guarded(name, _at_once(backend, space, check)) for each in found]
+    for _, found in _guarded("search index", ((0, [each]) for each in check_index(backend, space))):
+        problems += found
     for count, found in _guarded("bookmarks", _count_bookmarks(backend, space)):
         bookmarks += count
         problems += found

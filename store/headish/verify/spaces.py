@@ -10,7 +10,9 @@ from headish.database.backend import Backend
 from headish.database.query import Connection, Query
 from headish.database.revisions import TABLES
 from headish.rows.counters import Counter, read_counter
+from headish.rows.searches import NO_SPACE
 from headish.rows.spaces import removed_name
+from headish.searching.checking import is_switch, strange_spaces
 from headish.values.names import refusal, stored_name
 from headish.values.reports import Problem
 from headish.verify.changes import check_changes, check_names
@@ -19,8 +21,8 @@ from headish.verify.types import check_types, check_types_of_spaces
 
 ALL_SPACES = Query("all spaces, the removed ones too")
 NEXT_SPACE = {table: Query(f"the next space with rows in {table}") for table in TABLES}
-LEFT = {"counter", "space_log"}
-"""What a removed space leaves."""
+LEFT = {"counter", "search", "space_log"}
+"""What a removed space leaves; an index that had begun says that it holds nothing."""
 _BEFORE_ALL = -(2**63)
 
 
@@ -78,8 +80,13 @@ def _strangers(connection: Connection, known: Collection[int], removed: Collecti
     for table, query in NEXT_SPACE.items():
         expected = {*known, *removed} if table in LEFT else known
         for space in _spaces_in(connection, query):
-            if space not in expected:
+            if space not in expected and not (table == "search" and space == NO_SPACE):
                 yield Problem("database", f"{table} holds rows of the space {space!r}, which does not exist")
+    for space in strange_spaces(connection):
+        if space not in known:
+            yield Problem("database", f"the search index holds words of the space {space!r}, which does not exist")
+    if not is_switch(connection):
+        yield Problem("database", "the row that switches the search index off says something else")
 
 
 def _spaces_in(connection: Connection, query: Query) -> Iterator[Any]:

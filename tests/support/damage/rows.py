@@ -114,5 +114,6 @@ NAMES = {
     "erasure": ("erasure {number}", "receipt {number}", "space {space}: ", "space: ", "it is erased", "its receipt"),
     "stream": ("stream {id}:",),
     "stream_chunk": ("stream {stream}:", "stream_chunk {stream}/"),
+    "search": ("search index", "search {space}:"),
 }
 VALUES = {"flip": _flipped, "null": lambda *_: [None], "type": _of_another_type}

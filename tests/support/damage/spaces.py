@@ -51,6 +51,7 @@ def _converse(store: Store) -> None:
     _begin_answer(store)
     store.streams.recover(force=True)
     _begin_answer(store)
+    store.search("q")
 
 
 def _erase(store: Store) -> None:
@@ -95,3 +96,4 @@ def _begin(store: Store) -> None:
     store.pointers.set("milli", "gemini/tiny")
     store.pointers.set("kilo", "gemini/big")
     _begin_answer(store)
+    store.search("hello")

@@ -38,6 +38,7 @@ RECENCY = Listed("lists by recency are in its order, and nothing derives from it
 RANDOM = Listed("it is random")
 CHOSEN = Listed("people set it, and nothing derives from it")
 PASSING = Listed("a stream is forgotten a day after its turn is stored, and carries no seal")
+EMPTIED = Listed("it tells a search that is indexing what was erased meanwhile, and nothing derives from it")
 UNWRITTEN = Listed("nothing writes it yet")
 """A test fails once something does."""
 UNWRITTEN_INDEXES = ("conversation_key", "erasure_change", "sqlite_autoindex_object_1", "turn_key", "turn_supersedes")
@@ -183,6 +184,12 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
         "number": Verdicts(null=REFUSED, swap=PASSING),
         "data": Verdicts(flip=PASSING, swap=PASSING),
     },
+    "search": {
+        "space": Verdicts(null=NUMBERED),
+        "seq": SEALED,
+        "version": Verdicts(swap=UNWRITTEN),
+        "emptied": Verdicts(flip=EMPTIED, swap=UNWRITTEN),
+    },
 }
 ROWS: dict[str, Verdict] = {
     "space": VERIFY,
@@ -200,6 +207,7 @@ ROWS: dict[str, Verdict] = {
     "object": UNWRITTEN,
     "stream": PASSING,
     "stream_chunk": PASSING,
+    "search": VERIFY,
 }
 """The verdicts on rows that are deleted."""
 

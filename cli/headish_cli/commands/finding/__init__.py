@@ -1,1 +1,1 @@
-"""Commands that find and show turns: lists of conversations, single turns in full, heads, children."""
+"""Commands that find and show turns: searches, lists of conversations, single turns in full, heads, children."""

@@ -10,7 +10,7 @@ from headish.statements.compiling import define
 from headish.statements.elements import in_hex, misfits
 from headish.verify.types import IN_A_SPACE, IN_SPACES
 
-NAMED_BY = {"turn": ("id",), "counter": ("space",)}
+NAMED_BY = {"turn": ("id",), "counter": ("space",), "search": ("space",)}
 """The columns that name a row to people, where they are not those of its key."""
 
 

@@ -1,0 +1,179 @@
+"""``search``: the turns that hold some words."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from headish_cli.options import Settings, json_option, pass_settings, read_time
+from headish_cli.printing.output import cells, one_line, print_json_lines, role_word, room_beside, say, shorten
+from headish_cli.printing.paging import paged
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from headish import Store
+    from headish.values.searches import Hit
+
+FIELDS = ("text", "reasoning", "calls", "results", "documents")
+DEFAULT_FIELDS = [field for field in FIELDS if field != "reasoning"]
+LIMIT = 1000
+NAMES_SHOWN = 3
+
+
+@click.command("search")
+@click.argument("words", nargs=-1)
+@click.option("--role", metavar="R", help="Said by this role.")
+@click.option("--model", metavar="M", help="Said by this model; a pattern such as claude-* too.")
+@click.option("--since", metavar="TIME", help="Said at this time or later: a date, yesterday, '2 hours ago'.")
+@click.option("--until", metavar="TIME", help="Said before this time; a day alone is included.")
+@click.option("--name", metavar="GLOB", help="Leads to a bookmark of such a name.")
+@click.option("--tag", metavar="T", help="In a conversation with this tag.")
+@click.option("--tool", metavar="NAME", help="Calls this tool, or has its result.")
+@click.option("--in", "fields", metavar="FIELDS", help=f"Where to look, separated by commas: {', '.join(FIELDS)}. "
+              "All but reasoning, unless it is said.")  # fmt: skip
+@click.option("--order", type=click.Choice(["rank", "time"]), default="rank", show_default=True,
+              help="The best first, or the newest.")  # fmt: skip
+@click.option("-n", "--limit", type=click.IntRange(1, LIMIT), default=20, show_default=True,
+              help="Show at most so many.")  # fmt: skip
+@click.option("--reindex", is_flag=True, help="Build the search index of the space anew first.")
+@json_option
+@pass_settings
+def search_command(
+    settings: Settings,
+    words: tuple[str, ...],
+    role: str | None,
+    model: str | None,
+    since: str | None,
+    until: str | None,
+    name: str | None,
+    tag: str | None,
+    tool: str | None,
+    fields: str | None,
+    order: str,
+    limit: int,
+    reindex: bool,
+    as_json: bool,
+) -> None:
+    """Find the turns that hold WORDS, in any order. Case, accents and punctuation do not count.
+
+    A phrase stands in double quotes (inside the shell's own: '"two words"'), begin* is how a word begins, and OR, NOT
+    and parentheses do what they say. Each hit shows the turn, the words around the match, and the bookmarks that lead
+    to it.
+    """
+    if not words and not reindex:
+        raise click.UsageError("there is nothing to search for: give some words")
+    looked_in = DEFAULT_FIELDS if fields is None else _read_fields(fields)
+    with settings.open() as store:
+        with _progress() as progress:
+            if reindex:
+                store.reindex(progress)
+            if not words:
+                return
+            hits = store.search(
+                " ".join(words),
+                role=role,
+                model=model,
+                since=read_time(since, "--since"),
+                until=read_time(until, "--until"),
+                name=name,
+                tag=tag,
+                tool=tool,
+                fields=looked_in,
+                order=order,
+                limit=limit,
+                progress=progress,
+            )
+        if as_json:
+            print_json_lines(hit.to_dict() for hit in hits)
+        else:
+            with paged(settings):
+                _print_hits(store, hits)
+    if not hits:
+        say("Nothing was found.")
+    elif len(hits) == limit and limit < LIMIT:
+        say(f"There may be more: -n {min(2 * limit, LIMIT)}.")
+
+
+def _read_fields(text: str) -> list[str]:
+    fields = [each.strip() for each in text.split(",")]
+    unknown = [each for each in fields if each not in FIELDS]
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(FIELDS)}", param_hint="--in")
+    return fields
+
+
+def _print_hits(store: Store, hits: list[Hit]) -> None:
+    from headish.values.times import local_time
+
+    short = shorten(store, (hit.turn.id for hit in hits))
+    for hit in hits:
+        field = "" if hit.field == "text" else click.style(f"({hit.field}) ", dim=True)
+        before = (
+            f"{click.style(short[hit.turn.id], fg='yellow')} {local_time(hit.turn.said_at)} "
+            f"{role_word(hit.turn.meta.role)} {field}"
+        )
+        behind = _names(hit)
+        click.echo(before + _marked(hit, room_beside(before, behind)) + behind)
+
+
+def _names(hit: Hit) -> str:
+    """The bookmarks that lead to it, the first of them."""
+    shown = [one_line(name, 30) for name in hit.names[:NAMES_SHOWN]]
+    more = len(hit.names) - len(shown)
+    listed = ", ".join([*shown, *([f"{more} more"] if more else [])])
+    return " " + click.style(f"[{listed}]", fg="blue", bold=True) if listed else ""
+
+
+def _marked(hit: Hit, columns: int | None) -> str:
+    """The words around the match, cut to the columns that are there so that the match stays, and coloured."""
+    text, marks = _fitting(hit, columns)
+    line, end = "", 0
+    for start, stop in marks:
+        line += one_line(text[end:start], None) + click.style(one_line(text[start:stop], None), fg="red", bold=True)
+        end = stop
+    return line + one_line(text[end:], None)
+
+
+def _fitting(hit: Hit, columns: int | None) -> tuple[str, list[tuple[int, int]]]:
+    text, marks = hit.snippet, list(hit.marks)
+    if columns is None or cells(text) <= columns:
+        return text, marks
+    # From a little before the first match on, and to where the line ends.
+    first = marks[0][0] if marks else 0
+    low = max(min(first - columns // 4, len(text) - columns), 0)
+    text = ("…" if low else "") + text[low + bool(low) :]
+    kept = one_line(text, columns)
+    shown = [(max(start - low, 0), min(stop - low, len(kept))) for start, stop in marks]
+    return kept, [(start, stop) for start, stop in shown if start < stop]
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], None] | None]:
+    """A count on a terminal, once there is something to wait for; it is gone when the hits are printed."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with ExitStack() as shown:
+        bars: list[tuple[Progress, TaskID]] = []
+
+        def tell(turns: int) -> None:
+            if not bars:
+                bars.append(_begin_count(shown))
+            bar, task = bars[0]
+            bar.advance(task, turns)
+
+        yield tell
+
+
+def _begin_count(shown: ExitStack) -> tuple[Progress, TaskID]:
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn
+
+    words = TextColumn("indexing: {task.completed:,.0f} turns")
+    bar = shown.enter_context(Progress(words, console=Console(stderr=True), transient=True))
+    return bar, bar.add_task("indexing", total=None)

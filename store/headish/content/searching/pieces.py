@@ -1,0 +1,78 @@
+"""The texts of a message that can be searched, each with the field that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from headish.content.media import decode_text, is_text
+from headish.errors import HeadishError
+from headish.values.blocks import ContentBlock, Document, Text, Thinking, ToolResult, ToolUse
+
+FIELDS = ("text", "reasoning", "calls", "results", "documents")
+"""Where a search looks: what was said, what a model thought, names and arguments of calls, what tools answered, names
+and texts of documents."""
+
+SHOWN = ("text", "calls", "results", "documents")
+"""Where it looks unless it is told: reasoning is private."""
+
+
+class Piece(NamedTuple):
+    """A text, and the field of the turn that it is."""
+
+    field: str
+    text: str
+
+
+def pieces_of(blocks: Iterable[ContentBlock]) -> list[Piece]:
+    """The texts of a message. Text blocks are one text, since some providers cut one text into several."""
+    listed = list(blocks)
+    if len(listed) == 1 and type(listed[0]) is Text:  # as of most turns
+        return [Piece("text", listed[0].text)]
+    said = "".join(block.text for block in listed if isinstance(block, Text))
+    pieces = [Piece("text", said)] if said else []
+    for block in listed:
+        if isinstance(block, Thinking):
+            pieces.append(Piece("reasoning", block.text))
+        elif isinstance(block, ToolUse):
+            arguments = block.raw if block.raw is not None else "\n".join(_texts_of(block.input))
+            pieces.append(Piece("calls", f"{block.name}\n{arguments}"))
+        elif isinstance(block, ToolResult):
+            inner = "\n".join(piece.text for piece in pieces_of(block.content))
+            pieces.append(Piece("results", f"{block.name}\n{inner}" if block.name else inner))
+        elif isinstance(block, Document):
+            pieces += document_pieces(block.name, _text_of(block))
+    return pieces
+
+
+def document_pieces(name: str | None, text: str | None) -> list[Piece]:
+    """The name and the text of a document."""
+    return [Piece("documents", each) for each in (name, text) if each]
+
+
+def tools_of(blocks: Iterable[ContentBlock]) -> set[str]:
+    """The names of the tools that a message calls, or has results of."""
+    return {block.name for block in blocks if isinstance(block, ToolUse | ToolResult) and block.name}
+
+
+def _text_of(document: Document) -> str | None:
+    try:
+        return decode_text(document) if is_text(document) else None
+    except HeadishError:
+        return None  # it says that it is text, and is not
+
+
+def _texts_of(value: Any) -> Iterator[str]:
+    """Keys and values of arguments, each a text of its own: in JSON, escapes would run into the words."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            for key, inner in reversed(each.items()):
+                waiting += [inner, key]
+        elif isinstance(each, list):
+            waiting += reversed(each)
+        elif isinstance(each, str):
+            yield each
+        elif isinstance(each, int | float) and not isinstance(each, bool):
+            yield str(each)

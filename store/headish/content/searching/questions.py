@@ -1,0 +1,242 @@
+"""Questions: words, phrases, beginnings of words, AND, OR, NOT; what they match, and how often.
+
+``parse_question`` reads one, and takes what it cannot read as plain words. A question is asked twice: an index is asked
+for turns that may match (``as_match``), and each of them is asked itself (``matches``), word for word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from headish.content.searching.words import asked_words
+from headish.errors import InvalidArgument, shown
+from headish.limits import QUESTION_LIMIT, QUESTION_WORDS_LIMIT
+
+NESTED = 6
+"""How deep parentheses may be nested; deeper ones are taken as plain words. FTS5 reads little more."""
+
+
+class Phrase(NamedTuple):
+    """Words that follow each other; with ``open`` the last one is the beginning of a word."""
+
+    words: tuple[str, ...]
+    open: bool = False
+
+
+class All(NamedTuple):
+    """Every part matches."""
+
+    parts: tuple[Question, ...]
+
+
+class Any(NamedTuple):
+    """One of the parts matches."""
+
+    parts: tuple[Question, ...]
+
+
+class Without(NamedTuple):
+    """``kept`` matches, and ``left`` does not."""
+
+    kept: Question
+    left: Question
+
+
+Question = Phrase | All | Any | Without
+Texts = Sequence[list[str]]
+"""The words of each text of a turn."""
+_TOKENS = re.compile(r'"([^"]*)"(\*?)|([()])|([^\s()"]+)')
+_OPERATORS = ("AND", "OR", "NOT")
+
+
+class _Unreadable(Exception):
+    """It is no question of this grammar."""
+
+
+def parse_question(text: str) -> Question:
+    """What is looked for: ``cats dogs`` (both), ``"cats and dogs"``, ``cat*``, ``cats OR dogs``, ``cats NOT dogs``,
+    parentheses. What cannot be read so is taken as words, each of which must be there.
+
+    Raises: InvalidArgument where there is no word in it, or more than a question may have.
+    """
+    if len(text) > QUESTION_LIMIT:
+        raise InvalidArgument(f"a search takes at most {QUESTION_LIMIT:,} characters, not {len(text):,}")
+    try:
+        found = _Reader(text).read()
+    except _Unreadable:
+        found = _together([_phrase(each) for each in text.split()])
+    if found is None:
+        raise InvalidArgument(f"there is no word to search for in {shown(text)}")
+    if sum(len(phrase.words) for phrase in _phrases(found)) > QUESTION_WORDS_LIMIT:
+        raise InvalidArgument(f"a search takes at most {QUESTION_WORDS_LIMIT} words")
+    return found
+
+
+def phrases_of(question: Question) -> list[Phrase]:
+    """What a turn is to hold: all phrases but those behind NOT, each once."""
+    return list(dict.fromkeys(_wanted(question)))
+
+
+def matches(question: Question, texts: Texts) -> bool:
+    """Whether the texts of a turn together are what the question asks for."""
+    if isinstance(question, Phrase):
+        return any(count(question, words) for words in texts)
+    if isinstance(question, All):
+        return all(matches(part, texts) for part in question.parts)
+    if isinstance(question, Any):
+        return any(matches(part, texts) for part in question.parts)
+    return matches(question.kept, texts) and not matches(question.left, texts)
+
+
+def count(phrase: Phrase, words: list[str]) -> int:
+    """How often a phrase stands in a text."""
+    if len(phrase.words) == 1 and not phrase.open:
+        return words.count(phrase.words[0])
+    return sum(1 for _ in find(phrase, words))
+
+
+def find(phrase: Phrase, words: list[str]) -> Iterator[int]:
+    """Where a phrase begins in a text, by the number of its first word."""
+    *first, last = phrase.words
+    if not first:
+        yield from (at for at, word in enumerate(words) if _ends(phrase, word, last))
+        return
+    at, end = -1, len(words) - len(first)
+    try:
+        while True:
+            at = words.index(first[0], at + 1)
+            if at < end and words[at : at + len(first)] == first and _ends(phrase, words[at + len(first)], last):
+                yield at
+    except ValueError:
+        return
+
+
+def as_match(question: Question, beginnings: Sequence[str]) -> str:
+    """For an index: turns that may match. Each word stands behind one of the ``beginnings``.
+
+    What is behind NOT is not asked of an index, which does not know where in a turn a word stands; nor is the order of
+    the words of a phrase.
+    """
+    if isinstance(question, Without):
+        return as_match(question.kept, beginnings)
+    if isinstance(question, Phrase):
+        return _one_of([_all_of(_words(question, beginning)) for beginning in beginnings])
+    parts = [as_match(part, beginnings) for part in question.parts]
+    return _all_of(parts) if isinstance(question, All) else _one_of(parts)
+
+
+def _ends(phrase: Phrase, word: str, last: str) -> bool:
+    return word.startswith(last) if phrase.open else word == last
+
+
+def _words(phrase: Phrase, beginning: str) -> list[str]:
+    quoted = [f'"{beginning}{word}"' for word in phrase.words]
+    return [*quoted[:-1], f"{quoted[-1]} *"] if phrase.open else quoted
+
+
+def _all_of(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"({' AND '.join(parts)})"
+
+
+def _one_of(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
+
+
+def _phrases(question: Question) -> Iterator[Phrase]:
+    if isinstance(question, Phrase):
+        yield question
+        return
+    for part in question if isinstance(question, Without) else question.parts:
+        yield from _phrases(part)
+
+
+def _wanted(question: Question) -> Iterator[Phrase]:
+    if isinstance(question, Phrase):
+        yield question
+    elif isinstance(question, Without):
+        yield from _wanted(question.kept)
+    else:
+        for part in question.parts:
+            yield from _wanted(part)
+
+
+def _together(parts: Sequence[Question | None]) -> Question | None:
+    kept = tuple(part for part in parts if part is not None)
+    return None if not kept else kept[0] if len(kept) == 1 else All(kept)
+
+
+def _phrase(text: str, open: bool = False) -> Phrase | None:
+    """None where there is no word in it, as in a dash."""
+    words, goes_on = asked_words(text)
+    return Phrase(words, open or goes_on or text.endswith("*")) if words else None
+
+
+class _Reader:
+    """``or = and (OR and)*``, ``and = part ([AND] part | NOT part)*``, ``part = phrase | ( or )``."""
+
+    def __init__(self, text: str) -> None:
+        if text.count('"') % 2:
+            raise _Unreadable
+        self._tokens = list(_TOKENS.finditer(text))
+        self._at = self._depth = 0
+
+    def read(self) -> Question | None:
+        found = self._read_any()
+        if self._at < len(self._tokens):
+            raise _Unreadable
+        return found
+
+    def _read_any(self) -> Question | None:
+        parts = [self._read_all()]
+        while self._takes("OR"):
+            parts.append(self._read_all())
+        kept = tuple(part for part in parts if part is not None)
+        return kept[0] if len(kept) == 1 else Any(kept) if kept else None
+
+    def _read_all(self) -> Question | None:
+        found = self._read_part()
+        while self._goes_on():
+            if self._takes("NOT"):
+                left = self._read_part()
+                if found is None:
+                    raise _Unreadable
+                found = found if left is None else Without(found, left)
+                continue
+            self._takes("AND")
+            if self._next() == "NOT":
+                continue
+            found = _together([found, self._read_part()])
+        return found
+
+    def _read_part(self) -> Question | None:
+        if self._next() in (None, ")", *_OPERATORS):
+            raise _Unreadable
+        token = self._tokens[self._at]
+        self._at += 1
+        if token[3] is None:
+            return _phrase(token[1], bool(token[2])) if token[1] is not None else _phrase(token[4])
+        self._depth += 1
+        if self._depth > NESTED:
+            raise _Unreadable
+        found = self._read_any()
+        if not self._takes(")"):
+            raise _Unreadable
+        self._depth -= 1
+        return found
+
+    def _goes_on(self) -> bool:
+        return self._next() not in (None, ")", "OR")
+
+    def _next(self) -> str | None:
+        """An operator, a parenthesis, or the empty text for anything else; None at the end."""
+        if self._at == len(self._tokens):
+            return None
+        token = self._tokens[self._at]
+        return token[3] or (token[4] if token[4] in _OPERATORS else "")
+
+    def _takes(self, wanted: str) -> bool:
+        taken = self._next() == wanted
+        self._at += taken
+        return taken

@@ -1,0 +1,125 @@
+"""The words of a text, as they are indexed and looked for.
+
+A word is a run of letters and digits, in lower case and without accents. Scripts that put no blanks between words
+(Chinese, Japanese, Thai …), and Korean, are cut into overlapping pairs of characters: what is looked for may begin and
+end anywhere. The last character of such a run is a word of its own, so that every character begins one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+WORDS_VERSION = 1
+"""Of the words that an index holds. An index of another version is built anew: a change here takes the next number."""
+
+WORD_CHARACTERS = 64
+"""A longer word is cut: nobody types it, and a database takes no word of any length."""
+
+_ASCII = bytes(
+    each + 32 if 65 <= each <= 90 else each if bytes([each]).isalnum() and each < 128 else 32 for each in range(256)
+)
+# Marks that stand inside a word; they are left out of it. Then the joiners and the soft hyphen, likewise.
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
+    "\u00ad\u200c\u200d"
+)
+# Scripts whose words are not told apart by blanks, or by vowel signs that are no letters to Python.
+_PAIRED = (
+    "\u0900-\u0963\u0966-\u0e4e\u0e50-\u0e59\u0e80-\u0f03\u0f18-\u1049\u1050-\u109f\u1100-\u11ff\u1700-\u17d3"
+    "\u17dc-\u17ff\u1900-\u1aad\u1b00-\u1bff\u3005-\u3007\u3021-\u302f\u3031-\u3035\u3041-\u309f\u30a1-\u30fa"
+    "\u30fc-\u318f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua880-\uabff\uac00-\ud7ff"
+    "\uf900-\ufaff\uff66-\uffdc\U0001b000-\U0001b2ff\U00020000-\U0003ffff"
+)
+_RUN = re.compile(f"[\\w{_MARKS}{_PAIRED}]+")
+_PARTS = re.compile(f"([{_PAIRED}]+)|[^{_PAIRED}]+")
+_LONG = re.compile(rb" [^ ]{%d}" % (WORD_CHARACTERS + 1))
+_PAIRED_ALONE = re.compile(f"[{_PAIRED}]")
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in their order. Linear: some 5 µs for each KB of ASCII."""
+    if text.isascii():
+        return _cut(text.encode().translate(_ASCII).decode().split())
+    found: list[str] = []
+    for run in _RUN.findall(text.replace("_", " ")):
+        if run.isascii():
+            found.append(run.lower())
+        else:
+            found += _words_of_run(run)
+    return _cut(found)
+
+
+def signed_words(text: str, sign: str) -> str:
+    """The words of a text, each behind a sign, separated by blanks: ``words_of`` in fewer steps, for every turn."""
+    if not text.isascii():
+        words = words_of(text)
+        return sign + f" {sign}".join(words) if words else ""
+    written = b" %b" % text.encode().translate(_ASCII)
+    cut = written.split()
+    if _LONG.search(written):
+        cut = [word[:WORD_CHARACTERS] for word in cut]
+    return sign + f" {sign}".encode().join(cut).decode() if cut else ""
+
+
+def spans_of(text: str) -> tuple[list[str], list[int], list[int]]:
+    """The words of a text, where each begins and where it ends. For what is shown: it is slower than ``words_of``."""
+    words: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for run in _RUN.finditer(text.replace("_", " ")):
+        start, end = run.span()
+        if run[0].isascii():
+            words.append(run[0].lower())
+            starts.append(start)
+            ends.append(end)
+            continue
+        for part in _PARTS.finditer(run[0]):
+            low, high = start + part.start(), start + part.end()
+            found = _words_of_part(part[0], part[1] is not None)
+            # What is written otherwise once it is normalised has no place of its own: the whole run stands for it.
+            exact = part[1] is not None and len(found) == high - low
+            words += found
+            starts += [low + index if exact else low for index in range(len(found))]
+            ends += [min(low + index + 2, high) if exact else high for index in range(len(found))]
+    return _cut(words), starts, ends
+
+
+def asked_words(text: str) -> tuple[tuple[str, ...], bool]:
+    """The words of what is looked for, and whether the last of them may go on.
+
+    A run of paired characters that ends the text may go on in what is found, so its last character is no word of its
+    own here; a single one is the beginning of a pair.
+    """
+    words = words_of(text)
+    if not words or len(words[-1]) != 1 or _PAIRED_ALONE.match(words[-1]) is None:
+        return tuple(words), False
+    if len(words) > 1 and len(words[-2]) == 2 and words[-2][1] == words[-1] and _PAIRED_ALONE.match(words[-2]):
+        return tuple(words[:-1]), False
+    return tuple(words), True
+
+
+def _cut(words: list[str]) -> list[str]:
+    if max(map(len, words), default=0) <= WORD_CHARACTERS:
+        return words
+    return [word[:WORD_CHARACTERS] for word in words]
+
+
+@lru_cache(maxsize=65536)
+def _words_of_run(run: str) -> tuple[str, ...]:
+    parts = _PARTS.finditer(run)
+    return tuple(word for part in parts for word in _words_of_part(part[0], part[1] is not None))
+
+
+def _words_of_part(part: str, paired: bool) -> list[str]:
+    if part.isascii():
+        return [part.lower()]
+    if paired:
+        written = unicodedata.normalize("NFKC", part).casefold()
+        kept = "".join(each for each in written if each.isalnum() or unicodedata.category(each)[0] == "M")
+        return [*(kept[index : index + 2] for index in range(len(kept) - 1)), *kept[-1:]]
+    written = unicodedata.normalize("NFKD", part).casefold()
+    kept = "".join(each for each in written if each.isalnum())
+    return [unicodedata.normalize("NFC", kept)] if kept else []

@@ -1,0 +1,109 @@
+"""Turns that may match, the newest first: first those that no index holds yet, then what the index says.
+
+Where a database is read-only, keeps no index or cannot have one, all turns are read: nothing is missing either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from headish.content.searching.pieces import FIELDS
+from headish.content.searching.questions import Question, as_match
+from headish.content.searching.words import WORDS_VERSION
+from headish.database.query import Connection
+from headish.rows import searches
+from headish.rows.counters import read_counter
+from headish.rows.searches import Source
+from headish.searching.entries import (
+    READ,
+    REASONED,
+    field_fact,
+    last_part,
+    model_fact,
+    role_fact,
+    tool_fact,
+    unread_fact,
+)
+
+PAGE, LATER_PAGE = 64, 512
+"""So many the index is asked for at first, and then: a server looks all of them up for each page."""
+READ_PAGE = 500
+GLOB = "*?["
+
+
+class Asked(NamedTuple):
+    """What an index is asked: the question, in which fields, and what else a turn must be."""
+
+    question: Question
+    fields: frozenset[str]
+    role: str | None = None
+    model: str | None = None
+    tool: str | None = None
+
+
+class Found(NamedTuple):
+    """How far the index is, and how many turns there are."""
+
+    indexed: int
+    turns: int
+
+
+def state_of(connection: Connection, space: int) -> Found:
+    """How far the index of a space can be used."""
+    turns = read_counter(connection, space).seq
+    known = searches.indexed(connection, space)
+    if known is None or known.version != WORDS_VERSION or searches.is_off(connection):
+        return Found(0, turns)
+    return Found(known.seq if searches.can_index(connection) else 0, turns)
+
+
+def candidates(connection: Connection, space: int, asked: Asked, state: Found) -> Iterator[Source]:
+    """Turns that may match, the newest first.
+
+    Cost: two statements for each 64 turns of the index, one for each 500 turns that are not in it.
+    """
+    high = searches.LAST
+    while page := searches.sources_before(connection, space, state.indexed, high, READ_PAGE):
+        yield from page
+        high = page[-1].seq
+    if not state.indexed:
+        return
+    question, high, limit = spell(space, asked), state.indexed + 1, PAGE
+    while seqs := searches.matching(connection, space, question, 0, high, limit):
+        yield from searches.sources_at(connection, space, seqs)
+        if len(seqs) < limit:
+            return
+        high, limit = seqs[-1], LATER_PAGE
+
+
+def spell(space: int, asked: Asked) -> str:
+    """The question as the index takes it."""
+    question = as_match(asked.question, beginnings(space, asked.fields))
+    facts = _facts(space, asked)
+    narrowed = " AND ".join([question, *facts])
+    return f'({narrowed}) OR "{unread_fact(space)}"' if not facts else f"({narrowed}) OR ({_unread(space, facts)})"
+
+
+def beginnings(space: int, fields: frozenset[str]) -> list[str]:
+    """What stands before the words of the fields, reasoning apart from what people read."""
+    signs = [REASONED] if "reasoning" in fields else []
+    signs += [READ] if fields - {"reasoning"} else []
+    return [f"{space}{sign}" for sign in signs]
+
+
+def _unread(space: int, facts: list[str]) -> str:
+    return " AND ".join([f'"{unread_fact(space)}"', *facts])
+
+
+def _facts(space: int, asked: Asked) -> list[str]:
+    facts = [f'"{role_fact(space, asked.role)}"'] if asked.role is not None else []
+    if asked.fields != frozenset(FIELDS) - {"reasoning"} and asked.fields != frozenset(FIELDS):
+        listed = [f'"{field_fact(space, field)}"' for field in sorted(asked.fields)]
+        facts.append(f"({' OR '.join(listed)})")
+    if asked.tool is not None:
+        facts.append(f'"{tool_fact(space, asked.tool)}"')
+    # A pattern has no code.
+    if asked.model is not None and not any(each in asked.model for each in GLOB):
+        facts.append(f'"{model_fact(space, last_part(asked.model))}"')
+    return facts

@@ -1,0 +1,162 @@
+"""What the index holds of a turn.
+
+A word of the index is the number of the space, a sign, and a word: ``,`` before what is read by people, ``-`` before
+what is reasoning, ``.`` before a fact (``r`` a role, ``i`` a field that the turn has text in, ``t`` a tool, ``m`` a
+model; names by their CRC, since they may hold anything). A turn with more words than an entry takes has the fact ``x``
+in their place, and every search looks into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+from zlib import crc32
+
+import msgspec
+
+from headish.content.encoding import decode_payload, decode_payloads
+from headish.content.media import is_text_type
+from headish.content.searching.pieces import Piece, document_pieces, pieces_of, tools_of
+from headish.content.searching.words import signed_words
+from headish.database.query import Connection
+from headish.errors import HeadishError
+from headish.history.decode import DECODED_TOGETHER
+from headish.rows.searches import Source, large_payload
+from headish.values.blocks import ContentBlock
+from headish.values.turns import DOCUMENT, reply_of
+
+READ, REASONED, FACT = ",", "-", "."
+BEHIND = "/"
+"""Follows every sign."""
+ENTRY_BYTES = 900_000
+"""PostgreSQL takes a megabyte of words for a row."""
+_decode_system = msgspec.json.Decoder(dict[str, object]).decode
+
+
+class Said(NamedTuple):
+    """A turn as it is searched: its texts, and the tools that it calls or has results of."""
+
+    source: Source
+    pieces: list[Piece]
+    tools: set[str]
+
+
+def read_said(connection: Connection, space: int, sources: Iterable[Source]) -> Iterator[Said]:
+    """The texts of turns. What does not decode has none here: whoever reads it is told, and so is verify.
+
+    Cost: one statement for each large payload, and memory for one.
+    """
+    listed = list(sources)
+    for start in range(0, len(listed), DECODED_TOGETHER):
+        portion = listed[start : start + DECODED_TOGETHER]
+        small = [each for each in portion if each.data is not None and each.type != DOCUMENT]
+        together = decode_payloads([each.data or b"" for each in small])
+        blocks = {} if together is None else {each.seq: found for each, found in zip(small, together, strict=True)}
+        for source in portion:
+            found = blocks.get(source.seq)
+            if found is not None:
+                yield Said(source, pieces_of(found), tools_of(found))
+            else:
+                yield _read_alone(connection, space, source)
+
+
+def entry_of(space: int, said: Said) -> str:
+    """The words of a turn for the index, separated by blanks. Empty for one that was erased, which has no entry."""
+    if said.source.erased is not None:
+        return ""
+    facts = _facts(space, said)
+    read, reasoned = f"{space}{READ}", f"{space}{REASONED}"
+    signs = ((reasoned if piece.field == "reasoning" else read, piece.text) for piece in said.pieces)
+    parts = [facts, *(words for sign, text in signs if (words := signed_words(text, sign)))]
+    entry = " ".join(parts)
+    if len(entry) < ENTRY_BYTES // 4 or len(" ".join(set(entry.split())).encode()) < ENTRY_BYTES:
+        return entry
+    return f"{facts} {unread_fact(space)}"
+
+
+def model_of(source: Source) -> str | None:
+    """The model that said it."""
+    model = reply_of(_system(source)).get("model")
+    return model if isinstance(model, str) else None
+
+
+def system_of(source: Source) -> dict[str, object]:
+    """What headish itself says of the turn; empty where it does not decode."""
+    return _system(source)
+
+
+def last_part(model: str) -> str:
+    """A model's name without the path before it."""
+    return model.rpartition("/")[2]
+
+
+def role_fact(space: int, role: str) -> str:
+    return f"{space}{FACT}r{role}"
+
+
+def field_fact(space: int, field: str) -> str:
+    return f"{space}{FACT}i{field}"
+
+
+def tool_fact(space: int, tool: str) -> str:
+    return f"{space}{FACT}t{_code(tool)}"
+
+
+def model_fact(space: int, model: str) -> str:
+    return f"{space}{FACT}m{_code(model)}"
+
+
+def unread_fact(space: int) -> str:
+    return f"{space}{FACT}x"
+
+
+def _facts(space: int, said: Said) -> str:
+    source, pieces = said.source, said.pieces
+    facts = _usual_facts(space, source.role, tuple(dict.fromkeys([piece.field for piece in pieces])))
+    more = [tool_fact(space, tool) for tool in said.tools]
+    model = None if source.system is None else model_of(source)
+    more += [model_fact(space, each) for each in {model, last_part(model)}] if model else []
+    return " ".join([facts, *more]) if more else facts
+
+
+@lru_cache(maxsize=1024)
+def _usual_facts(space: int, role: str, fields: tuple[str, ...]) -> str:
+    return " ".join([role_fact(space, role), *(field_fact(space, field) for field in fields)])
+
+
+def _code(name: str) -> str:
+    return f"{crc32(name.casefold().encode(errors='surrogatepass')):08x}"
+
+
+def _read_alone(connection: Connection, space: int, source: Source) -> Said:
+    if source.erased is not None:
+        return Said(source, [], set())
+    payload = source.data if source.data is not None else large_payload(connection, space, source.place)
+    if payload is None:
+        return Said(source, [], set())
+    if source.type == DOCUMENT:
+        return Said(source, _document(source, payload), set())
+    try:
+        blocks: tuple[ContentBlock, ...] = decode_payload(payload)
+    except HeadishError:
+        return Said(source, [], set())
+    return Said(source, pieces_of(blocks), tools_of(blocks))
+
+
+def _document(source: Source, payload: bytes) -> list[Piece]:
+    name = _system(source).get("document_name")
+    text = None
+    if is_text_type(source.content_type or ""):
+        try:
+            text = payload.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = None  # it says that it is text, and is not
+    return document_pieces(name if isinstance(name, str) else None, text)
+
+
+def _system(source: Source) -> dict[str, object]:
+    try:
+        return {} if source.system is None else _decode_system(source.system)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return {}

@@ -1,0 +1,132 @@
+"""The index of a space catches up: turns are indexed in commit order, in portions, each a transaction of its own.
+
+A portion is read before its transaction begins, so that a writer waits for no more than its words being written. Two
+that catch up at once take turns: whoever moves the position on has stored the portion, and the other reads on from
+there. A process that dies between two portions loses nothing, and one that dies within one has stored nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
+
+from headish.content.searching.words import WORDS_VERSION
+from headish.database.backend import Backend
+from headish.database.query import Connection
+from headish.rows import searches
+from headish.rows.counters import read_counter
+from headish.rows.searches import Indexed
+from headish.rows.turns import StoredTurn
+from headish.searching.entries import entry_of, read_said
+
+Progress = Callable[[int], None]
+"""Called with the number of turns indexed since the last call."""
+
+PORTION_TURNS = 1000
+PORTION_CHARACTERS = 1_000_000
+"""A portion ends behind the turn with which its words come to so much: some 50 ms of writing."""
+
+
+class Portion(NamedTuple):
+    """Turns that are to be indexed: how far the index was, how far it is then, and the entries."""
+
+    known: Indexed
+    seq: int
+    turns: int
+    entries: list[tuple[int, str]]
+
+
+def catch_up(backend: Backend, space: int, progress: Progress | None = None) -> None:
+    """Index every turn that is not; nothing where the database is read-only, keeps no index, or cannot have one.
+
+    Cost: some 40 µs for each turn of half a KB; two statements where there is none.
+    """
+    if backend.read_only:
+        return
+    while (portion := backend.read(partial(_next_portion, space=space))) is not None:
+        stored = backend.write(partial(_store, space=space, portion=portion))
+        if stored and progress:
+            progress(portion.turns)
+
+
+def index_anew(backend: Backend, space: int, progress: Progress | None = None) -> None:
+    """Empty the index of a space, and build it from the first turn on. On SQLite, other spaces build theirs at their
+    next search. If it is cut short, the next search goes on."""
+    backend.write(partial(_restart, space=space))
+    catch_up(backend, space, progress)
+
+
+def forget_entries(connection: Connection, space: int, turns: Iterable[StoredTurn]) -> int:
+    """Take turns out of the index, in the caller's transaction and before their payloads go; returns how many it held.
+
+    FTS5 has to be told the words that it is to forget: they are derived from the payloads once more. Then the index is
+    merged whole, with freed space overwritten, so that none of these words is left in the file; the write-ahead log
+    still has them until it is emptied. A later turn that nobody has indexed is left to ``erased``: it gets no entry.
+    Cost: the words of the turns, and on SQLite writing the whole index anew, a fifth of the text of all spaces.
+    """
+    if not searches.can_index(connection):
+        return 0
+    # First: nobody who has read one of these turns stores its words behind our back from here on.
+    searches.begin(connection, space, WORDS_VERSION)
+    searches.count_emptied(connection, space)
+    known = searches.indexed(connection, space)
+    if known is None:
+        return 0
+    if known.version != WORDS_VERSION:
+        # Nobody knows the old words any more, so all of them go.
+        searches.restart(connection, space, WORDS_VERSION)
+        return 0
+    seqs = sorted({each.seq for each in turns if each.seq <= known.seq})
+    sources = searches.sources_at(connection, space, seqs)
+    entries = [
+        (said.source.seq, entry) for said in read_said(connection, space, sources) if (entry := entry_of(space, said))
+    ]
+    if entries:
+        searches.remove_entries(connection, space, entries)
+    return len(entries)
+
+
+def _next_portion(connection: Connection, space: int) -> Portion | None:
+    last = read_counter(connection, space).seq
+    known = searches.indexed(connection, space)
+    if known is not None and known.version == WORDS_VERSION and known.seq >= last:
+        return None
+    if not last or searches.is_off(connection) or not searches.can_index(connection):
+        return None
+    if known is None or known.version != WORDS_VERSION:
+        return Portion(known or Indexed(0, 0, -1), 0, 0, [])
+    entries: list[tuple[int, str]] = []
+    seq, left, turns = known.seq, PORTION_CHARACTERS, 0
+    for said in read_said(connection, space, searches.sources_after(connection, space, known.seq, PORTION_TURNS)):
+        entry = entry_of(space, said)
+        if entry:
+            entries.append((said.source.seq, entry))
+        seq, left, turns = said.source.seq, left - len(entry), turns + 1
+        if left < 0:
+            break
+    else:
+        seq = seq if turns == PORTION_TURNS else max(last, seq)  # also where numbers are missing: verify names them
+    return Portion(known, seq, turns, entries)
+
+
+def _store(connection: Connection, space: int, portion: Portion) -> bool:
+    """Whether the portion is stored; if not, the index is elsewhere by now."""
+    if searches.is_off(connection):
+        return False
+    if portion.known.version != WORDS_VERSION:
+        searches.begin(connection, space, WORDS_VERSION)
+        known = searches.indexed(connection, space)
+        if known is not None and known.version != WORDS_VERSION:
+            searches.restart(connection, space, WORDS_VERSION)
+        return False
+    if not searches.take(connection, space, portion.known, portion.seq):
+        return False
+    searches.add_entries(connection, space, portion.entries)
+    return True
+
+
+def _restart(connection: Connection, space: int) -> None:
+    if searches.can_index(connection):
+        searches.begin(connection, space, WORDS_VERSION)
+        searches.restart(connection, space, WORDS_VERSION)

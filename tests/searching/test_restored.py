@@ -1,0 +1,64 @@
+"""A backup holds no index, and a space whose turns were put back finds all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import text
+
+from headish import Database, Store, restore
+from headish.rows import searches
+from headish.rows.whole import begin_restore
+from support.insides import database_of, query_of, read
+from support.places import FilePlace, Place
+
+
+def found(store: Store, query: str) -> set[str]:
+    return {hit.turn.id for hit in store.search(query)}
+
+
+def position(store: Store) -> int | None:
+    known = read(store, lambda connection: searches.indexed(connection, store._number))
+    return None if known is None else known.seq
+
+
+def test_a_restored_space_makes_its_index_at_its_first_search(durable_place: Place, tmp_path: Path) -> None:
+    store = durable_place.open()
+    turns = {store.add_turn(f"cat {number}").id for number in range(5)}
+    assert found(store, "cat") == turns
+    restore(store.backup(tmp_path / "a.hbackup").path, tmp_path / "again.db")
+    with Store.open(tmp_path / "again.db", space=store.space, create=False) as again:
+        assert position(again) is None
+        assert again.verify().problems == ()
+        assert found(again, "cat") == turns
+        assert (position(again), again.verify().problems) == (5, ())
+
+
+def test_a_backup_that_is_a_database_takes_the_index_along(file_place: FilePlace, tmp_path: Path) -> None:
+    with Database.open(file_place.target) as database:
+        turn = database.store().add_turn("a cat")
+        assert found(database.store(), "cat") == {turn.id}
+        database.backup(tmp_path / "copy.db")
+    with Store.open(tmp_path / "copy.db", create=False) as copy:
+        assert (position(copy), copy.verify().problems) == (1, ())
+        assert found(copy, "cat") == {turn.id}
+
+
+def test_a_restore_that_begins_anew_leaves_no_words_of_the_one_before(store: Store) -> None:
+    """As where a store that was open all along has searched what a failed restore then left behind."""
+    store.add_turn("a cat")
+    found(store, "cat")
+
+    mark = query_of(store, "mark", text("UPDATE counter SET state = 'restoring:cut off' WHERE space = :space"))
+    database_of(store).write(lambda connection: connection.run(mark, space=store._number))
+    assert database_of(store).write(lambda connection: begin_restore(connection, store._number)) is not None
+    question = f'"{store._number},cat"'
+    words = read(store, lambda connection: searches.matching(connection, store._number, question, 0, 99, 9))
+    assert (position(store), words) == (0, [])
+
+
+def test_a_space_whose_empty_index_was_made_can_be_removed(file_place: FilePlace) -> None:
+    with Database.open(file_place.target) as database:
+        database.store("gone").reindex()
+        database.spaces.remove("gone")
+        assert all(report.problems == () for report in database.verify().values())

@@ -1,0 +1,266 @@
+"""``store.search``: what is found, where, and by which filters; the same on every database, and without an index."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headish import Database, Store
+from headish.content.searching.questions import NESTED
+from headish.errors import InvalidArgument, InvalidRole, ReadOnly
+from headish.limits import QUESTION_WORDS_LIMIT
+from support.growing import grow
+from support.insides import counted_steps, unchanged
+from support.places import FilePlace, Place
+
+WORDS = (
+    "cat",
+    "dog",
+    "Cats",
+    "catalogue",
+    "the",
+    "Zürich",
+    "zurich",
+    "天気予報",
+    "天",
+    "予報です",
+    "foo_bar",
+    "bar",
+    "x1",
+)
+TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+ASKED = st.recursive(
+    st.one_of(
+        st.sampled_from((*WORDS, "cat*", "ca*", "気", '"foo bar"', '"dog the"', "zur*")),
+        st.lists(st.sampled_from(WORDS), min_size=2, max_size=3).map(lambda words: f'"{" ".join(words)}"'),
+    ),
+    lambda inner: st.one_of(
+        *(st.tuples(inner, inner).map(lambda pair, by=by: f"({pair[0]}{by}{pair[1]})") for by in (" ", " OR ", " NOT "))
+    ),
+    max_leaves=4,
+)
+
+
+def found(store: Store, query: str, **options: Any) -> list[str]:
+    return [hit.turn.id for hit in store.search(query, **options)]
+
+
+def call(name: str, **arguments: Any) -> list[dict[str, Any]]:
+    return [{"type": "tool_use", "id": "c1", "name": name, "input": arguments}]
+
+
+class TestWhatIsFound:
+    def test_text_calls_results_and_documents_are_searched_and_reasoning_if_it_is_asked_for(self, store: Store) -> None:
+        thinking = [{"type": "thinking", "text": "a secret plan"}, {"type": "text", "text": "a plain answer"}]
+        answer = store.add_turn(thinking, role="assistant")
+        called = store.add_turn(call("read_file", path="notes/plan.txt", deep=[{"key": "value"}]), role="assistant")
+        result = store.add_turn(
+            [{"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "no such file"}]}],
+            role="tool", continues=called.id,
+        )  # fmt: skip
+        document = store.add_document("Über den Plan".encode(), name="sketch.txt")
+        assert set(found(store, "plan")) == {called.id, document.id}
+        assert found(store, "plan", fields="reasoning") == [answer.id]
+        assert found(store, "plan", fields=["calls"]) == [called.id]
+        assert found(store, "uber sketch") == [document.id]
+        assert found(store, '"no such file"') == [result.id]
+        assert found(store, "key value read_file") == [called.id]
+        assert [hit.field for hit in store.search("plan file")] == ["calls"]
+        assert found(store, "plain", fields="calls") == []
+
+    def test_a_document_inside_a_message_is_searched_and_an_image_is_not(self, store: Store) -> None:
+        kinds = {"a.txt": "text/plain", "b.png": "image/png"}
+        blocks = [
+            {"type": "document", "name": name, "source": {"type": "base64", "media_type": kind, "data": "aGVsbG8="}}
+            for name, kind in kinds.items()
+        ]
+        turn = store.add_turn(blocks)
+        assert found(store, "hello") == found(store, "png") == [turn.id]
+        assert store.search("hello")[0].field == "documents"
+
+    def test_a_phrase_runs_over_text_that_a_provider_cut_in_two(self, store: Store) -> None:
+        turn = store.add_turn([{"type": "text", "text": "black c"}, {"type": "text", "text": "ats sleep"}])
+        assert found(store, '"black cats sleep"') == [turn.id]
+
+    def test_a_turn_that_was_just_stored_is_found_and_a_large_one_too(self, store: Store) -> None:
+        assert found(store, "needle") == []
+        large = store.add_turn("hay " * 5000 + "needle")
+        assert found(store, "needle") == [large.id]
+        small = store.add_turn("a needle")
+        assert found(store, "needle", order="time") == [small.id, large.id]
+
+    def test_a_turn_of_more_words_than_an_entry_takes_is_found(self, store: Store) -> None:
+        turn = store.add_turn(" ".join(f"word{number:060}" for number in range(16_000)) + " needle")
+        store.add_turn("needless")
+        assert found(store, f"needle {'word':0<63}7") == [turn.id]
+        assert found(store, "needle") == [turn.id]
+        assert store.verify().problems == ()
+
+    def test_a_space_finds_its_own_turns_alone(self, place: Place) -> None:
+        store, other = place.open(), None
+        with Database(store._backend) as database:
+            other = database.store(f"{store.space}0")  # its number may begin as the other's does
+            mine, theirs = store.add_turn("a cat"), other.add_turn("a cat and a dog")
+            assert (found(store, "cat"), found(other, "cat")) == ([mine.id], [theirs.id])
+            assert found(store, "dog") == []
+
+    def test_nothing_that_cannot_be_decoded_keeps_others_from_being_found(self, file_place: FilePlace) -> None:
+        with file_place.open() as store:
+            store.add_turn("a cat")
+            whole = store.add_turn("a cat, too")
+        with Database.open(file_place.target) as database, database.backend.schema_connection() as connection:
+            connection.exec_driver_sql("UPDATE turn SET data = x'ff' WHERE seq = 1")
+        assert found(file_place.open(), "cat") == [whole.id]
+
+
+class TestHits:
+    def test_they_show_the_words_around_the_match_and_mark_them(self, store: Store) -> None:
+        store.add_turn("The\ncapital of France is Paris")
+        [hit] = store.search("paris capit*")
+        assert hit.snippet == "The capital of France is Paris"
+        assert [hit.snippet[start:end] for start, end in hit.marks] == ["capital", "Paris"]
+
+    def test_they_name_the_bookmarks_and_heads_that_reach_them(self, store: Store) -> None:
+        grown = grow(store, "root? <- a <- b? <- c, a <- d? <- e, root? <- f")
+        for name, turn in (("one", "c"), ("two", "e"), ("middle", "a"), ("apart", "f")):
+            store.bookmarks.set(name, grown[turn].id)
+        [hit] = store.search("a")
+        assert hit.names == ("middle", "one", "two")
+        assert hit.heads == (grown["c"].id, grown["e"].id)
+        [last] = store.search("f")
+        assert (last.names, last.heads) == (("apart",), (grown["f"].id,))
+        [first] = store.search("root")
+        assert len(first.names), len(first.heads) == (4, 3)
+
+    def test_the_best_come_first_or_the_newest(self, store: Store) -> None:
+        best = store.add_turn("cat cat cat")
+        late = store.add_turn("one cat among so many other words that it hardly counts")
+        assert found(store, "cat") == [best.id, late.id]
+        assert found(store, "cat", order="time") == [late.id, best.id]
+        assert found(store, "cat", order="time", limit=1) == [late.id]
+
+    def test_a_word_that_few_turns_have_counts_more(self, store: Store) -> None:
+        common = [store.add_turn(f"common words {number}") for number in range(8)]
+        rare = store.add_turn("rare words")
+        assert found(store, "common OR rare")[0] == rare.id
+        assert len(found(store, "common OR rare")) == len(common) + 1
+
+    def test_they_are_plain_data_with_their_turn(self, store: Store) -> None:
+        turn = store.add_turn("a cat", bookmark="main")
+        [record] = [hit.to_dict() for hit in store.search("cat")]
+        assert record["id"] == turn.id
+        assert record["said_at"] == record["time"]
+        assert record["marks"] == [[2, 5]]
+        assert (record["field"], record["names"], record["heads"]) == ("text", ["main"], [turn.id])
+
+
+class TestFilters:
+    def test_role_model_and_tool(self, store: Store) -> None:
+        asked = store.add_turn("the cat?", bookmark="main")
+        said = {"role": "assistant", "content": "the cat!"}
+        body = {"model": "acme/Cat-1.5", "choices": [{"index": 0, "message": said, "finish_reason": "stop"}]}
+        answer = store.reply("main", "openai", body)
+        called = store.add_turn(call("Search", q="cat"), role="assistant")
+        assert found(store, "cat", role="user") == [asked.id]
+        for model in ("acme/cat-1.5", "Cat-1.5", "cat-*", "acme/*"):
+            assert found(store, "cat", model=model) == [answer.id]
+        assert found(store, "cat", model="dog") == []
+        assert found(store, "cat", tool="search") == [called.id]
+        assert found(store, "cat", tool="other") == []
+
+    def test_times_are_those_at_which_turns_were_said(self, store: Store) -> None:
+        start = datetime(2026, 1, 1, tzinfo=UTC)
+        days = [store.add_turn("cat", said_at=start + timedelta(days=number)) for number in range(4)]
+        now = store.add_turn("cat")
+        assert set(found(store, "cat", since=start + timedelta(days=2))) == {days[2].id, days[3].id, now.id}
+        assert set(found(store, "cat", until=start + timedelta(days=1))) == {days[0].id}
+        assert found(store, "cat", since=start + timedelta(days=1), until=start + timedelta(days=2)) == [days[1].id]
+
+    def test_names_and_tags_are_those_of_conversations_that_hold_the_turn(self, store: Store) -> None:
+        grown = grow(store, "cat? <- one, cat? <- two, other cat? <- three")
+        store.bookmarks.set("project-a", grown["one"].id)
+        store.bookmarks.set("private", grown["two"].id)
+        store.conversations.set("private", tags=["home"])
+        store.conversations.set(grown["three"].id, tags=["work"])
+        assert set(found(store, "one OR two OR cat", name="project-*")) == {grown["one"].id, grown["cat?"].id}
+        assert found(store, "cat", name="nobody") == []
+        assert set(found(store, "two OR cat", tag="home")) == {grown["two"].id, grown["cat?"].id}
+        assert set(found(store, "three OR cat", tag="work")) == {grown["three"].id, grown["other cat?"].id}
+        assert found(store, "cat", tag="work", name="private") == []
+
+    @pytest.mark.parametrize(
+        "options",
+        [{"fields": []}, {"fields": ["titles"]}, {"order": "size"}, {"limit": 0}, {"limit": 1001}, {"since": "today"},
+         {"until": datetime(2026, 1, 1)}],
+    )  # fmt: skip
+    def test_what_cannot_be_asked_for_is_refused(self, store: Store, options: dict[str, Any]) -> None:
+        with pytest.raises(InvalidArgument):
+            store.search("cat", **options)
+
+    def test_a_role_that_there_is_not_is_refused(self, store: Store) -> None:
+        with pytest.raises(InvalidRole):
+            store.search("cat", role='user" OR "x')
+
+
+class TestLargeQuestions:
+    @pytest.mark.parametrize("step", ["(a OR zz ", "(a (zz OR ", "(a zz OR "])
+    def test_the_deepest_that_is_read_is_one_that_an_index_reads_too(self, store: Store, step: str) -> None:
+        turn = store.add_turn("a b zz")
+        opened = step.count("(")
+        for depth in range(1, NESTED // opened + 3):
+            query = f"{step * depth}b{')' * depth * opened}"
+            # What is deeper is taken as words, and "or" is then one of them.
+            expected = [turn.id] if depth * opened <= NESTED else []
+            assert found(store, query, fields=["text", "reasoning"]) == expected
+
+    def test_as_many_words_as_a_question_may_have(self, store: Store) -> None:
+        turn = store.add_turn("a cat")
+        words = " OR ".join(f"word{number}" for number in range(QUESTION_WORDS_LIMIT - 1))
+        assert found(store, f"{words} OR cat", fields=["text", "reasoning"]) == [turn.id]
+
+
+class TestTheSameEverywhere:
+    @settings(max_examples=12)
+    @given(st.lists(TEXTS, min_size=1, max_size=8), st.lists(ASKED, min_size=1, max_size=4))
+    def test_an_index_finds_what_reading_every_turn_finds(
+        self, durable_place: Place, texts: list[str], asked: list[str]
+    ) -> None:
+        """On every database each is held to the same reading, so they find the same as each other."""
+        store = durable_place.fresh()
+        for text in texts:
+            store.add_turn(text)
+        space = store.space.removeprefix(f"{durable_place.space}-")
+        reading = durable_place.open(space, read_only=True)
+        expected = [found(reading, each, order="time", limit=100) for each in asked]
+        assert [found(store, each, order="time", limit=100) for each in asked] == expected
+        assert [found(reading, each, order="time", limit=100) for each in asked] == expected
+
+    def test_a_read_only_store_writes_nothing_and_reads_what_no_index_holds(self, durable_place: Place) -> None:
+        store = durable_place.open()
+        first = store.add_turn("a cat")
+        assert found(store, "cat") == [first.id]
+        second = store.add_turn("another cat")
+        reading = durable_place.open(read_only=True)
+        with unchanged(store):
+            assert found(reading, "cat", order="time") == [second.id, first.id]
+        with pytest.raises(ReadOnly):
+            reading.reindex()
+
+    def test_what_a_search_costs_is_what_its_own_space_holds(self) -> None:
+        """Counted in steps of SQLite's machine, for two spaces of one database."""
+        with Store.open(":memory:") as large, Database(large._backend) as database:
+            small = database.store("small")
+            for store, turns in ((small, 50), (large, 50)):
+                store.add_turns({"content": f"cat number {number}"} for number in range(turns))
+                found(store, "cat number")
+            with counted_steps(small) as alone:
+                found(small, "cat number", limit=5)
+            large.add_turns({"content": f"cat number {number}"} for number in range(3000))
+            found(large, "cat number")
+            with counted_steps(small) as beside:
+                found(small, "cat number", limit=5)
+            assert beside[0] <= 1.1 * alone[0]

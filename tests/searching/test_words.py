@@ -1,0 +1,152 @@
+"""Words and questions: the same text gives the same words everywhere, and nothing is no question."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headish.content.searching.questions import (
+    All,
+    Any,
+    Phrase,
+    Without,
+    count,
+    matches,
+    parse_question,
+    phrases_of,
+)
+from headish.content.searching.snippets import SNIPPET_CHARACTERS, snippet_of
+from headish.content.searching.words import WORD_CHARACTERS, signed_words, spans_of, words_of
+from headish.errors import InvalidArgument
+from headish.limits import QUESTION_LIMIT, QUESTION_WORDS_LIMIT
+
+ANY_TEXT = st.text(
+    st.one_of(
+        st.characters(exclude_categories=["Cs"]),
+        st.sampled_from(" _-.'\"()*abcABCéßİ天気予報カ한국สวัสดีнет½⑴\u0301\u200d"),
+    ),
+    max_size=60,
+)
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("The Cat's ears", ["the", "cat", "s", "ears"]),
+            ("read_file.py", ["read", "file", "py"]),
+            ("Café, CAFE\u0301 und Straße", ["cafe", "cafe", "und", "strasse"]),
+            ("Привет, Ёлка", ["привет", "елка"]),
+            ("天気予報", ["天気", "気予", "予報", "報"]),
+            ("東京tower", ["東京", "京", "tower"]),
+            ("天", ["天"]),
+            ("— … 🙂", []),
+            ("ﬁne ２０２６", ["fine", "2026"]),
+            ("x" * 100, ["x" * WORD_CHARACTERS]),
+        ],
+    )
+    def test_they_are_without_case_accents_and_punctuation(self, text: str, words: list[str]) -> None:
+        assert words_of(text) == words
+
+    @given(ANY_TEXT)
+    def test_they_are_the_same_with_and_without_their_places(self, text: str) -> None:
+        words, starts, ends = spans_of(text)
+        assert words == words_of(text)
+        assert all(0 <= start < end <= len(text) for start, end in zip(starts, ends, strict=True))
+
+    @given(st.one_of(ANY_TEXT, st.text(st.characters(max_codepoint=127)), st.text("aB -", min_size=60, max_size=200)))
+    def test_an_index_gets_the_same_ones(self, text: str) -> None:
+        assert signed_words(text, "7,").split() == [f"7,{word}" for word in words_of(text)]
+
+    @given(ANY_TEXT)
+    def test_no_database_takes_them_for_anything_else(self, text: str) -> None:
+        """Letters and digits in lower case, and marks of scripts that need them: no blank, quote or sign."""
+        for word in words_of(text):
+            assert 0 < len(word) <= WORD_CHARACTERS
+            assert all(not each.isascii() or (each.isalnum() and not each.isupper()) for each in word)
+            assert word.split() == [word]
+
+
+class TestQuestions:
+    @pytest.mark.parametrize(
+        ("text", "question"),
+        [
+            ("cats dogs", All((Phrase(("cats",)), Phrase(("dogs",))))),
+            ('"cats and dogs"', Phrase(("cats", "and", "dogs"))),
+            ("cats OR dogs", Any((Phrase(("cats",)), Phrase(("dogs",))))),
+            ("cats NOT dogs", Without(Phrase(("cats",)), Phrase(("dogs",)))),
+            ("cats AND NOT dogs", Without(Phrase(("cats",)), Phrase(("dogs",)))),
+            ("(a OR b) AND c", All((Any((Phrase(("a",)), Phrase(("b",)))), Phrase(("c",))))),
+            ("cat*", Phrase(("cat",), open=True)),
+            ('"the ca"*', Phrase(("the", "ca"), open=True)),
+            ("read_file", Phrase(("read", "file"))),
+            ("天気", Phrase(("天気",))),
+            ("天", Phrase(("天",), open=True)),
+            ("— cats", Phrase(("cats",))),
+        ],
+    )
+    def test_words_phrases_beginnings_and_operators(self, text: str, question: object) -> None:
+        assert parse_question(text) == question
+
+    @pytest.mark.parametrize(
+        "text", ["cats AND", "NOT cats", "OR", '"cats', "(cats", "cats)", "((" * 500 + "cats", "a OR"]
+    )
+    def test_what_cannot_be_read_is_taken_as_words(self, text: str) -> None:
+        found = parse_question(text)
+        assert [phrase.words[0] for phrase in phrases_of(found)] == list(dict.fromkeys(words_of(text)))
+
+    @pytest.mark.parametrize("text", ["", "—", '""', "()", "x" * (QUESTION_LIMIT + 1), "a b " * QUESTION_WORDS_LIMIT])
+    def test_what_has_no_words_or_too_many_is_refused(self, text: str) -> None:
+        with pytest.raises(InvalidArgument):
+            parse_question(text)
+
+    @given(ANY_TEXT)
+    def test_any_text_is_a_question_or_is_refused_by_name(self, text: str) -> None:
+        try:
+            parse_question(text)
+        except InvalidArgument:
+            assert words_of(text) == []
+
+    @given(ANY_TEXT)
+    def test_a_text_is_found_by_itself(self, text: str) -> None:
+        if words_of(text):
+            assert matches(parse_question('"' + text.replace('"', " ") + '"'), [words_of(text)])
+
+    def test_a_phrase_stands_in_one_text_in_its_order(self) -> None:
+        question = parse_question('"big dog"')
+        assert matches(question, [["a", "big", "dog"]])
+        assert not matches(question, [["dog", "big"]])
+        assert not matches(question, [["big"], ["dog"]])
+
+    def test_words_may_stand_in_several_texts(self) -> None:
+        assert matches(parse_question("big dog"), [["big"], ["dog"]])
+        assert not matches(parse_question("big NOT dog"), [["big"], ["dog"]])
+
+    def test_how_often_a_phrase_stands_there_is_counted(self) -> None:
+        words = words_of("go on and go on and gone")
+        assert [count(parse_question(each), words) for each in ("go", "go*", '"go on"', '"and go"*')] == [2, 3, 2, 2]
+
+
+class TestSnippets:
+    def test_a_short_text_is_shown_whole_with_its_marks(self) -> None:
+        found = snippet_of("The cat\nsat on Die Straße", [Phrase(("cat",)), Phrase(("strasse",))])
+        assert found.text == "The cat sat on Die Straße"
+        assert [found.text[start:end] for start, end in found.marks] == ["cat", "Straße"]
+
+    def test_a_long_text_is_cut_around_the_most_matches(self) -> None:
+        text = "cat " + "filler " * 100 + "the cat chased a dog " + "filler " * 100
+        found = snippet_of(text, [Phrase(("cat",)), Phrase(("dog",))])
+        assert [found.text[start:end] for start, end in found.marks] == ["cat", "dog"]
+        assert found.text.startswith("…")
+        assert found.text.endswith("…")
+        assert len(found.text) <= SNIPPET_CHARACTERS + 2
+
+    @given(ANY_TEXT, ANY_TEXT)
+    def test_marks_lie_in_the_snippet_in_order(self, text: str, asked: str) -> None:
+        phrases = [Phrase((word,)) for word in words_of(asked)] + [Phrase((word,)) for word in words_of(text)[:3]]
+        found = snippet_of("\n".join([text] * 9), phrases)
+        flat = [place for mark in found.marks for place in mark]
+        assert flat == sorted(flat)
+        assert all(0 <= place <= len(found.text) for place in flat)
+        assert not words_of(text) or found.marks
