@@ -26,6 +26,7 @@ COMMANDS = {
     "ask": "commands.asking",
     "backup": "commands.keeping.backups",
     "bookmark": "commands.bookmarks",
+    "chat": "commands.talking.chat",
     "convert": "commands.converting",
     "db": "commands.maintenance",
     "demo": "demo",

@@ -43,6 +43,12 @@ def call_options(command: F) -> F:
     return command
 
 
+def call_settings(call: dict[str, Any]) -> dict[str, Any]:
+    """The options of ``call_options`` as ``open_answer`` takes them, and words for a person who waits."""
+    given = {key: value for key, value in call.items() if key != "timeout"}
+    return {**given, **_timeouts(call["timeout"]), "told": _tell_wait}
+
+
 @click.command("ask")
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @click.option("-c", "--continues", multiple=True, metavar="HEADISH", help="What to continue; several times to merge.")

@@ -118,8 +118,8 @@ def say(
         turn = add_turn(space, content, **names)
     else:
         begun: dict[str, Any] = {"content": system, "role": "system"}
-        said: dict[str, Any] = {**names, "content": content, "continues": 0}
-        turn = add_turns(space, [begun, said])[1]
+        asked: dict[str, Any] = {**names, "content": content, "continues": 0}
+        turn = add_turns(space, [begun, asked])[1]
     # The turn, not its name: another writer may move the name before the request is made.
     return turn.id, turn.meta.bookmark
 
