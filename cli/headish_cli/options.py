@@ -31,6 +31,8 @@ class Settings(NamedTuple):
     space: str
     read_only: bool = False
     author: str | None = None
+    ptr: str | None = None
+    """Whom threads are asked by that name no pointer: ``HEADISH_PTR``, else the configuration's."""
 
     @property
     def target(self) -> str:

@@ -85,6 +85,7 @@ def environment() -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("HEADISH_")}
     # A page that names no database is refused instead of writing into somebody's own.
     kept["HEADISH_DB"] = "the page names no database://"
+    kept["HEADISH_CONFIG"] = os.devnull
     return {**kept, "PATH": f"{HEADISH.parent}{os.pathsep}{kept['PATH']}", "OPENAI_API_KEY": USUAL_KEY}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from headish_cli.commands.talking.saying import read_said, say_options
+from headish_cli.commands.talking.saying import choose_model, read_said, say_options
 from headish_cli.options import INTERRUPTED, Settings, force_option, json_option, pass_settings
 from headish_cli.printing.output import Stopped, Told, print_json, say
 from headish_cli.printing.showing import AnswerPrinter, announce_call, approve_call, describe_call
@@ -95,6 +95,7 @@ def ask_command(
         named = [*servers, *(running.tools() if running and said.content is not None else ())] or None
         given = {**call, **_timeouts(timeout), "ptr": ptr, "to": to, "params": said.params, "told": _tell_wait}
         heads = continues[0] if len(continues) == 1 else list(continues) or None
+        call["model"] = given["model"] = choose_model(settings, store, heads, ptr, to, call["model"])
         asked = store.say(
             said.content, continues=heads, bookmark=bookmark, force=force, ptr=ptr, to=to, servers=named,
             model=call["model"], **said.turn,

@@ -10,7 +10,7 @@ import click
 from headish_cli.commands.asking import call_options, call_settings
 from headish_cli.commands.talking.conversation import NOTHING, Conversation
 from headish_cli.commands.talking.lines import Lines, open_lines
-from headish_cli.commands.talking.saying import read_params
+from headish_cli.commands.talking.saying import choose_model, read_params
 from headish_cli.options import INTERRUPTED, Settings
 from headish_cli.printing.output import Told, one_line, room_beside, say, sentence
 
@@ -56,6 +56,7 @@ def chat_command(
                 f"--system begins a conversation; on one that exists, say it with "
                 f"'headish add --role system -c {name} TEXT'"
             )
+        call["model"] = choose_model(settings, store, name if known else head, ptr, to, call["model"])
         given = {**call_settings(call), "to": to, "params": read_params(options) or None}
         begun = {key: value for key, value in (("system", system), ("ptr", ptr)) if value is not None}
         conversation = Conversation(store, None if head else name, head, given, begun)

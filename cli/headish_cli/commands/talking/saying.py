@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from headish.limits import PAYLOAD_LIMIT_BYTES
-from headish_cli.options import parse_settings, read_file, read_text
+from headish_cli.options import Settings, parse_settings, read_file, read_text
 
 if TYPE_CHECKING:
+    from headish import Store
     from headish.content.encoding import Content
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -62,6 +63,22 @@ def read_said(
         if content is None and value is not None:
             raise click.UsageError(f"{name} belongs to something that is said: give TEXT")
     return Said(content, {"system": system, "inherited": inherited}, params or None)
+
+
+def choose_model(
+    settings: Settings, store: Store, heads: Any, ptr: str | None, to: str | None, model: str | None
+) -> str | None:
+    """The model to ask, or the name of a pointer: the person's own (``HEADISH_PTR``, the configuration) where neither
+    an option nor the thread says who.
+
+    Raises: UnknownPointer where there is no pointer of that name.
+    """
+    if settings.ptr is None or any(each is not None for each in (ptr, to, model)):
+        return model
+    if heads and store.options(heads).get("provider_ptr") is not None:
+        return None
+    _ = store.pointers[settings.ptr]
+    return settings.ptr
 
 
 def read_content(text: str | None, attached: tuple[str, ...], *, may_be_absent: bool = False) -> Content | None:
