@@ -77,7 +77,7 @@ class TestPlainLines:
     ) -> None:
         answers(server, "Hello.", "Wrong.", "Right.", "Elsewhere.")
         done = headish("chat", "main", stdin="Hi\nOops\n/undo\nBetter\n/fork side\nOther\n")
-        assert done.err == "taken back: Oops\n"
+        assert done.err == "taken back: Oops\nGoing on as side; main stays where it is.\n"
         assert said(headish, "main") == ["Hi", "Hello.", "Better", "Right."]
         assert said(headish, "side") == ["Hi", "Hello.", "Better", "Right.", "Other", "Elsewhere."]
 
@@ -93,7 +93,7 @@ class TestPlainLines:
         done = headish("chat", "main", stdin=lines)
         asked = [each.body["model"] for each in server.requests]
         assert asked == ["small", "small", "large", "large", "other:8b"]
-        assert done.err == "Asking kilo.\nAsking other:8b.\n"
+        assert done.err == "Asking kilo (anthropic/large).\nAsking other:8b.\n"
         assert said(headish, "main")[:3] == ["Hi", "Salut.", "More"]
 
     def test_a_file_goes_along_with_the_next_line_alone(
@@ -130,6 +130,22 @@ class TestPlainLines:
         answers(server, "Hello.")
         headish("chat", "main", stdin="/retry\n")
         assert said(headish, "main") == ["Hi", "Hello."]
+
+    def test_a_name_that_moves_on_while_it_is_asked_keeps_what_the_other_said(
+        self, headish: Command, server: Loopback
+    ) -> None:
+        def chunks() -> Iterator[bytes]:
+            headish("add", "Me too", "-c", "main")
+            yield from event_stream(anthropic_text("Hello."))
+
+        server.answer(chunks=chunks())
+        answers(server, "Both of you.")
+        done = headish("chat", "main", stdin="Hi\nWho?\n")
+        assert "main has moved on meanwhile: the answer is" in done.err
+        assert said(headish, "main") == ["Hi", "Me too", "Who?", "Both of you."]
+
+    def test_a_line_that_is_no_text_ends_it(self, headish: Command, server: Loopback) -> None:
+        assert "not UTF-8" in headish.fails("chat", "main", stdin=b"\xff\n")
 
     def test_nobody_to_ask_is_told_before_anything_is_typed(self, headish: Command) -> None:
         assert "no provider is named" in headish.fails("chat", "main", stdin="Hi\n")

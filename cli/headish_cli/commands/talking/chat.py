@@ -100,13 +100,14 @@ def _greet(conversation: Conversation, lines: Lines) -> None:
     if lines.at_terminal:
         for line in conversation.last_words():
             say(line)
-        say(f"Asking {conversation.who()}. {HELP_HINT}")
+        say(f"Asking {conversation.describe_who()}. {HELP_HINT}")
 
 
 def _part(conversation: Conversation, lines: Lines) -> None:
     at = conversation.at()
     if lines.at_terminal and at is not None:
-        say(f"'headish chat {at}' goes on.")
+        named = "" if conversation.name else f"; 'headish bookmark set NAME {at}' gives it a name"
+        say(f"'headish chat {at}' goes on{named}.")
 
 
 def _talk(ctx: click.Context, conversation: Conversation, lines: Lines) -> bool:
@@ -177,7 +178,7 @@ def _retry(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
 def _model(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
     if rest:
         conversation.ask_from_now_on(rest)
-    say(f"Asking {conversation.who()}.")
+    say(f"Asking {conversation.describe_who()}.")
 
 
 def _attach(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
@@ -199,7 +200,9 @@ def _undo(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
 def _fork(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
     if not rest:
         raise Told("/fork takes a NAME for what comes next")
+    old = conversation.name or "what was said so far"
     conversation.fork(rest)
+    say(f"Going on as {rest}; {old} stays where it is.")
 
 
 def _tree(ctx: click.Context, conversation: Conversation, _rest: str) -> None:

@@ -59,7 +59,7 @@ class Conversation:
         """
         content = [*map(read_attachment, self.attached), text] if self.attached else text
         at, call = self.at(), self.call
-        begun = {"bookmark": self.name, **self.turn} if at is None else {"ptr": self._ptr}
+        begun: dict[str, Any] = {"bookmark": self.name, **self.turn} if at is None else {"ptr": self._ptr}
         asked = self.store.say(content, continues=at, to=call.get("to"), model=call.get("model"), **begun)
         self.attached, self._ptr, self.unanswered = [], None, True
         self.head = str(asked[0])
@@ -141,6 +141,16 @@ class Conversation:
         at = self.at()
         named = None if at is None else self.store.options(at).get("provider_ptr")
         return named if isinstance(named, str) else self.turn.get("ptr") or self.store.pointers.default
+
+    def describe_who(self) -> str:
+        """``who``, and what it points at, where it is a pointer."""
+        from headish.errors import InputError
+
+        who = self.who()
+        with suppress(InputError):  # another model is no pointer
+            if who is not None and not self.call.get("to"):
+                return f"{who} ({self.store.pointers[who]})"
+        return f"{who} of {self.call['to']}" if self.call.get("to") not in (None, who) else f"{who}"
 
     def at(self) -> str | None:
         """The headish that the next line continues, None for a beginning."""

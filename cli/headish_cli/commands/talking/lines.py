@@ -62,7 +62,11 @@ class Lines:
             from headish.errors import TooLarge
 
             raise TooLarge("a line", len(raw), PAYLOAD_LIMIT_BYTES, is_cut=True)
-        return decode_text(raw).rstrip("\r\n") if raw else None
+        if raw:
+            return decode_text(raw).rstrip("\r\n")
+        if sys.stdin.isatty():
+            click.echo(err=True)  # what comes next has a line of its own
+        return None
 
 
 class EditedLines(Lines):
