@@ -28,6 +28,9 @@ settings.register_profile("explore", max_examples=1000, **_common)
 settings.register_profile("quick", max_examples=5, derandomize=True, **_common)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "headish"))
 
+# Nobody's own configuration has a say in the tests.
+os.environ["HEADISH_CONFIG"] = os.devnull
+
 _numbers = count(1)
 
 

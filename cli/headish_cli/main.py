@@ -17,6 +17,7 @@ from typing import Any
 
 import click
 
+from headish_cli.commands.talking.configuration import config_path, read_config
 from headish_cli.completing import SPACE
 from headish_cli.groups import LazyGroup
 from headish_cli.options import CLOSED_PIPE, INTERRUPTED, Settings
@@ -29,9 +30,11 @@ COMMANDS = {
     "audit": "commands.keeping.auditing",
     "backup": "commands.keeping.backups",
     "bookmark": "commands.bookmarks",
+    "chat": "commands.talking.chat",
     "children": "commands.finding.neighbours",
     "compact": "commands.changing.budgets",
     "completion": "commands.finding.completion",
+    "config": "commands.talking.config",
     "convert": "commands.converting",
     "db": "commands.maintenance",
     "demo": "demo",
@@ -110,6 +113,8 @@ class Headish(LazyGroup):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
+        if parent is None and not extra.get("resilient_parsing"):
+            extra["default_map"], extra["obj"] = _read_configured()
         with _silent_when_closed():
             return super().make_context(info_name, args, parent, **extra)
 
@@ -168,6 +173,29 @@ def _write_utf8() -> None:
                 stream.reconfigure(encoding="utf-8")
 
 
+def _read_configured() -> tuple[dict[str, str], Told | None]:
+    """What the configuration file says, or what is wrong with it: ``headish config`` works all the same."""
+    try:
+        return read_config(config_path()), None
+    except Told as error:
+        return {}, error
+
+
+def _configure(ctx: click.Context) -> dict[str, str]:
+    """What the configuration says that is no option before the command. Raises: Told."""
+    if isinstance(ctx.obj, Told) and ctx.invoked_subcommand != "config":
+        raise ctx.obj
+    said = dict(ctx.default_map or {})
+    ctx.default_map = None  # it would hold for commands, too, and "db" is one
+    if "pager" in said:
+        os.environ.setdefault("HEADISH_PAGER", said["pager"])
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or said.get("color") == "never":
+        ctx.color = False  # https://no-color.org; else click colours what goes to a terminal
+    elif said.get("color") == "always":
+        ctx.color = True
+    return said
+
+
 def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         from headish.version import __version__
@@ -210,9 +238,9 @@ def main(
     Exit codes: 0 done; 1 an error, or findings (verify, lint, a broken file of an import, a cut-off
     answer); 2 wrong usage; 130 Ctrl-C; 141 a closed pipe.
     """
-    ctx.obj = Settings(db, space, read_only, author or None, at_least, no_pager)
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        ctx.color = False  # https://no-color.org; else click colours what goes to a terminal
+    said = _configure(ctx)
+    ptr = os.environ.get("HEADISH_PTR") or said.get("ptr")
+    ctx.obj = Settings(db, space, read_only, author or None, at_least, no_pager, ptr)
     if ctx.invoked_subcommand is None:
         _show_list_or_help(ctx)
 

@@ -34,6 +34,8 @@ class Settings(NamedTuple):
     author: str | None = None
     at_least: str | None = None
     no_pager: bool = False
+    ptr: str | None = None
+    """Whom threads are asked by that name no pointer: ``HEADISH_PTR``, else the configuration's."""
 
     @property
     def target(self) -> str:
@@ -157,10 +159,10 @@ def read_text(text: str | None, *, may_be_absent: bool = False) -> str | None:
     Raises: UsageError where there is no text; InvalidContent for what is no UTF-8.
     """
     if text == "-":
-        return _decode_text(read_stdin(PAYLOAD_LIMIT_BYTES))
+        return decode_text(read_stdin(PAYLOAD_LIMIT_BYTES))
     # If nothing else can be the text, even a socket is read; only a person at a terminal is not waited for.
     is_read = _brings_data() if text is not None or may_be_absent else not _is_terminal()
-    piped = _decode_text(read_stdin(PAYLOAD_LIMIT_BYTES)) if is_read else ""
+    piped = decode_text(read_stdin(PAYLOAD_LIMIT_BYTES)) if is_read else ""
     if text is not None:
         return f"{text}\n\n{piped}" if piped and text else text or piped
     if not piped and not may_be_absent:
@@ -212,7 +214,8 @@ def _is_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def _decode_text(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
+    """Text of standard input. Raises: InvalidContent for what is no UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -185,8 +185,8 @@ class UnknownPointer(InputError, KeyError):
         self.name = name
         if name is None:
             super().__init__(
-                "no provider is named: give one (to=, --to) or a provider pointer (ptr=, -p), or let the thread name a"
-                " pointer (provider_ptr=, headish add -p)"
+                "no provider is named: give one (to=, --to) or a provider pointer (ptr=, -p), let the thread name a"
+                " pointer (provider_ptr=, headish add -p), or set a default (headish ptr default NAME)"
             )
         else:
             super().__init__(

@@ -114,6 +114,7 @@ def writing_verbs(store: Store) -> dict[str, Callable[[], object]]:
         "bookmarks.undo": lambda: store.bookmarks.undo("main"),
         "pointers.set": lambda: store.pointers.set("x", "openai/m"),
         "pointers.remove": lambda: store.pointers.remove("x"),
+        "pointers.set_default": lambda: store.pointers.set_default(None),
         "tools.set": lambda: store.tools.set("x", []),
         "streams.recover": lambda: store.streams.recover(force=True),
         "streams.drop": lambda: store.streams.drop(tip),

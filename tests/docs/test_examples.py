@@ -27,6 +27,7 @@ HOW_TO = (
     "tool-loop.md", "move-between-providers.md", "store-an-answer.md", "keep-times-and-keys.md",
     "name-conversations.md", "keep-objects.md", "search.md", "feed-another-system.md", "edit-and-undo.md",
     "long-conversations.md", "find-your-way.md", "delete-somebodys-data.md",
+    "talk-at-a-terminal.md",
 )  # fmt: skip
 PAGES = [
     ROOT / "README.md",
@@ -86,6 +87,7 @@ def environment() -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("HEADISH_")}
     # A page that names no database is refused instead of writing into somebody's own.
     kept["HEADISH_DB"] = "the page names no database://"
+    kept["HEADISH_CONFIG"] = os.devnull
     return {**kept, "PATH": f"{HEADISH.parent}{os.pathsep}{kept['PATH']}", "OPENAI_API_KEY": USUAL_KEY}
 
 

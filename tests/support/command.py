@@ -46,7 +46,7 @@ class Command:
         self.target = target
 
     def run(self, *words: str, stdin: str | bytes | None = None) -> Done:
-        names = ("HEADISH_DB", "HEADISH_SPACE", "HEADISH_READ_ONLY", "HEADISH_AUTHOR")
+        names = ("HEADISH_DB", "HEADISH_SPACE", "HEADISH_READ_ONLY", "HEADISH_AUTHOR", "HEADISH_PTR")
         runner = CliRunner(env=dict.fromkeys(names))
         result = runner.invoke(main, ["--db", self.target, *words], input=stdin, prog_name="headish")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
@@ -78,6 +78,7 @@ class Command:
 def start(*words: str, env: Mapping[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess[bytes]:
     """A process of its own, waited for."""
     cleaned = {key: value for key, value in os.environ.items() if not key.startswith("HEADISH_")}
+    cleaned["HEADISH_CONFIG"] = os.devnull
     return subprocess.run(
         [HEADISH, *words], env={**cleaned, **(env or {})}, capture_output=True, timeout=60, check=False, **options
     )
@@ -89,6 +90,7 @@ def at_terminal(*words: str, columns: int = 80, env: Mapping[str, str] | None = 
 
     ours, theirs = pty.openpty()
     cleaned = {key: value for key, value in os.environ.items() if not key.startswith(("HEADISH_", "NO_COLOR"))}
+    cleaned["HEADISH_CONFIG"] = os.devnull
     given = {**cleaned, "TERM": "xterm", "COLUMNS": str(columns), **(env or {})}
     with ThreadPoolExecutor(1) as pool, patch.dict(os.environ, given, clear=True):
         written = pool.submit(_read_all, ours)

@@ -84,6 +84,13 @@ ANSWERS: dict[str, list[Chunks]] = {
         calls((HEIGHT, {"peak": "Fuji"}), tokens=(230, 17)),
         says("3776 m.", tokens=(260, 5)),
     ],
+    "talk-at-a-terminal.md": [
+        says("K2", ".", tokens=(40, 2)),
+        says("Everest.", tokens=(60, 3)),
+        says("Makalu.", tokens=(80, 3)),
+        says("Makalu and ", "Cho Oyu.", tokens=(80, 7)),
+        says("Rainier.", tokens=(100, 3)),
+    ],
     "store-an-answer.md": [
         says("Air scatters ", "blue light more than red.", tokens=(19, 9)),
         says("Only red is left.", tokens=(42, 5)),

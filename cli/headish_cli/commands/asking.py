@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from headish_cli.options import (
-    INTERRUPTED,
-    Settings,
-    budget_option,
-    force_option,
-    json_option,
-    pass_settings,
-    read_text,
-)
+from headish_cli.commands.talking.saying import choose_model, read_said, say_options
+from headish_cli.options import INTERRUPTED, Settings, budget_option, force_option, json_option, pass_settings
 from headish_cli.printing.output import Stopped, Told, print_json, say
 from headish_cli.printing.showing import AnswerPrinter, announce_call, approve_call, describe_call
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply
@@ -26,6 +19,7 @@ from headish_cli.printing.telling import reply_record, tell_branch, tell_reply
 if TYPE_CHECKING:
     from headish import Store, Turn
     from headish.answers.answer import Answer
+    from headish.content.encoding import Content
     from headish.errors import CallError
     from headish.store.calls import Approve
     from headish.store.space import Headishes
@@ -38,7 +32,8 @@ def call_options(command: F) -> F:
     """The options of every command that calls a provider."""
     for option in reversed((
         click.option("--stream/--no-stream", default=True, help="Show the answer while it arrives, or at its end."),
-        click.option("--model", metavar="NAME", help="The model to ask, instead of the pointer's."),
+        click.option("-m", "--model", metavar="NAME",
+                     help="Ask this pointer; if none has that name, this model of the pointer's provider."),
         click.option("--base-url", metavar="URL", help="A compatible server: Ollama, vLLM, llama.cpp, a gateway."),
         click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for it."),
         click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS",
@@ -49,6 +44,12 @@ def call_options(command: F) -> F:
     return command
 
 
+def call_settings(call: dict[str, Any]) -> dict[str, Any]:
+    """The options of ``call_options`` as ``open_answer`` takes them, and words for a person who waits."""
+    given = {key: value for key, value in call.items() if key != "timeout"}
+    return {**given, **_timeouts(call["timeout"]), "told": _tell_wait}
+
+
 @click.command("ask")
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @click.option("-c", "--continues", multiple=True, metavar="HEADISH", help="What to continue; several times to merge.")
@@ -57,6 +58,7 @@ def call_options(command: F) -> F:
 @click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider pointer points at, from now on.")
 @click.option("--to", metavar="PROVIDER", help="Ask this provider, without a pointer.")
 @click.option("--server", "servers", multiple=True, metavar="NAME", help="Inherited: MCP servers; several times.")
+@say_options
 @click.option("--tool-loop", is_flag=True, help="Run the tools that an answer calls, and ask again with the results.")
 @click.option("--mcp-config", type=click.Path(), metavar="FILE", envvar="HEADISH_MCP_CONFIG",
               help='The MCP servers of --tool-loop: {"mcpServers": {NAME: …}}.  [env: HEADISH_MCP_CONFIG]')  # fmt: skip
@@ -71,30 +73,41 @@ def call_options(command: F) -> F:
 def ask_command(
     settings: Settings, text: str | None, continues: tuple[str, ...], bookmark: str | None, force: bool,
     ptr: str | None, to: str | None, servers: tuple[str, ...], tool_loop: bool, mcp_config: str | None, yes: bool,
-    rounds: int, compact: str | None, as_json: bool, timeout: float | None, **call: Any,
+    rounds: int, compact: str | None, as_json: bool, timeout: float | None, system: str | None,
+    attached: tuple[str, ...],
+    options: tuple[str, ...], schema: str | None, settings_pairs: tuple[str, ...], **call: Any,
 ) -> None:  # fmt: skip
     """Say something to a model, and keep what it answers.
 
     TEXT becomes a turn of yours, the answer the turn that comes next; a bookmark that is continued moves along. What a
     pipe or file brings on standard input is joined to TEXT, below a blank line; - takes standard input alone. If there
-    is no text at all, -c asks from the thread as it stands. The key comes from the provider's usual environment
-    variable or a keyring. Ctrl-C keeps what arrived.
+    is no text at all, -c asks from the thread as it stands. A thread that names no pointer keeps the one that it is
+    asked by: that of -p or -m, else the default ('headish ptr default NAME'). The key comes from the provider's usual
+    environment variable or a keyring. Ctrl-C keeps what arrived.
     """
     if tool_loop and mcp_config is None:
         raise click.UsageError("--tool-loop needs the servers: --mcp-config FILE")
-    said = read_text(text, may_be_absent=bool(continues))
+    if system is not None and continues:
+        raise click.UsageError(
+            "--system begins a thread; on one that exists, say it with 'headish add --role system -c HEADISH TEXT'"
+        )
+    said = read_said(text, system, attached, options, schema, settings_pairs, may_be_absent=bool(continues))
     with ExitStack() as stack:
         store = stack.enter_context(settings.open(create=True))
         running = _start_servers(stack, store, mcp_config) if tool_loop and mcp_config is not None else None
         # Where nothing is said, the thread's own servers hold.
-        named = [*servers, *(running.tools() if running and said is not None else ())] or None
-        given = {**call, **_timeouts(timeout), "ptr": ptr, "to": to, "told": _tell_wait}
+        named = [*servers, *(running.tools() if running and said.content is not None else ())] or None
+        given = {**call, **_timeouts(timeout), "ptr": ptr, "to": to, "params": said.params, "told": _tell_wait}
         heads = continues[0] if len(continues) == 1 else list(continues) or None
+        call["model"] = given["model"] = choose_model(settings, store, heads, ptr, to, call["model"])
         if compact is not None:
             heads, given["budget"] = _compact(store, heads, ptr, given)
-        asked = store.say(said, continues=heads, bookmark=bookmark, force=force, ptr=ptr, to=to, servers=named)
+        asked = store.say(
+            said.content, continues=heads, bookmark=bookmark, force=force, ptr=ptr, to=to, servers=named,
+            model=call["model"], **said.turn,
+        )  # fmt: skip
         loop = Loop(store, running, announce_call if yes else approve_call, rounds)
-        with _kept(said, asked, {"to": to, **call}):
+        with _kept(said.content, asked, {"to": to, **call}):
             turn, stopped = _take_rounds(loop, partial(store.open_answer, **given), *asked, as_json)
         tell_branch(store, turn)
         _end(store, turn, {"to": to, **call}, stopped=stopped, looped=running is not None)
@@ -128,7 +141,7 @@ class Loop(NamedTuple):
 
 
 @contextmanager
-def _kept(said: str | None, asked: tuple[Headishes, str | None], call: dict[str, Any]) -> Iterator[None]:
+def _kept(said: Content | None, asked: tuple[Headishes, str | None], call: dict[str, Any]) -> Iterator[None]:
     """If no answer came, say that what was said is stored, so that the person need not say it twice."""
     from headish.errors import CallError, HeadishError
 

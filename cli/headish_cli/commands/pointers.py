@@ -79,7 +79,36 @@ def rm_command(settings: Settings, name: str) -> None:
     """Remove NAME; its history stays."""
     with settings.open() as store:
         store.pointers.remove(name)
+        was_default = store.pointers.default == name
     say(f"{name} points at nothing now.")
+    if was_default:
+        say(f"{name} is still the default: 'headish ptr default' sets another, or --unset none.")
+
+
+@ptr_command.command("default")
+@click.argument("name", required=False)
+@click.option("--unset", is_flag=True, help="Let there be no default.")
+@json_option
+@pass_settings
+def default_command(settings: Settings, name: str | None, unset: bool, as_json: bool) -> None:
+    """Let threads that name no pointer be asked by NAME from now on; without NAME, print which one it is.
+
+    A thread keeps the pointer that it was first asked by.
+    """
+    if unset and name is not None:
+        raise click.UsageError("--unset takes no NAME")
+    with settings.open() as store:
+        if unset or name is not None:
+            store.pointers.set_default(name)
+        default = store.pointers.default
+    if as_json:
+        print_json({"default": default})
+    elif unset or name is not None:
+        say("There is no default." if default is None else f"{default} is the default.")
+    elif default is not None:
+        click.echo(default)
+    else:
+        say("There is no default: 'headish ptr default NAME' sets one.")
 
 
 def _print(pointers: list[NamedPointer], as_json: bool, *, dated: bool) -> None:

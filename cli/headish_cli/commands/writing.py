@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish_cli.commands.talking.saying import attach_option, read_content
 from headish_cli.options import (
     Settings,
     expect_options,
@@ -17,7 +18,6 @@ from headish_cli.options import (
     pass_settings,
     read_expect,
     read_stdin,
-    read_text,
     read_time,
 )
 from headish_cli.printing.telling import tell_turn
@@ -68,6 +68,7 @@ def _read_given(
 @click.option("-r", "--respond", is_flag=True, help="Continue the newest turn of the space.")
 @_bookmark
 @_inherited
+@attach_option
 @click.option("--json-blocks", is_flag=True, help="The text is JSON: a list of content blocks.")
 @_cache
 @_said_at
@@ -82,7 +83,8 @@ def _read_given(
 def add_command(
     settings: Settings, text: str | None, continues: tuple[str, ...], servers: tuple[str, ...],
     settings_pairs: tuple[str, ...], json_blocks: bool, speaker: str | None, channel: str | None,
-    intent: str | None, said_at: str | None, expect: str | None, absent: bool, as_json: bool, **options: Any,
+    intent: str | None, said_at: str | None, expect: str | None, absent: bool, as_json: bool,
+    attached: tuple[str, ...], **options: Any,
 ) -> None:  # fmt: skip
     """Store a turn and print its id.
 
@@ -90,8 +92,10 @@ def add_command(
     pipe or file brings on standard input is joined to TEXT, below a blank line; - takes standard input alone.
     """
     given = _read_given(continues, servers, settings_pairs, said_at)
-    content = read_text(text)
+    content = read_content(text, attached)
     assert content is not None
+    if json_blocks and attached:
+        raise click.UsageError("--json-blocks holds the documents itself: leave --attach out")
     if json_blocks and text not in (None, "-", content):
         raise click.UsageError("--json-blocks takes TEXT or standard input, not both")
     with settings.open(create=True) as store:

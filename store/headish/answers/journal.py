@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
+from typing import Any
 
 from msgspec import Struct
 
@@ -33,8 +34,8 @@ class About(Struct, frozen=True, omit_defaults=True):
     """What an answer belongs to: the turns it continues, the bookmark it was asked by, and who was asked for what.
 
     ``base_url`` is the server that was named for this call, and not by the pointer, and ``key_env`` names its key: who
-    asks again asks there. ``replaces`` is the turn whose place it takes, where it was asked for again: the bookmark
-    moves over from there.
+    asks again asks there. ``params`` were given for this call alone. ``replaces`` is the turn whose place it takes,
+    where it was asked for again: the bookmark moves over from there.
     """
 
     provider: str
@@ -46,6 +47,7 @@ class About(Struct, frozen=True, omit_defaults=True):
     replaces: TurnId | None = None
     base_url: str | None = None
     key_env: str | None = None
+    params: dict[str, Any] = {}
 
     @classmethod
     def of_request(cls, request: Request) -> About:
@@ -63,12 +65,13 @@ class About(Struct, frozen=True, omit_defaults=True):
             tool_names=dict(request.tool_names),
             base_url=request.base_url if named else None,
             key_env=request.key_env if named else None,
+            params=dict(request.params),
         )
 
     @property
-    def asked(self) -> dict[str, str]:
+    def asked(self) -> dict[str, Any]:
         """Who was asked, as the turn keeps it beside what was answered."""
-        said = {"ptr": self.ptr, "base_url": self.base_url, "key_env": self.key_env}
+        said = {"ptr": self.ptr, "base_url": self.base_url, "key_env": self.key_env, "params": self.params or None}
         return {key: value for key, value in said.items() if value is not None}
 
 

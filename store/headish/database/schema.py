@@ -195,9 +195,9 @@ definition = Table(
     PrimaryKeyConstraint("space", "kind", "name", "number"),
     sqlite_with_rowid=False,
 )
-"""What a space has under names beside its turns, each with its history: provider pointers (``kind`` is ``pointer``) and
-the tools of servers (``tools``). The highest ``number`` is the current value; its ``hash`` is null if the name was
-removed. ``data`` is null where ``payload`` has the bytes."""
+"""What a space has under names beside its turns, each with its history: provider pointers (``kind`` is ``pointer``),
+the tools of servers (``tools``), and the pointer of threads that name none (``default``). The highest ``number`` is the
+current value; its ``hash`` is null if the name was removed. ``data`` is null where ``payload`` has the bytes."""
 
 erasure = Table(
     "erasure",

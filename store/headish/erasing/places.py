@@ -33,9 +33,10 @@ def _forget_words(connection: Connection, space: int, ids: Sequence[TurnId]) -> 
 
 
 def _forget_index(connection: Connection, space: int) -> None:
-    if searches.can_index(connection):
+    # On SQLite, other spaces build their index anew at their next search.
+    if searches.indexed(connection, space) is not None and searches.can_index(connection):
         searches.restart(connection, space, WORDS_VERSION)
-        searches.forget_position(connection, space)
+    searches.forget_position(connection, space)
 
 
 REPEATING: tuple[Repeating, ...] = (Repeating("search index", _forget_words, _forget_index),)

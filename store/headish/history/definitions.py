@@ -8,14 +8,23 @@ from typing import Any
 
 import msgspec
 
+from headish.content import strictjson
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection, Row
-from headish.errors import CorruptRecord, InvalidArgument, UnknownPointer, UnknownServer, did_you_mean, shown
+from headish.errors import (
+    CorruptRecord,
+    InvalidArgument,
+    InvalidName,
+    UnknownPointer,
+    UnknownServer,
+    did_you_mean,
+    shown,
+)
 from headish.history.decode import read_time
 from headish.limits import NAMES_COMPARED
 from headish.providers.pointers import NamedPointer, Pointer, decode_pointer
 from headish.providers.shared.tools import served_tools
-from headish.rows.definitions import POINTER, TOOLS, find_definition, list_definitions
+from headish.rows.definitions import DEFAULT, POINTER, TOOLS, find_definition, list_definitions
 from headish.values.names import check_name, stored_name
 
 ToolList = list[dict[str, Any]]
@@ -54,6 +63,34 @@ def read_pointer(row: Row) -> Pointer:
         raise CorruptRecord(f"the provider pointer {stored_name(row[0])!r}", f"it does not decode ({error})") from None
 
 
+def find_default(connection: Connection, space: int) -> str | None:
+    """The pointer that a thread without one is asked by. Raises: CorruptRecord."""
+    row = find_definition(connection, space, DEFAULT, DEFAULT_NAME)
+    if row is None:
+        return None
+    try:
+        return msgspec.json.decode(_data(row, "default"), type=dict[str, str])["ptr"]
+    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError) as error:
+        raise CorruptRecord("the default provider pointer", f"it does not decode ({error})") from None
+
+
+def encode_default(name: str) -> bytes:
+    """The stored JSON of a default pointer."""
+    return strictjson.encode({"ptr": name})
+
+
+def pointer_as_model(connection: Connection, space: int, model: str | None) -> bytes | None:
+    """The pointer that a model's name is; None where it is the name of a model.
+
+    Raises: CorruptRecord.
+    """
+    try:
+        name = None if model is None else check_name(model, "provider pointer")
+    except InvalidName:
+        return None  # as "llama3:8b" is
+    return name if name is not None and find_definition(connection, space, POINTER, name) is not None else None
+
+
 def read_named_pointer(row: Row) -> NamedPointer:
     """A pointer under its name, as a history lists it. Raises: CorruptRecord."""
     pointer = None if row[2] is None else read_pointer(row)
@@ -77,6 +114,10 @@ def _listed(connection: Connection, space: int, servers: Any) -> Iterable[tuple[
     if not isinstance(servers, list | tuple) or not all(isinstance(each, str) for each in servers):
         raise InvalidArgument(f"the option servers={shown(servers)}: it is a list of names")
     return [(name, find_tools(connection, space, check_name(name, "server"))) for name in dict.fromkeys(servers)]
+
+
+DEFAULT_NAME = b"pointer"
+"""The one name of the kind ``default``."""
 
 
 def _data(row: Row, kind: str) -> bytes:

@@ -13,7 +13,7 @@ from headish.database.query import Connection, Query, Row
 from headish.rows.counters import take_change
 from headish.rows.payloads import add_payloads, refuse_barred, split_payload
 
-POINTER, TOOLS = "pointer", "tools"
+POINTER, TOOLS, DEFAULT = "pointer", "tools", "default"
 
 """The kinds."""
 

@@ -11,18 +11,19 @@ from msgspec.structs import replace
 from headish.content.drafts import Continues, TurnOptions
 from headish.content.encoding import Content
 from headish.errors import InvalidArgument, UnknownPointer, shown
-from headish.history.definitions import find_pointer, find_tools
+from headish.history.definitions import find_pointer, find_tools, pointer_as_model
 from headish.providers import Delta, Request
 from headish.providers.registry import check_provider
 from headish.store.calloptions import CallOptions
 from headish.store.calls import named_turn
 from headish.store.overlaying import compact_when_full
 from headish.store.replies import capture
-from headish.store.requests import ToolList, pointer_named, request
+from headish.store.requests import ToolList, choose_pointer, pointer_named, request
 from headish.store.space import Headishes, Space
-from headish.store.write import add_turn
+from headish.store.write import add_turn, add_turns
 from headish.values.doors import LIST, door
-from headish.values.names import check_name
+from headish.values.ids import TurnId
+from headish.values.names import check_name, stored_name
 from headish.values.turns import Turn
 
 if TYPE_CHECKING:
@@ -44,22 +45,28 @@ def ask(
     model: str | None = None,
     tools: ToolList | None = None,
     servers: Sequence[str] | None = None,
+    system: str | None = None,
+    inherited: Mapping[str, Any] | None = None,
     on_delta: OnDelta | None = None,
     compact: Literal["auto"] | None = None,
     **options: Any,
 ) -> Turn:
     """Say something, ask the provider, and store its reply as the turn that comes next.
 
-    ``content`` becomes a turn of the user's, as ``add_turn`` would store it (``ptr`` and ``servers`` are inherited from
-    it on); without it the thread is asked from as it stands. ``on_delta`` gets each piece of the answer as it arrives.
-    ``options`` are those of ``open_answer``. ``compact="auto"``: where the thread fills most of its pointer's context
-    window, its oldest part is summed up first, as ``compact`` does it; what is still over is cut.
+    ``content`` becomes a turn of the user's, as ``add_turn`` would store it (``ptr``, ``servers`` and ``inherited``
+    hold from it on); without it the thread is asked from as it stands. ``system`` begins a thread: a system message
+    before what is said. ``on_delta`` gets each piece of the answer as it arrives. ``options`` are those of
+    ``open_answer``. ``compact="auto"``: where the thread fills most of its pointer's context window, its oldest part is
+    summed up first, as ``compact`` does it; what is still over is cut.
     An answer that is cut off is stored as far as it came: see ``turn.meta.reply["incomplete"]``.
     Raises: as ``add_turn`` and ``request``; CallError where nothing of an answer came; the user's turn stays.
     """
     if compact is not None:
         continues, options = _compact(space, continues, ptr, compact, options)
-    said = say(space, content, continues=continues, bookmark=bookmark, force=force, ptr=ptr, to=to, servers=servers)
+    said = say(
+        space, content, continues=continues, bookmark=bookmark, force=force, ptr=ptr, to=to, servers=servers,
+        system=system, model=model, inherited=inherited,
+    )  # fmt: skip
     return _listen(open_answer(space, *said, ptr=ptr, to=to, model=model, tools=tools, **options), on_delta)
 
 
@@ -74,19 +81,36 @@ def say(
     ptr: str | None = None,
     to: str | None = None,
     servers: Sequence[str] | None = None,
+    system: str | None = None,
+    model: str | None = None,
+    inherited: Mapping[str, Any] | None = None,
 ) -> tuple[Headishes, str | None]:
     """Store what the user says; the turn that is to be asked from, and the bookmark that it carries.
 
+    ``system`` begins a thread with a system message; both turns are one transaction. A thread that names no pointer yet
+    keeps the one that it is asked by: the one that ``model`` names, or the space's default.
     The pointer and the tools are checked first, so a missing pointer never makes the user say something twice.
     """
     space._check_writable()
     if content is None:
-        if bookmark is not None or servers is not None:
-            raise InvalidArgument("bookmark and servers belong to something that is said: give content")
+        if any(each is not None for each in (bookmark, servers, system, inherited)):
+            said = "bookmark, servers, system and inherited"
+            raise InvalidArgument(f"{said} belong to something that is said: give content")
         return _as_headishes(continues), None
-    _check_asked(space, None if continues is None else _as_headishes(continues), ptr, to, servers)
+    if system is not None and continues is not None:
+        raise InvalidArgument(
+            "system begins a thread; on one that exists, a turn of the role system says it: "
+            "headish add --role system -c HEADISH, or add_turn(…, role='system')"
+        )
+    kept = _check_asked(space, None if continues is None else _as_headishes(continues), ptr, to, model, servers)
     names: TurnOptions = {"continues": continues, "bookmark": bookmark, "force": force}
-    turn = add_turn(space, content, **(names | {"provider_ptr": ptr, "servers": servers}))
+    names |= {"provider_ptr": kept, "servers": servers, "inherited": inherited}
+    if system is None:
+        turn = add_turn(space, content, **names)
+    else:
+        begun: dict[str, Any] = {"content": system, "role": "system"}
+        asked: dict[str, Any] = {**names, "content": content, "continues": 0}
+        turn = add_turns(space, [begun, asked])[1]
     # The turn, not its name: another writer may move the name before the request is made.
     return turn.id, turn.meta.bookmark
 
@@ -109,7 +133,7 @@ def open_answer(
     ``ptr``, ``to``, ``model`` and ``tools`` are those of ``request``. ``options`` are further settings of ``request``,
     and how the provider is called (``headish.calls.open_call``): ``base_url``, ``key_env``, ``headers``, ``timeouts``
     (or the seconds that the provider may be silent; a whole call ends after an hour unless ``Timeouts.total_seconds``
-    says otherwise), ``attempts`` and ``told``.
+    says otherwise), ``attempts`` and ``told``. ``params`` are for this call alone, and kept in the reply's meta.
     Raises: as ``request``; CallError where nothing of an answer came.
     """
     space._check_writable()
@@ -175,17 +199,30 @@ def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
     provider."""
     parents, reply = list(turn.meta.continues), turn.meta.reply
     given = {key: value for key, value in settings.items() if value is not None}
+    if "params" in reply:
+        given.setdefault("params", reply["params"])
     before = {"to": reply.get("provider"), "model": reply.get("model"), **given}
     if "base_url" in reply and not given.keys() & {"to", "ptr"}:
         # A thread must not go from a local server to a provider only because the address was not given again.
         asked = request(space, parents, **before)
         return replace(asked, ptr=None, base_url=reply["base_url"], key_env=reply.get("key_env"))
+    if reply.get("provider") and _names_nobody(space, parents, given):
+        # Who replied before, and not who is the default by now.
+        given = {"ptr": reply["ptr"], **given} if "ptr" in reply else before
     try:
         return request(space, parents, **given)
     except UnknownPointer as error:
         if error.name is not None or not reply.get("provider"):
             raise
         return request(space, parents, **before)
+
+
+def _names_nobody(space: Space, headishes: list[TurnId], given: Mapping[str, Any]) -> bool:
+    """Whether neither the settings of a call nor the thread say who is asked."""
+    if given.keys() & {"to", "ptr"} or pointer_named(space._options_at(headishes)) is not None:
+        return False
+    model = given.get("model")
+    return model is None or space._read(partial(pointer_as_model, space=space._number, model=model)) is None
 
 
 def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, options: CallOptions) -> Answer:
@@ -219,20 +256,25 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
 
 
 def _check_asked(
-    space: Space, headish: Headishes | None, ptr: str | None, to: str | None, servers: Sequence[str] | None
-) -> None:
-    """Refuse a call that cannot be made, before anything is stored."""
+    space: Space, headish: Headishes | None, ptr: str | None, to: str | None, model: str | None,
+    servers: Sequence[str] | None,
+) -> str | None:  # fmt: skip
+    """Refuse a call that cannot be made, before anything is stored; the pointer that the thread names from now on."""
     if to is not None:
         check_provider(to)
     named = None if ptr is None else check_name(ptr, "provider pointer")
+    kept = ptr
     if named is None and to is None:
-        named = pointer_named(space._options_at(headish)) if headish else None
+        options = space._options_at(headish) if headish else {}
+        named = space._read(lambda connection: choose_pointer(connection, space._number, options, None, model))
         if named is None:
             raise UnknownPointer(None)
+        kept = stored_name(named) if pointer_named(options) is None else None
     if named is not None:
         space._read(partial(find_pointer, space=space._number, name=named))
     for server in servers or ():
         space._read(partial(find_tools, space=space._number, server=check_name(server, "server")))
+    return kept
 
 
 def _as_headishes(continues: Continues) -> Headishes:

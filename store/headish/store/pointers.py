@@ -8,9 +8,22 @@ from typing import Any
 
 from headish.database.query import Connection
 from headish.errors import UnknownPointer
-from headish.history.definitions import find_pointer, read_named_pointer
+from headish.history.definitions import (
+    DEFAULT_NAME,
+    encode_default,
+    find_default,
+    find_pointer,
+    read_named_pointer,
+)
 from headish.providers.pointers import NamedPointer, Pointer, encode_pointer, make_pointer
-from headish.rows.definitions import POINTER, definition_history, definition_is, list_definitions, set_definition
+from headish.rows.definitions import (
+    DEFAULT,
+    POINTER,
+    definition_history,
+    definition_is,
+    list_definitions,
+    set_definition,
+)
 from headish.store.space import Space
 from headish.values.doors import door
 from headish.values.names import check_name
@@ -70,6 +83,25 @@ class Pointers(Mapping[str, Pointer]):
         if not self._define(check_name(name, KIND), None):
             raise UnknownPointer(name)
 
+    @property
+    def default(self) -> str | None:
+        """The pointer that a thread without one is asked by; None if there is none. ``set_default`` chooses it."""
+        space = self._space
+        return space._read(lambda connection: find_default(connection, space._number))
+
+    @door()
+    def set_default(self, name: str | None) -> None:
+        """Let threads that name no pointer be asked by this one from now on; None: by none.
+
+        A thread keeps the pointer that it was first asked by, whatever the default is later.
+        Raises: UnknownPointer, InvalidName.
+        """
+        space = self._space
+        if name is not None:
+            encoded = check_name(name, KIND)
+            space._read(lambda connection: find_pointer(connection, space._number, encoded))
+        self._define(DEFAULT_NAME, None if name is None else encode_default(name), DEFAULT)
+
     def history(self, name: str) -> builtins.list[NamedPointer]:
         """All that a name ever pointed at, the last first. Raises: UnknownPointer if it never was."""
         space, encoded = self._space, check_name(name, KIND)
@@ -83,9 +115,9 @@ class Pointers(Mapping[str, Pointer]):
             raise UnknownPointer(name)
         return found
 
-    def _define(self, name: bytes, data: bytes | None) -> bool:
+    def _define(self, name: bytes, data: bytes | None, kind: str = POINTER) -> bool:
         space = self._space
-        key = (space._number, POINTER, name)
+        key = (space._number, kind, name)
         number = space._write(
             lambda connection: set_definition(connection, *key, data),
             lambda connection, number: definition_is(connection, *key, number, data),

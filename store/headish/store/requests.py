@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from headish.content import strictjson
 from headish.content.merge import merge
+from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, UnknownPointer
-from headish.history.definitions import find_pointer, tools_served
+from headish.errors import InvalidArgument, UnknownPointer, shown
+from headish.history.definitions import find_default, find_pointer, pointer_as_model, tools_served
 from headish.history.documents import refer, with_documents
 from headish.history.replies import Pinned, pin_turns
 from headish.history.resolve import option_origins, resolve_window
 from headish.history.walk import walk
+from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers.pointers import Pointer
 from headish.providers.registry import check_provider
 from headish.providers.shared.values import Finding, Request
@@ -57,29 +60,37 @@ def request(
     ptr: str | None = None,
     tools: ToolList | None = None,
     model: str | None = None,
+    params: Mapping[str, Any] | None = None,
     budget: Budget = None,
     count: Count | None = None,
     **settings: Any,
 ) -> Request:
     """The request that asks a provider to continue a headish.
 
-    The provider is ``to``, else that of the pointer ``ptr``, else that of the thread's option ``provider_ptr``. A
-    pointer's parameters stand below the thread's own. The tools are those of the thread's ``servers``
+    The provider is ``to``, else that of the pointer ``ptr``, else that of the pointer that ``model`` is the name of,
+    else that of the thread's option ``provider_ptr``, else that of the space's default (``store.pointers.default``).
+    Any other ``model`` is a model of that provider. A pointer's parameters stand below the thread's own, and ``params``
+    above both, for this request alone. The tools are those of the thread's ``servers``
     (``Store.tools``), and ``tools`` besides. Further ``settings`` are those of ``headish.providers.Settings``.
 
     ``budget`` is how many tokens the request may have: what does not fit is left out, with a note. ``"auto"`` is what
     the pointer's ``context_window`` leaves for it. ``count`` counts the tokens of a text; see ``Store.tokens``.
-    Cost: six statements and one for each server, however long the thread; with a budget, one more at the most.
+    Cost: six statements and one for each server, however long the thread; one more where the model or the default
+    names the pointer, and with a budget one more at the most.
     Raises: UnknownPointer if nothing names a provider; UnknownServer; Unsupported for what the provider cannot
     take; OverBudget; UnknownFormat, InvalidArgument; CorruptTurn.
     """
     from headish.providers.preparing import prepare_request  # late: most processes make no request
 
-    provider, asked = _ask(space, headish, to, ptr, Limit(budget, count, model, settings.get("max_tokens")), tools)
+    own = read_params(params)
+    limit = Limit(budget, count, model, own.get("max_tokens") or settings.get("max_tokens"))
+    provider, asked = _ask(space, headish, to, ptr, limit, tools)
     pointer = asked.pointer
+    if ptr is None and to is None and asked.ptr == model:
+        model = None  # it named the pointer
     prepared = prepare_request(
         provider,
-        asked.window,
+        _with_params(asked.window, own),
         tools=[*asked.tools, *(tools or ())],
         model=model or (pointer.model if pointer else None),
         **settings,
@@ -92,6 +103,7 @@ def request(
         ptr=asked.ptr,
         base_url=pointer.base_url if pointer else None,
         key_env=pointer.key_env if pointer else None,
+        params=own,
     )
 
 
@@ -193,7 +205,7 @@ def _gather(
     walked = walk(connection, space, places)
     window = resolve_window(walked)
     window = replace(window, messages=with_documents(connection, space, window.messages))
-    ptr = ptr or pointer_named(window.options)
+    ptr = ptr or choose_pointer(connection, space, window.options, to, limit.model)
     pointer = None if ptr is None else usable_pointer(connection, space, ptr, to)
     if pointer is not None and pointer.params:
         params = merge(pointer.params, window.options.get("params") or {})
@@ -222,6 +234,42 @@ def usable_pointer(connection: Connection, space: int, ptr: bytes, to: str | Non
             raise
         return None
     return pointer if to in (None, pointer.provider) else None
+
+
+def choose_pointer(
+    connection: Connection, space: int, options: Mapping[str, Any], to: str | None, model: str | None
+) -> bytes | None:
+    """The pointer that a call goes by where none is given: the one that ``model`` names, else the thread's, else the
+    space's default.
+
+    Where ``to`` names a provider, the model is one of its models, and no default applies.
+    """
+    named = pointer_as_model(connection, space, model) if to is None else None
+    named = named or pointer_named(options)
+    if named is not None or to is not None:
+        return named
+    default = find_default(connection, space)
+    return None if default is None else check_name(default, "provider pointer")
+
+
+def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Parameters for one call, checked as those of a thread are. Raises: InvalidArgument, InvalidContent."""
+    if params is None:
+        return {}
+    if not isinstance(params, Mapping):
+        raise InvalidArgument(f"params is a mapping of parameters, not {shown(params)}")
+    strictjson.encode_mapping(params, "params", MAPPING_LIMIT_BYTES)
+    secret = find_secret(params, "params")
+    if secret is not None:
+        raise InvalidArgument(f"{secret}: {LOOKS_LIKE_A_KEY}")
+    return dict(params)
+
+
+def _with_params(window: ContextWindow, params: Mapping[str, Any]) -> ContextWindow:
+    if not params:
+        return window
+    merged = merge(window.options.get("params") or {}, params)
+    return replace(window, options={**window.options, "params": merged})
 
 
 def pointer_named(options: Mapping[str, Any]) -> bytes | None:

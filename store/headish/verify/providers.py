@@ -13,7 +13,7 @@ from headish.database.query import Connection, Query, Row
 from headish.history.decode import is_time
 from headish.providers.pointers import decode_pointer
 from headish.rows.counters import read_counter
-from headish.rows.definitions import POINTER, TOOLS
+from headish.rows.definitions import DEFAULT, POINTER, TOOLS
 from headish.rows.streams import FINISHED, RECOVERED
 from headish.rows.turns import turn_by_id
 from headish.values.ids import TurnId, as_turn_id
@@ -125,4 +125,5 @@ _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 DECODERS: dict[str, Callable[[bytes], Any]] = {
     POINTER: decode_pointer,
     TOOLS: msgspec.json.Decoder(list[dict[str, Any]]).decode,
+    DEFAULT: msgspec.json.Decoder(dict[str, str]).decode,
 }

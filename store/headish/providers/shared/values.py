@@ -56,7 +56,7 @@ class Request(Struct, frozen=True):
     ``tool_names`` maps the names that had to be rewritten back to the thread's own. ``sources`` are what ``origins``
     is made of. What follows is set where a store made the request: the turns that it was made from and the ``bookmark``
     that it was asked by, which a reply continues; the turn that set each option; the provider pointer that chose the
-    model, and what the pointer says of the server.
+    model, and what the pointer says of the server; the parameters that were given for this call alone.
     """
 
     provider: str
@@ -71,6 +71,7 @@ class Request(Struct, frozen=True):
     ptr: str | None = None
     base_url: str | None = None
     key_env: str | None = None
+    params: dict[str, Any] = {}
 
     @property
     def origins(self) -> tuple[Origin, ...]:

@@ -1,0 +1,145 @@
+"""``config``: the configuration file, and who decided what holds."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from headish_cli.commands.talking.configuration import (
+    KEYS,
+    changed_config,
+    check_value,
+    config_path,
+    read_config,
+)
+from headish_cli.options import Settings, json_option
+from headish_cli.printing.output import Told, one_line, pad, print_json_lines, say
+
+key_argument = click.argument("key", type=click.Choice(tuple(KEYS)))
+
+
+@click.group("config")
+def config_command() -> None:
+    """The configuration file: what holds where neither an option nor a variable says otherwise.
+
+    \b
+    db       the database: a path or a URL                    --db, HEADISH_DB
+    space    the space to use                                 --space, HEADISH_SPACE
+    author   who writes                                       --author, HEADISH_AUTHOR
+    ptr      the provider pointer of threads that name none   -p and -m of ask, HEADISH_PTR
+    pager    what shows long lists at a terminal              HEADISH_PAGER
+    color    auto, always or never                            NO_COLOR
+
+    The file is TOML; HEADISH_CONFIG names another one.
+    """
+
+
+@config_command.command("path")
+def path_command() -> None:
+    """Print where the file is, or would be."""
+    click.echo(config_path())
+
+
+@config_command.command("get")
+@key_argument
+def get_command(key: str) -> None:
+    """Print what the file says of KEY."""
+    path = config_path()
+    said = read_config(path).get(key)
+    if said is None:
+        raise Told(f"{path} does not say {key}")
+    click.echo(said)
+
+
+@config_command.command("set")
+@key_argument
+@click.argument("value")
+def set_command(key: str, value: str) -> None:
+    """Let VALUE hold for KEY. The file's comments and order stay."""
+    if key == "db" and "://" not in value and value != ":memory:":
+        value = os.path.abspath(os.path.expanduser(value))  # the file is read from every folder
+    check_value(key, value)
+    with changed_config(config_path()) as document:
+        document[key] = value
+
+
+@config_command.command("unset")
+@key_argument
+def unset_command(key: str) -> None:
+    """Let the file say nothing of KEY."""
+    path = config_path()
+    if key not in read_config(path):
+        say(f"{path} does not say {key}.")
+        return
+    with changed_config(path) as document:
+        document.pop(key, None)
+
+
+@config_command.command("edit")
+def edit_command() -> None:
+    """Open the file in your editor, and check it."""
+    path = config_path()
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    click.edit(filename=path)
+    read_config(path)
+
+
+@config_command.command("show")
+@json_option
+@click.pass_context
+def show_command(ctx: click.Context, /, as_json: bool) -> None:
+    """Show what holds, and who says so: an option, a variable, the file, or nobody (default)."""
+    said = read_config(config_path())
+    rows = [_effective(ctx, key, said) for key in KEYS]
+    if as_json:
+        print_json_lines(rows)
+        return
+    room = max(len(row["value"] or "-") for row in rows[1:])
+    for row in rows:
+        line = f"{row['key']:<7} {pad(row['value'] or '-', room)}  {row['source']}"
+        click.echo(one_line(line, None))
+
+
+def _effective(ctx: click.Context, key: str, said: dict[str, str]) -> dict[str, Any]:
+    """``{key, value, source}`` of what holds."""
+    settings: Settings = ctx.find_root().obj
+    option = {"db": settings.target, "space": settings.space, "author": settings.author}
+    if key in option:
+        value, source = option[key], _source(ctx.find_root(), key)
+    else:
+        variable = next((each for each in VARIABLES[key] if os.environ.get(each)), None)
+        value = os.environ[variable] if variable else said.get(key)
+        source = f"environment {variable}" if variable else "file" if key in said else "default"
+        if key == "color":
+            value = "never" if variable else value or "auto"
+            if os.environ.get("TERM") == "dumb" and not variable:
+                value, source = "never", "environment TERM"
+    return {"key": key, "value": _without_password(value), "source": source}
+
+
+def _source(root: click.Context, key: str) -> str:
+    words = {
+        ParameterSource.COMMANDLINE: f"option --{key}",
+        ParameterSource.ENVIRONMENT: f"environment {KEYS[key].variable}",
+        ParameterSource.DEFAULT_MAP: "file",
+    }
+    found = root.get_parameter_source(key)
+    return words.get(found, "default") if found is not None else "default"
+
+
+def _without_password(value: str | None) -> str | None:
+    if value is None or "://" not in value:
+        return value
+    from headish.database.urls import parse_url
+
+    try:
+        return str(parse_url(value))
+    except ValueError:
+        return "***"  # no address, so nobody can tell where its password stands
+
+
+VARIABLES = {"ptr": ("HEADISH_PTR",), "pager": ("HEADISH_PAGER", "PAGER"), "color": ("NO_COLOR",)}
+"""Which variables win over what has no option before the command."""

@@ -1,0 +1,130 @@
+"""The configuration file: what a person would otherwise say with every command. Options and the environment win.
+
+It is TOML in the platform's place for it. Every command looks for it, so nothing is imported before it is there.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from headish_cli.printing.output import Told
+
+LIMIT_BYTES = 64 * 1024
+COLOURS = ("auto", "always", "never")
+
+
+class Key(NamedTuple):
+    """A key of the file: what it is for, the variable that wins over it, and what it may hold."""
+
+    help: str
+    variable: str
+    check: Callable[[str], bool] = bool
+    words: str = "a text"
+
+
+KEYS: dict[str, Key] = {
+    "db": Key("the database: a path or a URL", "HEADISH_DB"),
+    "space": Key("the space to use", "HEADISH_SPACE"),
+    "author": Key("who writes", "HEADISH_AUTHOR"),
+    "ptr": Key("the provider pointer of threads that name none", "HEADISH_PTR"),
+    "pager": Key("what shows long lists at a terminal", "HEADISH_PAGER"),
+    "color": Key("colours at a terminal", "NO_COLOR", COLOURS.__contains__, "auto, always or never"),
+}
+
+
+def config_path() -> str:
+    """Where the file is, or would be: ``HEADISH_CONFIG``, else ``config.toml`` in the platform's folder."""
+    given = os.environ.get("HEADISH_CONFIG")
+    if given:
+        return given
+    if sys.platform.startswith("linux"):
+        # As platformdirs says; importing it would cost every command more than all else that is done here.
+        home = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
+        return os.path.join(home, "headish", "config.toml")
+    from platformdirs import user_config_path
+
+    return str(user_config_path("headish", appauthor=False) / "config.toml")
+
+
+def read_config(path: str) -> dict[str, str]:
+    """What the file says; nothing where there is none. Raises: Told, which names the file and what is wrong in it."""
+    text = _read_text(path)
+    if not text:
+        return {}
+    import tomllib
+
+    try:
+        said = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Told(f"{path} is no TOML: {error}; 'headish config edit' opens it") from None
+    for key, value in said.items():
+        check_value(key, value, f" in {path}")
+    return {key: os.path.expanduser(value) if key == "db" else value for key, value in said.items()}
+
+
+def check_value(key: str, value: Any, where: str = "") -> None:
+    """Refuse a key that the file does not have, or a value that it cannot have. Raises: Told."""
+    known = KEYS.get(key)
+    if known is None:
+        raise Told(f"unknown key {key[:80]!r}{where}: there are {', '.join(KEYS)}")
+    if not isinstance(value, str) or "\0" in value or not known.check(value):
+        raise Told(f"the value of {key!r}{where} is {known.words}")
+
+
+@contextmanager
+def changed_config(path: str) -> Iterator[Any]:
+    """The file as a document of tomlkit, written back as a whole, comments and order kept.
+
+    As git does it, the new file is written beside the old one under a name that only one process can make; so two
+    that change it do not lose what the other did. Raises: Told where another process is at it; OSError.
+    """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    path = os.path.realpath(path)  # a link to a file among others stays one
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    lock = f"{path}.lock"
+    try:
+        # The address of a database may hold a password.
+        opened = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise Told(f"another process changes the file, or ended while it did: if none does, remove {lock}") from None
+    try:
+        with os.fdopen(opened, "w", encoding="utf-8", newline="") as written:
+            try:
+                document = tomlkit.parse(_read_text(path))
+            except TOMLKitError as error:
+                raise Told(f"{path} is no TOML: {error}; 'headish config edit' opens it") from None
+            yield document
+            written.write(tomlkit.dumps(document))
+            written.flush()
+            os.fsync(written.fileno())
+        os.replace(lock, path)
+    except BaseException:
+        os.unlink(lock)
+        raise
+
+
+def _read_text(path: str) -> str:
+    if path == os.devnull:
+        return ""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise Told(f"the configuration {path} is no file")
+        with open(path, "rb") as opened:
+            data = opened.read(LIMIT_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        raise Told(f"the configuration cannot be read: {error}") from None
+    if len(data) > LIMIT_BYTES:
+        raise Told(f"the configuration {path} is larger than {LIMIT_BYTES:,} bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Told(f"the configuration {path} is not UTF-8") from None

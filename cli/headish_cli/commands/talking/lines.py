@@ -1,0 +1,132 @@
+"""What a person types, a message at a time: at a terminal with editing and history, else plain lines.
+
+``Lines`` has one method that matters, ``read``: a message, or None where the person leaves. A message that begins with
+three quotes goes on until three quotes end it, so that several lines are one message anywhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish_cli.options import decode_text
+from headish_cli.printing.output import say
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.key_binding import KeyPressEvent
+
+QUOTES = '"""'
+NO_EDITING = "Without prompt_toolkit lines have no history and no editing: pip install 'headish[chat]'."
+
+
+class Lines:
+    """Plain lines of standard input. A terminal that cannot edit gets a prompt before each."""
+
+    at_terminal = False
+    """Whether a person is there to see what went wrong and try again."""
+
+    def read(self, prompt: str) -> str | None:
+        """The next message that is not empty; None at the end of the input.
+
+        Raises: TooLarge, InvalidContent (no UTF-8); KeyboardInterrupt.
+        """
+        while (line := self._line(prompt)) is not None:
+            if line.startswith(QUOTES):
+                return self._quoted(line)
+            if line.strip():
+                return line
+        return None
+
+    def _quoted(self, first: str) -> str | None:
+        """The lines between three quotes and three quotes, or the end of the input."""
+        lines = [first.removeprefix(QUOTES)]
+        while not lines[-1].endswith(QUOTES):
+            line = self._line("... ")
+            if line is None:
+                break
+            lines.append(line)
+        return "\n".join(lines).removesuffix(QUOTES).strip("\n")
+
+    def _line(self, prompt: str) -> str | None:
+        if sys.stdin is None:
+            return None
+        if sys.stdin.isatty():
+            click.echo(prompt, nl=False, err=True)
+        raw = sys.stdin.buffer.readline(PAYLOAD_LIMIT_BYTES + 1)
+        if len(raw) > PAYLOAD_LIMIT_BYTES:
+            from headish.errors import TooLarge
+
+            raise TooLarge("a line", len(raw), PAYLOAD_LIMIT_BYTES, is_cut=True)
+        if raw:
+            return decode_text(raw).rstrip("\r\n")
+        if sys.stdin.isatty():
+            click.echo(err=True)  # what comes next has a line of its own
+        return None
+
+
+class EditedLines(Lines):
+    """Lines of a terminal, with editing, a history and the commands completed."""
+
+    at_terminal = True
+
+    def __init__(self, session: PromptSession[str]) -> None:
+        self._session = session
+
+    def _line(self, prompt: str) -> str | None:
+        while True:
+            try:
+                return self._session.prompt(prompt)
+            except KeyboardInterrupt:
+                say("Ctrl-D or /quit leaves.")
+            except EOFError:
+                return None
+
+
+def open_lines(history: Callable[[], Iterable[str]], commands: Iterable[str]) -> Lines:
+    """The lines of the terminal, or plain ones where there is none. ``history`` is what was said before, oldest first.
+
+    The history is not kept in a file: what is said belongs to the database, from which it can be erased.
+    """
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()):
+        return Lines()
+    try:
+        return EditedLines(_session(history(), commands))
+    except ImportError:
+        say(NO_EDITING)
+        plain = Lines()
+        plain.at_terminal = True
+        return plain
+
+
+def _session(history: Iterable[str], commands: Iterable[str]) -> PromptSession[str]:
+    from prompt_toolkit import PromptSession  # late: it takes a tenth of a second
+    from prompt_toolkit.completion import WordCompleter
+    from prompt_toolkit.history import InMemoryHistory
+
+    words = WordCompleter(sorted(commands), sentence=True)
+    return PromptSession(
+        history=InMemoryHistory(list(history)), completer=words, complete_while_typing=False, key_bindings=_keys(),
+        multiline=True, prompt_continuation="... ", enable_open_in_editor=True,
+    )  # fmt: skip
+
+
+def _keys() -> Any:
+    """Enter sends, Alt-Enter begins another line."""
+    from prompt_toolkit.key_binding import KeyBindings
+
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _send(event: KeyPressEvent) -> None:
+        event.current_buffer.validate_and_handle()
+
+    @keys.add("escape", "enter")
+    def _another_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    return keys
