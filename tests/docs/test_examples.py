@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HOW_TO = (
     "record.md", "api-messages.md", "training-data.md", "show-to-people.md", "run-tools.md", "ask-a-local-model.md",
     "tool-loop.md", "move-between-providers.md", "store-an-answer.md", "keep-times-and-keys.md",
-    "name-conversations.md", "keep-objects.md",
+    "name-conversations.md", "keep-objects.md", "import-from-other-programs.md",
 )  # fmt: skip
 PAGES = [
     ROOT / "README.md",

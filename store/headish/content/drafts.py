@@ -185,6 +185,15 @@ def with_key(draft: Draft, key: bytes | None, supersedes: TurnId | None = None) 
     return replace(draft, facts=facts, system=_encode_system(own, facts))
 
 
+def with_reply(draft: Draft, reply: Mapping[str, Any]) -> Draft:
+    """The draft as an answer; ``reply`` is what its provider said beside it (``Reply.to_meta``).
+
+    Raises: InvalidContent, TooLarge.
+    """
+    system = {} if draft.system is None else strictjson.decode(draft.system, "system")
+    return replace(draft, system=_encode_mapping({"reply": dict(reply), **system}, "system"))
+
+
 def _draft(
     payload: bytes, said: Said, turn: Mapping[str, Any], facts: Facts, system: Mapping[str, Any] | None = None
 ) -> Draft:
