@@ -37,12 +37,21 @@ class Notes:
 
     def __init__(self, source: str, told: Told | None = None) -> None:
         self.source, self._told = source, told
+        self._outer: Notes | None = None
         self.broken = 0
         self.counts: Counter[str] = Counter()
 
+    def of(self, source: str) -> Notes:
+        """Notes of a file inside this one, counted together with these."""
+        if source == self.source:
+            return self
+        inner = Notes(source, self._told)
+        inner.counts, inner._outer = self.counts, self
+        return inner
+
     def break_off(self, where: str, reason: str) -> None:
         """A record that cannot be read."""
-        self.broken += 1
+        (self._outer or self).broken += 1
         self._tell(where, "broken", reason)
 
     def leave_out(self, where: str, what: str) -> None:

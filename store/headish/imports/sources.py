@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from importlib import import_module
 from typing import BinaryIO, NamedTuple, TypeAlias
 
+from headish.errors import InvalidImport
+from headish.imports.archives import ZIP, open_matching
 from headish.imports.files import Progress
 from headish.imports.imported import ImportedTree
 from headish.imports.notes import Notes
 
-ZIP, SQLITE = b"PK\x03\x04", b"SQLite format 3\0"
+SQLITE = b"SQLite format 3\0"
+EXPORTS = re.compile(r"conversations(?:[-_]\d+)?\.json")
+"""The files of ChatGPT's and of Claude.ai's exports, which have one name."""
 
 
 class Given(NamedTuple):
@@ -30,11 +35,17 @@ class Given(NamedTuple):
 
 Reader: TypeAlias = Callable[[Given], Iterator[ImportedTree]]
 CONVERSATIONS = {
+    "chatgpt": "headish.imports.readers.chatgpt",
+    "claude": "headish.imports.readers.claude_ai",
     "claude-code": "headish.imports.readers.claude_code",
 }
 """Each format's module; its ``read_conversations`` is the reader."""
 _LOG = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{"')
 _FIRST_LINES = 40
+_JSON = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*[\[{]")
+_EXPORTS = (("chatgpt", re.compile(rb'"mapping"\s*:\s*\{')), ("claude", re.compile(rb'"chat_messages"\s*:\s*\[')))
+"""What stands in the beginning of an export."""
+_BEGINNING_BYTES = 1024 * 1024
 _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("claude-code", re.compile(rb'"(?:parentUuid|leafUuid|sessionId)"\s*:')),
 )
@@ -52,7 +63,25 @@ def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | N
 
     Raises: InvalidImport for an archive or a database of another kind.
     """
-    return detect_log(beginning)
+    if beginning.startswith(ZIP):
+        file.seek(0)
+        try:
+            with closing(open_matching(file, name, EXPORTS)) as opened:
+                found = next((_detect_export(each.file.read(_BEGINNING_BYTES)) for each in opened), None)
+        finally:
+            file.seek(0)
+        if found is None:
+            raise InvalidImport(name, None, "no conversations.json of ChatGPT or Claude.ai is in this archive")
+        return found
+    return detect_log(beginning) or _detect_export(beginning)
+
+
+def _detect_export(beginning: bytes) -> str | None:
+    """The one whose mark comes first: people paste the other one's exports into their messages."""
+    if not _JSON.match(beginning):
+        return None
+    marks = [(found.start(), format) for format, mark in _EXPORTS if (found := mark.search(beginning)) is not None]
+    return min(marks)[1] if marks else None
 
 
 def detect_log(beginning: bytes) -> str | None:
