@@ -15,7 +15,7 @@ from headish.imports.files import CHUNK_BYTES
 from headish.imports.sources import detect_log
 from headish.values.files import open_regular
 
-LOGS = {"claude-code": (".jsonl",)}
+LOGS = {"claude-code": (".jsonl",), "codex": (".jsonl", ".jsonl.zst")}
 """The endings of the files that hold a program's sessions."""
 _TIME = re.compile(rb'"timestamp"\s*:\s*"([^"]{1,40})"')
 
@@ -40,6 +40,8 @@ def _beginnings(path: Path, formats: Iterable[str]) -> list[bytes]:
     """When a session's file begins; nothing where it is none of the formats, or empty."""
     if not any(path.name.endswith(LOGS[format]) for format in formats):
         return []
+    if path.name.endswith(".zst"):  # the import says how to unpack it, where that was not done
+        return [] if path.with_suffix("").exists() else [b""]
     try:
         with open_regular(path) as file:
             beginning = file.read(CHUNK_BYTES)

@@ -17,7 +17,7 @@ from headish.imports.files import Progress
 from headish.imports.imported import ImportedTree
 from headish.imports.notes import Notes
 
-SQLITE = b"SQLite format 3\0"
+SQLITE, ZSTD = b"SQLite format 3\0", b"\x28\xb5\x2f\xfd"
 EXPORTS = re.compile(r"conversations(?:[-_]\d+)?\.json")
 """The files of ChatGPT's and of Claude.ai's exports, which have one name."""
 
@@ -38,6 +38,7 @@ CONVERSATIONS = {
     "chatgpt": "headish.imports.readers.chatgpt",
     "claude": "headish.imports.readers.claude_ai",
     "claude-code": "headish.imports.readers.claude_code",
+    "codex": "headish.imports.readers.codex",
 }
 """Each format's module; its ``read_conversations`` is the reader."""
 _LOG = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{"')
@@ -47,6 +48,7 @@ _EXPORTS = (("chatgpt", re.compile(rb'"mapping"\s*:\s*\{')), ("claude", re.compi
 """What stands in the beginning of an export."""
 _BEGINNING_BYTES = 1024 * 1024
 _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    ("codex", re.compile(rb'"type"\s*:\s*"(?:session_meta|response_item|turn_context)"')),
     ("claude-code", re.compile(rb'"(?:parentUuid|leafUuid|sessionId)"\s*:')),
 )
 """What stands in one of the first lines of a log."""
@@ -73,6 +75,8 @@ def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | N
         if found is None:
             raise InvalidImport(name, None, "no conversations.json of ChatGPT or Claude.ai is in this archive")
         return found
+    if beginning.startswith(ZSTD):
+        raise InvalidImport(name, None, "it is packed with zstd; unpack it with `zstd -d FILE` and import that")
     return detect_log(beginning) or _detect_export(beginning)
 
 

@@ -50,11 +50,11 @@ def import_file(
     schema reference (``records``: ``{id, role, content, inherited, cache}``, a JSON list or one per line, never
     detected), whose ``head`` becomes a bookmark and whose older key ``options`` is read as ``inherited``.
 
-    Whole conversations of other programs (``claude-code``, ``chatgpt``, ``claude``; exports may be ZIP archives) are
-    kept with every branch, their times, titles and ids; the tip that the program shows gets a name. A second import
-    stores nothing, that of a longer file its tails. A record that cannot be read costs itself: it is counted
-    (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for
-    all that had no place of its own. ``dry_run`` counts, and stores nothing; transcripts do not take it.
+    Whole conversations of other programs (``claude-code``, ``codex``, ``chatgpt``, ``claude``; exports may be ZIP
+    archives) are kept with every branch, their times, titles and ids; the tip that the program shows gets a name. A
+    second import stores nothing, that of a longer file its tails. A record that cannot be read costs itself: it is
+    counted (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for all that had no place of its own.
+    ``dry_run`` counts, and stores nothing; transcripts do not take it.
 
     ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
     ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
