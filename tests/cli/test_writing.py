@@ -241,7 +241,7 @@ class TestImport:
         named = "; name it with --from (format= in Python): v0.1, 2.0, 2.2, harmony, rwkv"
         for text in ('{"mapping": {}}', '[{"role": "user", "content": "hi"}]', "[]"):
             told = headish.fails("import", "-", stdin=text)
-            assert f'this is JSON, but no Open Assistant tree (an object with a "prompt"){named}' in told
+            assert f'no Open Assistant tree (an object with a "prompt"){named}' in told
         assert f"no format is recognised{named}" in headish.fails("import", "-", stdin="Dear diary")
         assert f"no format is recognised{named}" in headish.fails("convert", "-", "--to", "2.2", stdin="Dear diary")
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="FILE...")
 @click.option("--from", "format", metavar="FORMAT",
-              help="chatgpt, claude (exports), claude-code, codex (sessions), oasst (Open Assistant trees), v0.1, 2.0, "
-                   "2.2, harmony, rwkv; detected when not given. "
+              help="chatgpt, claude (exports), claude-code, codex (sessions), llm (logs.db), oasst (Open Assistant "
+                   "trees), v0.1, 2.0, 2.2, harmony, rwkv; detected when not given. "
                    "As JSON, never detected: chat, responses, anthropic, records (of specification 002).")  # fmt: skip
 @click.option(
     "-b", "--bookmark", metavar="NAME", help="The name of the thread; else that of the file, where it is free."

@@ -101,7 +101,7 @@ def _matching(archive: Archive, name: str, pattern: re.Pattern[str], *, inner: b
 
 def _spooled(archive: Archive, member: str, name: str) -> BinaryIO:
     """An archive inside an archive, in memory or an unnamed temporary file: its list of members stands at its end."""
-    kept = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))
+    kept = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))  # noqa: SIM115, the caller closes it
     size_bytes = 0
     with archive.open(member) as file:
         while chunk := file.read(CHUNK_BYTES):

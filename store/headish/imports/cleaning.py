@@ -22,7 +22,7 @@ HIDDEN = "<hidden: it looked like a key>"
 NAME_CHARACTERS = 48
 _ROOM_BYTES = MAPPING_LIMIT_BYTES - 4096
 _LONE = re.compile("[\ud800-\udfff]")
-_APART = re.compile(r"[\s/" + re.escape(RESERVED) + r"\"'`<>|*?!,;()\[\]]+")
+_APART = re.compile(r"[\s/…“”„«»" + re.escape(RESERVED) + r"\"'`<>|*?!,;()\[\]]+")
 
 
 class NotJson(ValueError):
@@ -37,8 +37,10 @@ def decode(data: bytes) -> tuple[Any, bool]:
         pass  # a lone surrogate, which other programs write, or no JSON at all
     try:
         value = json.loads(data, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise NotJson(f"it is not JSON: {error.msg}, character {error.pos + 1}") from None
     except (ValueError, RecursionError) as error:
-        raise NotJson(f"it is not JSON ({error})") from None
+        raise NotJson(f"it is not JSON: {error}") from None
     return heal(value), True
 
 

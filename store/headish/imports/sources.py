@@ -39,6 +39,7 @@ CONVERSATIONS = {
     "claude": "headish.imports.readers.claude_ai",
     "claude-code": "headish.imports.readers.claude_code",
     "codex": "headish.imports.readers.codex",
+    "llm": "headish.imports.readers.llm_logs",
 }
 """Each format's module; its ``read_conversations`` is the reader."""
 _LOG = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{"')
@@ -75,6 +76,8 @@ def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | N
         if found is None:
             raise InvalidImport(name, None, "no conversations.json of ChatGPT or Claude.ai is in this archive")
         return found
+    if beginning.startswith(SQLITE):
+        return "llm"  # its reader says what it is if it is not
     if beginning.startswith(ZSTD):
         raise InvalidImport(name, None, "it is packed with zstd; unpack it with `zstd -d FILE` and import that")
     return detect_log(beginning) or _detect_export(beginning)

@@ -44,6 +44,10 @@ Read: TypeAlias = Callable[..., Any]
 Store: TypeAlias = Callable[..., Any]
 """A transaction that reads, and one that stores turns: ``store/space.py`` has both."""
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{|\[\s*[\[{\"\]])")
+_JSON_REASON = (
+    "this is JSON, but no export of ChatGPT or Claude.ai, no session of Claude Code or Codex, and no Open Assistant "
+    'tree (an object with a "prompt")'
+)
 _TREE = re.compile(rb'"(?:prompt|message_tree_id)"\s*:')
 Beside = Callable[[int], tuple[bytes | None, bytes | None]]
 """What a turn keeps beside its message: headish's own keys and the inherited options, as stored."""
@@ -158,7 +162,7 @@ def detect_file(file: BinaryIO, name: str) -> str:
     if _JSON.match(beginning):
         if _TREE.search(beginning):
             return "oasst"
-        reason = NAME_IT.format('this is JSON, but no Open Assistant tree (an object with a "prompt")')
+        reason = NAME_IT.format(_JSON_REASON)
         raise InvalidTranscript("E-PARSE-DETECT", None, reason, 1, 1)
     if len(beginning) == DETECTED_BYTES:
         beginning = beginning.decode(errors="ignore").encode()  # a character may be cut in two

@@ -50,8 +50,8 @@ def import_file(
     schema reference (``records``: ``{id, role, content, inherited, cache}``, a JSON list or one per line, never
     detected), whose ``head`` becomes a bookmark and whose older key ``options`` is read as ``inherited``.
 
-    Whole conversations of other programs (``claude-code``, ``codex``, ``chatgpt``, ``claude``; exports may be ZIP
-    archives) are kept with every branch, their times, titles and ids; the tip that the program shows gets a name. A
+    Whole conversations of other programs (``claude-code``, ``codex``, ``chatgpt``, ``claude``, ``llm``; exports may be
+    ZIP archives) are kept with every branch, their times, titles and ids; the tip that the program shows gets a name. A
     second import stores nothing, that of a longer file its tails. A record that cannot be read costs itself: it is
     counted (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for all that had no place of its own.
     ``dry_run`` counts, and stores nothing; transcripts do not take it.

@@ -20,8 +20,9 @@ def read_item(item: Item) -> tuple[str, list[Block], dict[str, Any]]:
     if kind == "message":
         role = str(item.get("role")) if item.get("role") in _ROLES else "user"
     blocks = read(item)
-    is_whole = own is None or any(block["type"] == "provider" for block in blocks)
-    return role, blocks, {} if is_whole else {key: value for key, value in item.items() if key not in own}
+    if own is None or any(block["type"] == "provider" for block in blocks):
+        return role, blocks, {}
+    return role, blocks, {key: value for key, value in item.items() if key not in own and value is not None}
 
 
 def _message(item: Item) -> list[Block]:
