@@ -39,7 +39,7 @@ CREATE TABLE turns (id TEXT PRIMARY KEY, thread_id TEXT, parent_message_hash TEX
 """
 THREAD = """
 INSERT INTO fragments VALUES (1, 'f', 'A long text. ', '2026-01-02', NULL);
-INSERT INTO attachments VALUES ('a1', 'image/png', NULL, NULL, X'89504E47'), 
+INSERT INTO attachments VALUES ('a1', 'image/png', NULL, NULL, X'89504E47'),
   ('a2', 'image/png', '/etc/hostname', NULL, NULL);
 INSERT INTO messages VALUES ('b2:1', NULL, 'system', NULL), ('b2:2', 'b2:1', 'user', NULL),
   ('b2:3', 'b2:2', 'assistant', '{"x": 1}'), ('b2:4', 'b2:3', 'tool', NULL), ('b2:5', 'b2:4', 'assistant', NULL),

@@ -91,8 +91,8 @@ def _times(messages: Mapping[str, Node], turns: list[dict[str, Any]]) -> dict[st
     """A message was said in the first turn that knows it: messages themselves have no time."""
     times: dict[str, str] = {}
     for turn in turns:
-        place = turn["tip_message_hash"]
-        while place in messages and place not in times and isinstance(turn["datetime_utc"], str):
+        place: str | None = turn["tip_message_hash"]
+        while place is not None and place in messages and place not in times and isinstance(turn["datetime_utc"], str):
             times[place] = turn["datetime_utc"]
             place = messages[place].parent
     return times
