@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from headish import Store
 from headish.errors import InvalidArgument, InvalidImport
 from headish.imports import archives, arrays
 from support.insides import unchanged
+from support.places import Place
 
 
 def text(*parts: Any) -> dict[str, Any]:
@@ -278,3 +280,10 @@ class TestLargeAndBroken:
             store.import_file(as_json(TIDES), bookmark="main")
         with pytest.raises(InvalidArgument, match="continues is for one thread"):
             store.import_file(as_json(TIDES), "chatgpt", continues="main")
+
+
+def test_two_imports_of_one_file_at_once_store_it_once(durable_place: Place) -> None:
+    stores = [durable_place.open() for _ in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(lambda store: store.import_file(as_json(TIDES)), stores))
+    assert (sum(each.added for each in done), stores[0].stats().turns, len(stores[0].bookmarks)) == (4, 4, 1)
