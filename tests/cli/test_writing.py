@@ -214,7 +214,8 @@ class TestImport:
         path = str(tmp_path / "trees.jsonl")
         assert headish("import", path).err == "1 conversation with 3 messages read; new: 3 turns, 1 bookmark.\n"
         assert headish("import", path, "--from", "oasst", "--json").json == {
-            "trees": 1, "messages": 3, "added": 0, "bookmarks": 0, "tips": [], "untimed": 0,
+            "trees": 1, "messages": 3, "added": 0, "bookmarks": 0, "tips": [], "untimed": 0, "broken": 0,
+            "unmapped": {},
         }  # fmt: skip
 
     def test_a_completion_continues_what_it_answers(self, headish: Command) -> None:
@@ -239,9 +240,9 @@ class TestImport:
 
     def test_json_that_is_no_open_assistant_tree_is_not_taken_for_one(self, headish: Command) -> None:
         named = "; name it with --from (format= in Python): v0.1, 2.0, 2.2, harmony, rwkv"
-        for text in ('{"mapping": {}}', '[{"role": "user", "content": "hi"}]', "[]"):
+        for text in ('{"map": {}}', '[{"role": "user", "content": "hi"}]', "[]"):
             told = headish.fails("import", "-", stdin=text)
-            assert f'this is JSON, but no Open Assistant tree (an object with a "prompt"){named}' in told
+            assert f'no Open Assistant tree (an object with a "prompt"){named}' in told
         assert f"no format is recognised{named}" in headish.fails("import", "-", stdin="Dear diary")
         assert f"no format is recognised{named}" in headish.fails("convert", "-", "--to", "2.2", stdin="Dear diary")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,14 @@ from headish_cli.printing.output import counted, one_line, print_json, say
 
 if TYPE_CHECKING:
     from headish.imports.imported import Imported
+    from headish.imports.notes import ImportNote
 
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="FILE...")
 @click.option("--from", "format", metavar="FORMAT",
-              help="oasst (Open Assistant trees), v0.1, 2.0, 2.2, harmony, rwkv; detected when not given. "
+              help="chatgpt, claude (exports), claude-code, codex (sessions), llm (logs.db), oasst (Open Assistant "
+                   "trees), v0.1, 2.0, 2.2, harmony, rwkv; detected when not given. "
                    "As JSON, never detected: chat, responses, anthropic, records (of specification 002).")  # fmt: skip
 @click.option(
     "-b", "--bookmark", metavar="NAME", help="The name of the thread; else that of the file, where it is free."
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 @click.option("--partial", is_flag=True, help="Take a transcript that ends early.")
 @click.option("--relaxed", is_flag=True, help="Take bodies that break their constraint, and missing channels.")
 @click.option("--keep-raw", is_flag=True, help="Keep a file that does not parse as a document.")
+@click.option("--dry-run", is_flag=True, help="Count what is there and what is new, and store nothing.")
+@click.option("--report", type=click.Path(dir_okay=False), metavar="FILE",
+              help="Write a line for each thing that had no place of its own.")  # fmt: skip
 @json_option
 @pass_settings
 def import_command(
@@ -44,23 +49,27 @@ def import_command(
     partial: bool,
     relaxed: bool,
     keep_raw: bool,
+    dry_run: bool,
+    report: str | None,
     as_json: bool,
     **further: Any,
 ) -> None:
     """Import conversations with all their branches. Importing a file again stores nothing twice.
 
-    A folder stands for the files in it. A file that is refused is reported and does not stop the rest.
+    A folder stands for the files in it. A file that is refused is reported and does not stop the rest, and a record
+    that cannot be read does not stop its file.
     """
     from headish.errors import InputError
+    from headish.imports.folders import files_in
     from headish.imports.imported import Imported
 
-    listed = [path for file in files for path in _files_of(file)]
+    listed = [path for file in files for path in ([file] if file == "-" else files_in(file, format))]
     if bookmark is not None and len(listed) != 1:
         raise click.UsageError("--bookmark names one thread: give one file")
     if further["continues"] is not None and len(listed) != 1:
         raise click.UsageError("--continues takes one thread: give one file")
     done, refused = Imported(), 0
-    with settings.open(create=True) as store, _progress(listed) as progress:
+    with settings.open(create=True) as store, _reporting(report) as told, _progress(listed) as progress:
         for file in listed:
             try:
                 done = done.plus(
@@ -72,7 +81,9 @@ def import_command(
                         partial=partial,
                         strict=not relaxed,
                         keep_raw=keep_raw,
+                        dry_run=dry_run,
                         progress=progress,
+                        told=told,
                         **further,
                     )
                 )
@@ -84,25 +95,45 @@ def import_command(
     if as_json:
         print_json(done)
     else:
-        _summarize(done)
-    if refused:
+        _summarize(done, dry_run)
+    if refused or done.broken:
         from headish_cli.printing.output import Told
 
-        raise Told(f"{counted(refused, 'file')} of {len(listed)} could not be imported")
+        files_told = f"{counted(refused, 'file')} of {len(listed)}" if refused else ""
+        records_told = counted(done.broken, "record") if done.broken else ""
+        raise Told(f"{' and '.join(filter(None, (files_told, records_told)))} could not be imported")
 
 
-def _summarize(done: Imported) -> None:
+def _summarize(done: Imported, dry_run: bool) -> None:
     read = f"{counted(done.trees, 'conversation')} with {counted(done.messages, 'message')} read"
     if done.untimed:
         say(f"{counted(done.untimed, 'time')} left out: before 1970, in the future, or without a zone.")
-    say(f"{read}; new: {counted(done.added, 'turn')}, {counted(done.bookmarks, 'bookmark')}.")
+    if done.unmapped:
+        listed = sorted(done.unmapped.items(), key=lambda pair: (-pair[1], pair[0]))
+        say(
+            f"Without a place of their own: {', '.join(f'{count:,} {one_line(what, None)}' for what, count in listed)}."
+        )
+    new = "new, not stored" if dry_run else "new"
+    say(f"{read}; {new}: {counted(done.added, 'turn')}, {counted(done.bookmarks, 'bookmark')}.")
 
 
-def _files_of(path: str) -> list[str]:
-    """A file, or the files of a folder in the order of their names; hidden ones are left out."""
-    if path == "-" or not Path(path).is_dir():
-        return [path]
-    return sorted(str(each) for each in Path(path).rglob("*") if each.is_file() and not each.name.startswith("."))
+@contextmanager
+def _reporting(path: str | None) -> Iterator[Callable[[ImportNote], None]]:
+    """Says broken records on stderr, and writes every note to the report."""
+    with ExitStack() as stack:
+        try:
+            report = None if path is None else stack.enter_context(open(path, "w", encoding="utf-8"))
+        except OSError as error:
+            raise click.UsageError(f"--report {path}: it cannot be written ({error.strerror})") from None
+
+        def told(note: ImportNote) -> None:
+            line = one_line(str(note), None)
+            if note.kind == "broken":
+                say(line)
+            if report is not None:
+                report.write(line + "\n")
+
+        yield told
 
 
 @contextmanager

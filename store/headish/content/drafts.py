@@ -251,6 +251,15 @@ def make_overlay_draft(
     return msgspec.structs.replace(draft, continues=continues)
 
 
+def with_reply(draft: Draft, reply: Mapping[str, Any]) -> Draft:
+    """The draft as an answer; ``reply`` is what its provider said beside it (``Reply.to_meta``).
+
+    Raises: InvalidContent, TooLarge.
+    """
+    system = {} if draft.system is None else strictjson.decode(draft.system, "system")
+    return replace(draft, system=_encode_mapping({"reply": dict(reply), **system}, "system"))
+
+
 def _draft(
     payload: bytes, said: Said, turn: Mapping[str, Any], facts: Facts, system: Mapping[str, Any] | None = None
 ) -> Draft:

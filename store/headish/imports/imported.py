@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -13,19 +15,37 @@ from headish.values.grammar import Headish
 from headish.values.ids import TurnId
 
 
+class About(Struct, frozen=True, kw_only=True):
+    """What a source says of a conversation. ``names`` are those that its tip may get, the first choice first."""
+
+    key: str | None
+    format: str
+    title: str = ""
+    names: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    archived: bool = False
+    pinned: bool = False
+    app: Mapping[str, Any] = {}
+
+
 class ImportedTree(Struct, frozen=True):
-    """A tree of messages. ``parents[i]`` is the index of what ``drafts[i]`` continues, or None for a root.
+    """A tree of messages. ``parents[i]`` is the index of what ``drafts[i]`` continues, or None for a root; or the key
+    of a turn that another file may hold, a root where there is none.
 
     Parents come before children. ``bookmark`` is the name that ``drafts[named]`` gets: the root, or another.
     ``untimed`` counts the messages whose time was left out, because nothing can have been said then (rule R29, two
-    times).
+    times). With ``about`` the tree is a conversation, and ``drafts[named]`` is its tip (``naming``). ``logged``: it
+    comes from files that share messages and are read while they are written. One key is one message then, wherever it
+    stands, and what follows a message that has changed since is stored again behind the new version.
     """
 
     drafts: tuple[Draft, ...]
-    parents: tuple[int | None, ...]
+    parents: tuple[int | bytes | None, ...]
     bookmark: str | None = None
     named: int = 0
     untimed: int = 0
+    about: About | None = None
+    logged: bool = False
 
 
 def make_key(format: str, *parts: object) -> str | None:
@@ -54,7 +74,8 @@ class Imported(Struct, frozen=True):
     """What an import did. ``messages`` is how many were read, ``added`` how many of them were new.
 
     ``tips`` are the last turns of the threads that were imported from transcripts, in order. ``untimed`` counts the
-    messages whose time was left out: it lies before 1970 or in the future, or has no zone.
+    messages whose time was left out: it lies before 1970 or in the future, or has no zone. ``broken`` counts the
+    records that could not be read, and ``unmapped`` says how many of what had no place of its own.
     """
 
     trees: int = 0
@@ -63,7 +84,11 @@ class Imported(Struct, frozen=True):
     bookmarks: int = 0
     tips: tuple[TurnId, ...] = ()
     untimed: int = 0
+    broken: int = 0
+    unmapped: Mapping[str, int] = {}
 
     def plus(self, other: Imported) -> Imported:
         """Both together."""
-        return Imported(**{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__})
+        summed = [name for name in self.__struct_fields__ if name != "unmapped"]
+        unmapped = dict(Counter(self.unmapped) + Counter(other.unmapped))
+        return Imported(**{name: getattr(self, name) + getattr(other, name) for name in summed}, unmapped=unmapped)

@@ -27,6 +27,7 @@ from headish.imports.files import Progress
 from headish.imports.imported import Imported, Names
 from headish.imports.readers.transcripts import API_READERS as API_READERS
 from headish.imports.readers.transcripts import Outline, drafts_from, outline
+from headish.imports.sources import detect_conversations
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark, set_bookmark
 from headish.rows.turns import StoredTurn, turn_at
 from headish.transcripts import detect
@@ -43,6 +44,10 @@ Read: TypeAlias = Callable[..., Any]
 Store: TypeAlias = Callable[..., Any]
 """A transaction that reads, and one that stores turns: ``store/space.py`` has both."""
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{|\[\s*[\[{\"\]])")
+_JSON_REASON = (
+    "this is JSON, but no export of ChatGPT or Claude.ai, no session of Claude Code or Codex, and no Open Assistant "
+    'tree (an object with a "prompt")'
+)
 _TREE = re.compile(rb'"(?:prompt|message_tree_id)"\s*:')
 Beside = Callable[[int], tuple[bytes | None, bytes | None]]
 """What a turn keeps beside its message: headish's own keys and the inherited options, as stored."""
@@ -142,18 +147,22 @@ class ThreadImport:
         self._store(lambda connection, mint: append(connection, self._space, [draft], mint))
 
 
-def detect_file(file: BinaryIO) -> str:
-    """The format of an open file, told by its beginning: ``oasst`` or a transcript's. The file is left where it was.
+def detect_file(file: BinaryIO, name: str) -> str:
+    """The format of an open file, told by its beginning: conversations of another program, ``oasst``, or a
+    transcript's. The file is left where it was.
 
-    Raises: InvalidTranscript (E-PARSE-DETECT).
+    Raises: InvalidTranscript (E-PARSE-DETECT); InvalidImport for an archive or a database of an unknown kind.
     """
     place = file.tell()
     beginning = file.read(DETECTED_BYTES)
     file.seek(place)
+    found = detect_conversations(file, beginning, name)
+    if found is not None:
+        return found
     if _JSON.match(beginning):
         if _TREE.search(beginning):
             return "oasst"
-        reason = NAME_IT.format('this is JSON, but no Open Assistant tree (an object with a "prompt")')
+        reason = NAME_IT.format(_JSON_REASON)
         raise InvalidTranscript("E-PARSE-DETECT", None, reason, 1, 1)
     if len(beginning) == DETECTED_BYTES:
         beginning = beginning.decode(errors="ignore").encode()  # a character may be cut in two

@@ -20,8 +20,9 @@ from headish.history.append import Appended, append
 from headish.history.decode import read_mapping
 from headish.history.keys import next_version, said_by, versions_of
 from headish.imports.imported import Imported, ImportedTree
+from headish.imports.naming import find_named, name_conversation
 from headish.limits import BATCH_BYTES, BATCH_TURNS
-from headish.rows.bookmarks import bookmark_if_free
+from headish.rows.bookmarks import bookmark_if_free, find_bookmark
 from headish.rows.keys import turns_by_keys
 from headish.rows.turns import StoredTurn, turns_by_digest
 from headish.values.ids import Mint
@@ -33,28 +34,39 @@ from headish.values.turns import said_of
 def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[ImportedTree]) -> Imported:
     """Store what is new of the trees, then set their bookmarks where the name is still free (rule R2, one name moves).
 
-    Cost: two statements for every 64 messages, one append of the new ones, two statements a tree for its bookmark; one
-    for each version of a message that has changed.
+    Cost: two statements for every 64 messages, one append of the new ones, two statements a tree for its bookmark, some
+    six for the record of a conversation; one for each version of a message that has changed.
     """
     met = _Met(connection, space, trees)
-    roots: list[tuple[str | None, StoredTurn | int]] = []
-    for tree in trees:
-        where: list[StoredTurn | int] = []
-        for draft, parent, digest in zip(tree.drafts, tree.parents, digests_of(tree), strict=True):
-            continues = () if parent is None else (_reference(where[parent]),)
-            where.append(met.meet(replace(draft, continues=continues), digest))
-        roots.append((tree.bookmark, where[tree.named]))
+    tips = met.meet_all(trees)
     built = append(connection, space, met.new, mint, carries_names=False) if met.new else []
-    free = {name: root for name, root in reversed(roots) if name is not None}
+    free = {tree.bookmark: tip for tree, tip in reversed(list(zip(trees, tips, strict=True))) if tree.bookmark}
     # In the order of the names, as every writer goes about them.
     named = sum(
         bookmark_if_free(connection, space, check_name(name), root, said_of(read_mapping(root, "system")))
         for name, root in sorted((name, _stored(root, built)) for name, root in free.items())
     )
+    for tree, tip in zip(trees, tips, strict=True):
+        if tree.about is not None:
+            named += name_conversation(connection, space, tree.about, _stored(tip, built))
+    return _imported(trees, len(met.new), named)
+
+
+def preview_trees(connection: Connection, space: int, trees: Sequence[ImportedTree]) -> Imported:
+    """What ``store_trees`` would do, storing nothing. A name counts where its conversation was not imported before."""
+    met = _Met(connection, space, trees)
+    met.meet_all(trees)
+    free = {tree.bookmark for tree in trees if tree.bookmark is not None}
+    named = sum(find_bookmark(connection, space, check_name(name)) is None for name in free)
+    named += sum(tree.about is not None and find_named(connection, space, tree.about) is None for tree in trees)
+    return _imported(trees, len(met.new), named)
+
+
+def _imported(trees: Sequence[ImportedTree], added: int, named: int) -> Imported:
     return Imported(
         trees=len(trees),
         messages=sum(len(tree.drafts) for tree in trees),
-        added=len(met.new),
+        added=added,
         bookmarks=named,
         untimed=sum(tree.untimed for tree in trees),
     )
@@ -66,10 +78,58 @@ class _Met:
     def __init__(self, connection: Connection, space: int, trees: Sequence[ImportedTree]) -> None:
         self._connection, self._space = connection, space
         keys = dict.fromkeys(draft.facts.key for tree in trees for draft in tree.drafts if draft.facts.key is not None)
-        self._by_key = turns_by_keys(connection, space, keys)
+        parents = dict.fromkeys(parent for tree in trees for parent in tree.parents if isinstance(parent, bytes))
+        self._by_key = turns_by_keys(connection, space, [*keys, *(parent for parent in parents if parent not in keys)])
         self._by_digest = _stored_turns(connection, space, trees)
-        self._met_keys: set[bytes] = set()
+        self._met_keys: dict[bytes, StoredTurn | int] = {}
         self.new: list[Draft] = []
+
+    def meet_all(self, trees: Sequence[ImportedTree]) -> list[StoredTurn | int]:
+        """What the named message of each tree stands for."""
+        return [self._meet_tree(tree)[tree.named] for tree in trees]
+
+    def _meet_tree(self, tree: ImportedTree) -> list[StoredTurn | int]:
+        where: list[StoredTurn | int] = []
+        for draft, parent, digest in zip(tree.drafts, tree.parents, digests_of(tree), strict=True):
+            before = self._elsewhere(parent) if isinstance(parent, bytes) else None if parent is None else where[parent]
+            continues = () if before is None else (_reference(before),)
+            linked = replace(draft, continues=continues)
+            where.append(self._meet_logged(linked, before) if tree.logged else self.meet(linked, digest))
+        return where
+
+    def _elsewhere(self, key: bytes) -> StoredTurn | int | None:
+        """The turn of another file; of one that has changed since, its newest version."""
+        met, first = self._met_keys.get(key), self._by_key.get(key)
+        return first if met is None else met
+
+    def _meet_logged(self, draft: Draft, before: StoredTurn | int | None) -> StoredTurn | int:
+        """One key is one message, in whatever file. What follows a newer version of a message is a newer version of
+        itself, or the thread of that version would end there."""
+        key = draft.facts.key
+        met = None if key is None else self._met_keys.get(key)
+        if met is not None:
+            return met
+        follows = before is not None and self._is_version(before)
+        first = None if key is None else self._by_key.get(key)
+        if key is None or first is None or not follows:
+            return self.meet(draft, self._digest(draft, before))
+        versions = versions_of(self._connection, self._space, key, first)
+        digest = self._digest(draft, before)
+        same = next((each for each in versions if each.digest == digest), None)
+        if same is None:
+            self.new.append(with_key(draft, next_version(key, versions[-1].key), versions[-1].id))
+        self._met_keys[key] = len(self.new) - 1 if same is None else same
+        return self._met_keys[key]
+
+    def _digest(self, draft: Draft, before: StoredTurn | int | None) -> bytes:
+        """The digest behind a stored turn. Nothing stored continues one that is new."""
+        if isinstance(before, int):
+            return b""
+        return digest_turn(draft.said, () if before is None else (before.digest,))
+
+    def _is_version(self, turn: StoredTurn | int) -> bool:
+        facts_of = self.new[turn].facts if isinstance(turn, int) else turn
+        return facts_of.supersedes is not None
 
     def meet(self, draft: Draft, digest: bytes) -> StoredTurn | int:
         """The turn that a message stands for, or its index among the new ones."""
@@ -78,7 +138,10 @@ class _Met:
             return self._by_its_digest(draft, digest)
         if key in self._met_keys:  # two messages of one id: the first has it, and neither is lost
             return self._by_its_digest(with_key(draft, None), digest)
-        self._met_keys.add(key)
+        self._met_keys[key] = self._by_its_key(draft, key, digest)
+        return self._met_keys[key]
+
+    def _by_its_key(self, draft: Draft, key: bytes, digest: bytes) -> StoredTurn | int:
         first = self._by_key.get(key)
         versions = [] if first is None else self._versions(key, first, draft)
         for version in versions:
@@ -124,7 +187,7 @@ def digests_of(tree: ImportedTree) -> list[bytes]:
     """The digest of every message of a tree, in order."""
     digests: list[bytes] = []
     for draft, parent in zip(tree.drafts, tree.parents, strict=True):
-        digests.append(digest_turn(draft.said, () if parent is None else (digests[parent],)))
+        digests.append(digest_turn(draft.said, (digests[parent],) if isinstance(parent, int) else ()))
     return digests
 
 

@@ -1,0 +1,150 @@
+"""ZIP archives that are read where they lie: no member is ever written to a path, and none may swell without end.
+
+A member whose name leads out of the archive is left out. An archive inside an archive, as some exports are, is opened
+too; one inside that is not.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Generator, Iterator
+from pathlib import PurePosixPath
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, NamedTuple, cast
+
+from headish.errors import InvalidImport
+from headish.imports.files import CHUNK_BYTES, SPOOLED_BYTES
+from headish.limits import STREAM_LIMIT_BYTES
+
+MEMBERS_LIMIT = 500_000
+RATIO_LIMIT = 250
+"""How much a member may swell: JSON of conversations is packed to a tenth, a bomb to a thousandth."""
+HARMLESS_BYTES = 64 * 1024 * 1024
+"""Up to here a member may swell as it likes."""
+ZIP = b"PK\x03\x04"
+_FAILURES = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError)
+
+
+class Archive:
+    """An open archive; ``name`` is the file's, as errors say it."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        """Raises: InvalidImport for what is no archive, or has too many members."""
+        self._name = name
+        try:
+            self._zip = zipfile.ZipFile(file)
+        except _FAILURES as error:
+            raise InvalidImport(name, None, f"it is no ZIP archive that can be read ({error})") from None
+        if len(self._zip.infolist()) > MEMBERS_LIMIT:
+            raise InvalidImport(name, None, f"it has more than {MEMBERS_LIMIT:,} members")
+        self._safe = {each.filename: each for each in self._zip.infolist() if _is_safe(each.filename)}
+
+    @property
+    def members(self) -> list[str]:
+        """The names of the members, sorted; folders and names that lead out of the archive are left out."""
+        return sorted(name for name in self._safe if not name.endswith("/"))
+
+    def open(self, member: str) -> BinaryIO:
+        """A member, to be read to its end. Raises: InvalidImport for one that is encrypted or damaged, or a bomb."""
+        info = self._safe[member]
+        name = f"{self._name}:{member}"
+        if info.flag_bits & 1:
+            raise InvalidImport(name, None, "it is encrypted; unpack it and import what is in it")
+        try:
+            packed = self._zip.open(info)
+        except _FAILURES as error:
+            raise InvalidImport(name, None, f"it cannot be unpacked ({error})") from None
+        return cast(
+            BinaryIO, io.BufferedReader(_Unpacked(cast(BinaryIO, packed), info.compress_size, name), CHUNK_BYTES)
+        )
+
+    def read(self, member: str, limit_bytes: int) -> bytes | None:
+        """The bytes of a member, None where it has more than ``limit_bytes``. Raises: as ``open``."""
+        with self.open(member) as file:
+            data = file.read(limit_bytes + 1)
+        return data if len(data) <= limit_bytes else None
+
+
+class Opened(NamedTuple):
+    """A file of conversations, its name, and the archive that it lies in."""
+
+    file: BinaryIO
+    name: str
+    archive: Archive | None
+
+
+def open_matching(file: BinaryIO, name: str, pattern: re.Pattern[str]) -> Generator[Opened, None, None]:
+    """The file itself; or of an archive the members whose last part matches, in order, also of an archive inside it.
+
+    Raises: InvalidImport.
+    """
+    beginning = file.read(len(ZIP))
+    file.seek(0)
+    if beginning != ZIP:
+        yield Opened(file, name, None)
+        return
+    yield from _matching(Archive(file, name), name, pattern, inner=True)
+
+
+def _matching(archive: Archive, name: str, pattern: re.Pattern[str], *, inner: bool) -> Iterator[Opened]:
+    found = [member for member in archive.members if pattern.fullmatch(PurePosixPath(member).name)]
+    for member in found:
+        with archive.open(member) as file:
+            yield Opened(file, f"{name}:{member}", archive)
+    for member in archive.members if inner and not found else ():
+        if member.lower().endswith(".zip"):
+            with _spooled(archive, member, f"{name}:{member}") as file:
+                yield from _matching(Archive(file, f"{name}:{member}"), f"{name}:{member}", pattern, inner=False)
+
+
+def _spooled(archive: Archive, member: str, name: str) -> BinaryIO:
+    """An archive inside an archive, in memory or an unnamed temporary file: its list of members stands at its end."""
+    kept = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))  # noqa: SIM115, the caller closes it
+    size_bytes = 0
+    with archive.open(member) as file:
+        while chunk := file.read(CHUNK_BYTES):
+            size_bytes += len(chunk)
+            if size_bytes > STREAM_LIMIT_BYTES:
+                kept.close()
+                raise InvalidImport(
+                    name, None, f"it has more than {STREAM_LIMIT_BYTES:,} bytes; unpack the outer archive"
+                )
+            kept.write(chunk)
+    kept.seek(0)
+    return kept
+
+
+class _Unpacked(io.RawIOBase):
+    """A member while it is unpacked; what it says of its own size is not believed."""
+
+    def __init__(self, packed: BinaryIO, packed_bytes: int, name: str) -> None:
+        self._packed, self._name = packed, name
+        self._left = max(HARMLESS_BYTES, packed_bytes * RATIO_LIMIT)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = cast(memoryview, buffer)
+        try:
+            data = self._packed.read(len(view))
+        except _FAILURES as error:
+            raise InvalidImport(self._name, None, f"it cannot be unpacked ({error})") from None
+        except Exception as error:  # zlib.error and what other ways of packing raise
+            raise InvalidImport(self._name, None, f"it is damaged ({error})") from None
+        self._left -= len(data)
+        if self._left < 0:
+            raise InvalidImport(self._name, None, f"it swells to more than {RATIO_LIMIT} times its size")
+        view[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._packed.close()
+        super().close()
+
+
+def _is_safe(name: str) -> bool:
+    parts = name.replace("\\", "/").split("/")
+    return not name.startswith(("/", "\\")) and ".." not in parts and ":" not in parts[0] and "\0" not in name

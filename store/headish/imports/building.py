@@ -1,0 +1,177 @@
+"""A conversation of another program as a tree of drafts: driven by the parent that each message names.
+
+Lists of children are missing or wrong in several formats, so nobody reads them here. A node without content (a root, a
+progress line) is walked through: what names it as its parent continues the last message before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from headish.content.drafts import Draft, make_draft, with_reply
+from headish.content.facts import plausible_time
+from headish.errors import HeadishError
+from headish.imports.cleaning import name_from, within_limit, without_secrets
+from headish.imports.imported import About, ImportedTree, make_key
+from headish.imports.notes import Notes
+from headish.limits import TAGS_LIMIT, TITLE_LIMIT
+
+Blocks = Sequence[Any]
+
+
+class Node(Struct, frozen=True, kw_only=True):
+    """A message as its source tells it. ``content`` None: it says nothing, and is walked through.
+
+    ``meta`` is kept verbatim, ``reply`` is what a provider said beside its answer. ``hidden``: the source does not show
+    it, or did not send it on; it is noted in the meta. ``where`` names it in notes.
+    """
+
+    id: str | None
+    parent: str | None = None
+    role: str = "user"
+    content: Blocks | str | None = None
+    said_at: object = None
+    key: str | None = None
+    meta: Mapping[str, Any] = {}
+    reply: Mapping[str, Any] | None = None
+    hidden: str | None = None
+    where: str = ""
+
+
+class Talk(Struct, frozen=True, kw_only=True):
+    """A conversation as its source tells it; ``tip`` is the id of the message that it shows last, None for the
+    newest."""
+
+    format: str
+    id: str | None
+    title: str | None = None
+    tip: str | None = None
+    tags: Sequence[str] = ()
+    archived: bool = False
+    pinned: bool = False
+    app: Mapping[str, Any] = {}
+    logged: bool = False
+    """As ``ImportedTree.logged``."""
+
+
+def build_tree(talk: Talk, nodes: Iterable[Node], notes: Notes, limit_bytes: int) -> ImportedTree | None:
+    """The tree of a conversation, None where nobody says anything in it.
+
+    A message that cannot be kept is noted as broken, and walked through.
+    """
+    listed = list(nodes)
+    by_id = _by_id(listed)
+    parents = [_parent_of(node, by_id) for node in listed]
+    built: dict[int, int | bytes | None] = {}
+    drafts: list[Draft] = []
+    links: list[int | bytes | None] = []
+    untimed = 0
+    for index in _ordered(parents):
+        node, parent = listed[index], parents[index]
+        before = built.get(parent) if parent is not None else _elsewhere(talk, node)
+        draft = _draft(talk.format, node, notes, limit_bytes)
+        built[index] = before if draft is None else len(drafts)
+        if draft is not None:
+            drafts.append(draft)
+            links.append(before)
+            untimed += node.said_at is not None and draft.facts.said_at is None
+    if not drafts:
+        return None
+    named = _tip(talk.tip, by_id, built, drafts)
+    return ImportedTree(
+        tuple(drafts), tuple(links), named=named, untimed=untimed, about=about_of(talk, notes), logged=talk.logged
+    )
+
+
+def about_of(talk: Talk, notes: Notes) -> About:
+    """What is said of a conversation; the names that its tip may get, the first choice first."""
+    title = " ".join((talk.title or "").split())[:TITLE_LIMIT]
+    short = (talk.id or "")[:8].strip("-")
+    base = name_from(title) or name_from(f"{talk.format}-{short}")
+    names = [base, name_from(f"{base}-{short}"), name_from(f"{talk.format}-{talk.id}")] if base else []
+    app, _ = without_secrets(talk.app)
+    app, _ = within_limit(app)
+    tags = tuple(dict.fromkeys(" ".join(tag.split())[:TITLE_LIMIT] for tag in talk.tags if tag.strip()))
+    return About(
+        key=make_key(talk.format, talk.id),
+        format=talk.format,
+        title=title,
+        names=tuple(dict.fromkeys(name for name in names if name)),
+        tags=tags[:TAGS_LIMIT],
+        archived=talk.archived,
+        pinned=talk.pinned,
+        app=app,
+    )
+
+
+def _by_id(listed: Sequence[Node]) -> dict[str, int]:
+    by_id: dict[str, int] = {}
+    for index, node in enumerate(listed):
+        if node.id is not None:
+            by_id.setdefault(node.id, index)
+    return by_id
+
+
+def _parent_of(node: Node, by_id: Mapping[str, int]) -> int | None:
+    return None if node.parent is None else by_id.get(node.parent)
+
+
+def _elsewhere(talk: Talk, node: Node) -> bytes | None:
+    """The key of a parent that another file holds."""
+    key = make_key(talk.format, node.parent) if talk.logged and node.parent is not None else None
+    return None if key is None else key.encode()
+
+
+def _ordered(parents: Sequence[int | None]) -> list[int]:
+    """The indexes, parents before children, else as they are listed. Where parents lead in a circle, the first of it
+    becomes a root."""
+    done: dict[int, None] = {}
+    open_: set[int] = set()
+    known = list(parents)
+    for start in range(len(known)):
+        stack: list[int] = []
+        index: int | None = start
+        while index is not None and index not in done:
+            if index in open_:  # a circle
+                break
+            open_.add(index)
+            stack.append(index)
+            index = known[index]
+        done.update(dict.fromkeys(reversed(stack)))
+        open_.difference_update(stack)
+    return list(done)
+
+
+def _tip(
+    wanted: str | None, by_id: Mapping[str, int], built: Mapping[int, int | bytes | None], drafts: Sequence[Draft]
+) -> int:
+    """The message that the source shows last, else the one that was said last, of equals the last listed."""
+    index = by_id.get(wanted) if wanted is not None else None
+    shown = built.get(index) if index is not None else None
+    if isinstance(shown, int):
+        return shown
+    return max(range(len(drafts)), key=lambda each: (drafts[each].facts.said_at or 0, each))
+
+
+def _draft(format: str, node: Node, notes: Notes, limit_bytes: int) -> Draft | None:
+    if node.content is None:
+        return None
+    meta, hid = without_secrets(node.meta)
+    if hid:
+        notes.change(node.where, "what looks like a key was hidden in meta")
+    meta, gone = within_limit(meta)
+    for key in gone:
+        notes.leave_out(node.where, f"{key}, too large for meta")
+    options = {
+        "role": node.role, "meta": {format: meta} if meta else None, "said_at": plausible_time(node.said_at),
+        "key": node.key, "attributes": {"hidden": node.hidden} if node.hidden else None,
+    }  # fmt: skip
+    try:
+        draft = make_draft(node.content, options, limit_bytes)
+        return with_reply(draft, node.reply) if node.reply else draft
+    except HeadishError as error:
+        notes.break_off(node.where, str(error))
+        return None

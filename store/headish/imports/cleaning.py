@@ -1,0 +1,94 @@
+"""What other programs wrote, made fit to be kept: halves of characters, keys among settings, titles as names.
+
+An import does not refuse a conversation for what its program let through. Each repair is noted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from headish.content.secrecy import find_secret
+from headish.limits import MAPPING_LIMIT_BYTES
+from headish.values.names import RESERVED, new_refusal
+
+HIDDEN = "<hidden: it looked like a key>"
+"""Angle brackets: what stands in them is taken for no key (``secrecy``)."""
+NAME_CHARACTERS = 48
+_ROOM_BYTES = MAPPING_LIMIT_BYTES - 4096
+_LONE = re.compile("[\ud800-\udfff]")
+_APART = re.compile(r"[\s/…“”„«»" + re.escape(RESERVED) + r"\"'`<>|*?!,;()\[\]]+")
+
+
+class NotJson(ValueError):
+    """Bytes that are no JSON; the message says why."""
+
+
+def decode(data: bytes) -> tuple[Any, bool]:
+    """The value of a JSON text, and whether a lone surrogate in it was replaced by U+FFFD. Raises: NotJson."""
+    try:
+        return msgspec.json.decode(data), False
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass  # a lone surrogate, which other programs write, or no JSON at all
+    try:
+        value = json.loads(data, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise NotJson(f"it is not JSON: {error.msg}, character {error.pos + 1}") from None
+    except (ValueError, RecursionError) as error:
+        raise NotJson(f"it is not JSON: {error}") from None
+    return heal(value), True
+
+
+def heal(value: Any) -> Any:
+    """A JSON value whose texts hold no lone surrogates."""
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {heal(key): heal(item) for key, item in value.items()}
+    return [heal(item) for item in value] if isinstance(value, list) else value
+
+
+def without_secrets(meta: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """A mapping in which what looks like a key is hidden, and whether anything was: no key gets into a database."""
+    if find_secret(meta, "$") is None:
+        return dict(meta), False
+    return _hide(meta, ""), True
+
+
+def within_limit(meta: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """A mapping that is small enough to be kept, and the keys of the values that were too large for it."""
+    kept, gone = dict(meta), []
+    sizes = {key: len(msgspec.json.encode(value)) for key, value in kept.items()}
+    while sum(sizes.values()) + 100 * len(sizes) > _ROOM_BYTES:
+        largest = max(sizes, key=lambda key: sizes[key])
+        del kept[largest], sizes[largest]
+        gone.append(largest)
+    return kept, gone
+
+
+def name_from(title: str) -> str | None:
+    """A bookmark's name from a title: lower case, words joined by hyphens; None where nothing of it can stay."""
+    text = unicodedata.normalize("NFC", title).lower()
+    text = "".join(" " if unicodedata.category(each) in ("Cc", "Cf", "Cs", "Co", "Cn") else each for each in text)
+    name = re.sub(r"\.{2,}", ".", _APART.sub("-", text)).strip("-.")
+    if len(name) > NAME_CHARACTERS:
+        cut = name[: NAME_CHARACTERS + 1]
+        name = (cut.rpartition("-")[0] if "-" in cut[NAME_CHARACTERS // 2 :] else cut[:-1]).strip("-.")
+    return name if name and new_refusal(name) is None else None
+
+
+def _hide(value: Any, name: str) -> Any:
+    if isinstance(value, Mapping):
+        return {(HIDDEN if find_secret(key, "$") else key): _hide(item, key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_hide(item, name) for item in value]
+    return HIDDEN if isinstance(value, str) and find_secret({name: value}, "$") else value
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON value")

@@ -1,0 +1,59 @@
+"""Which files of a folder are imported, and in which order.
+
+A coding agent keeps more in its folder than its sessions; where sessions are found, nothing else is read. Older
+sessions come first, because newer ones lean on them. A link that leads out of the folder is not followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from headish.imports.files import CHUNK_BYTES
+from headish.imports.sources import detect_log
+from headish.values.files import open_regular
+
+LOGS = {"claude-code": (".jsonl",), "codex": (".jsonl", ".jsonl.zst")}
+"""The endings of the files that hold a program's sessions."""
+_TIME = re.compile(rb'"timestamp"\s*:\s*"([^"]{1,40})"')
+
+
+def files_in(path: str | os.PathLike[str], format: str | None = None) -> list[str]:
+    """The path itself, or of a folder the files that are to be imported; hidden ones are left out.
+
+    Those of a program's sessions (or of ``format``) alone, by the time of their first record; else all, by name.
+    """
+    root = Path(path)
+    if not root.is_dir():
+        return [os.fspath(path)]
+    found = sorted(each for each in root.rglob("*") if not each.name.startswith(".") and _is_inside(each, root))
+    formats = LOGS.keys() if format is None else LOGS.keys() & {format}
+    logs = [(begun, each) for each in found for begun in _beginnings(each, formats)]
+    if logs or (format is not None and formats):
+        return [str(each) for _, each in sorted(logs)]
+    return [str(each) for each in found]
+
+
+def _beginnings(path: Path, formats: Iterable[str]) -> list[bytes]:
+    """When a session's file begins; nothing where it is none of the formats, or empty."""
+    if not any(path.name.endswith(LOGS[format]) for format in formats):
+        return []
+    if path.name.endswith(".zst"):  # the import says how to unpack it, where that was not done
+        return [] if path.with_suffix("").exists() else [b""]
+    try:
+        with open_regular(path) as file:
+            beginning = file.read(CHUNK_BYTES)
+    except OSError:
+        return [b""]  # the import itself says what is wrong with it
+    if detect_log(beginning) not in set(formats):
+        return []
+    time = _TIME.search(beginning)
+    return [b"" if time is None else time[1]]
+
+
+def _is_inside(path: Path, root: Path) -> bool:
+    if not path.is_file():
+        return False
+    return not path.is_symlink() or path.resolve().is_relative_to(root.resolve())

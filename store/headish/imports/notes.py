@@ -1,0 +1,74 @@
+"""What an import could not map: counted for the summary, and told one by one to whoever keeps a report.
+
+``broken`` is a record that its format cannot explain: it was left out, and the rest was read. ``left out`` is a record
+that says nothing in a conversation. ``kept`` has no place among headish's own words and lies verbatim in the turn's
+meta. ``changed`` is what could not be kept as it was, and how it is kept now.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import Struct
+
+Kind = Literal["broken", "left out", "kept", "changed"]
+
+
+class ImportNote(Struct, frozen=True):
+    """One thing that was not mapped: where (a line, a record, the key of a message), and what it is."""
+
+    source: str
+    where: str
+    kind: Kind
+    what: str
+
+    def __str__(self) -> str:
+        place = f"{self.source}, {self.where}" if self.where else self.source
+        return f"{place}: {self.kind}: {self.what}"
+
+
+Told = Callable[[ImportNote], None]
+
+
+class Notes:
+    """The notes of one import: memory holds the counts alone."""
+
+    def __init__(self, source: str, told: Told | None = None) -> None:
+        self.source, self._told = source, told
+        self._outer: Notes | None = None
+        self.broken = 0
+        self.counts: Counter[str] = Counter()
+
+    def of(self, source: str) -> Notes:
+        """Notes of a file inside this one, counted together with these."""
+        if source == self.source:
+            return self
+        inner = Notes(source, self._told)
+        inner.counts, inner._outer = self.counts, self
+        return inner
+
+    def break_off(self, where: str, reason: str) -> None:
+        """A record that cannot be read."""
+        (self._outer or self).broken += 1
+        self._tell(where, "broken", reason)
+
+    def leave_out(self, where: str, what: str) -> None:
+        """A record that says nothing in a conversation."""
+        self.counts[f"{what} (left out)"] += 1
+        self._tell(where, "left out", what)
+
+    def keep(self, where: str, what: str) -> None:
+        """What lies verbatim in the turn's meta."""
+        self.counts[f"{what} (kept in meta)"] += 1
+        self._tell(where, "kept", what)
+
+    def change(self, where: str, what: str) -> None:
+        """What could not be kept as it was."""
+        self.counts[what] += 1
+        self._tell(where, "changed", what)
+
+    def _tell(self, where: str, kind: Kind, what: str) -> None:
+        if self._told is not None:
+            self._told(ImportNote(self.source, where, kind, what))

@@ -1,0 +1,123 @@
+"""What a message of ChatGPT's export says, by its ``content_type``, as content blocks."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from headish.content.media import guess_media_type
+from headish.imports.archives import Archive
+
+Block = dict[str, Any]
+OPENAI = "openai"
+_ASSET = re.compile(r"file[-_][A-Za-z0-9]+")
+
+
+class Assets:
+    """The files of an archive that messages point at, by their ids."""
+
+    def __init__(self, archive: Archive | None, limit_bytes: int) -> None:
+        self._archive = archive
+        self._limit_bytes = limit_bytes * 3 // 4 - 1024  # base64 makes four bytes of three
+        self._by_id: dict[str, str] = {}
+        for member in archive.members if archive is not None else ():
+            found = _ASSET.match(PurePosixPath(member).name)
+            if found is not None:
+                self._by_id.setdefault(found[0], member)
+
+    def document(self, id: str, name: str | None = None) -> Block | None:
+        """A file as a document block, None where it is not in the archive or too large. Raises: InvalidImport."""
+        member = self._by_id.get(id)
+        if self._archive is None or member is None:
+            return None
+        data = self._archive.read(member, self._limit_bytes)
+        if data is None:
+            return None
+        called = name or PurePosixPath(member).name
+        source = {"type": "base64", "media_type": guess_media_type(data, called), "data": b64encode(data).decode()}
+        return {"type": "document", "source": source, "name": called, "asset": id}
+
+
+def read_content(content: Mapping[str, Any], assets: Assets) -> tuple[list[Block], bool]:
+    """The blocks of a content, and whether they hold all that it says."""
+    kind = str(content.get("content_type"))
+    if kind in ("text", "multimodal_text"):
+        return _parts(content.get("parts"), assets), True
+    read, is_whole = _READERS.get(kind, (_any, False))
+    return read(content), is_whole
+
+
+def _parts(parts: Any, assets: Assets) -> list[Block]:
+    blocks: list[Block] = []
+    for part in parts if isinstance(parts, list) else ():
+        blocks += _text(part) if isinstance(part, str) else [_part(part, assets)]
+    return blocks
+
+
+def _part(part: Any, assets: Assets) -> Block:
+    """A part that is no text: a file where the archive has it, else the pointer."""
+    pointer = part.get("asset_pointer") if isinstance(part, Mapping) else None
+    found = _ASSET.match(pointer.rpartition("//")[2]) if isinstance(pointer, str) else None
+    document = assets.document(found[0]) if found is not None else None
+    if document is not None:
+        return document
+    if isinstance(part, Mapping) and part.get("content_type") == "audio_transcription":
+        return {"type": "text", "text": str(part.get("text") or ""), "opaque": {OPENAI: dict(part)}}
+    return {"type": "provider", "provider": OPENAI, "data": part}
+
+
+def _text(text: Any) -> list[Block]:
+    return [{"type": "text", "text": text}] if isinstance(text, str) and text else []
+
+
+def _plain(content: Mapping[str, Any]) -> list[Block]:
+    return _text(content.get("text"))
+
+
+def _thoughts(content: Mapping[str, Any]) -> list[Block]:
+    listed = content.get("thoughts")
+    blocks: list[Block] = []
+    for thought in listed if isinstance(listed, list) else ():
+        if isinstance(thought, Mapping):
+            words = {key: value for key, value in thought.items() if key != "content"}
+            text = thought.get("content")
+            text = text if isinstance(text, str) else ""
+            blocks.append({"type": "thinking", "text": text, "provider": OPENAI, "opaque": {OPENAI: words}})
+    return blocks
+
+
+def _recap(content: Mapping[str, Any]) -> list[Block]:
+    text = content.get("content")
+    return [{"type": "thinking", "text": text, "kind": "recap", "provider": OPENAI}] if isinstance(text, str) else []
+
+
+def _browsed(content: Mapping[str, Any]) -> list[Block]:
+    return _text(content.get("result")) or _text(content.get("summary"))
+
+
+def _instructions(content: Mapping[str, Any]) -> list[Block]:
+    return [*_text(content.get("user_profile")), *_text(content.get("user_instructions"))]
+
+
+def _any(content: Mapping[str, Any]) -> list[Block]:
+    """A kind that nobody knows: what looks like its text, else all of it."""
+    parts = content.get("parts")
+    texts = [each for part in parts for each in _text(part)] if isinstance(parts, list) else []
+    return texts or _plain(content) or [{"type": "provider", "provider": OPENAI, "data": dict(content)}]
+
+
+_READERS: dict[str, tuple[Callable[[Mapping[str, Any]], list[Block]], bool]] = {
+    "code": (_plain, True),
+    "execution_output": (_plain, True),
+    "thoughts": (_thoughts, True),
+    "reasoning_recap": (_recap, True),
+    "tether_quote": (_plain, False),
+    "tether_browsing_display": (_browsed, False),
+    "sonic_webpage": (_plain, False),
+    "system_error": (_plain, False),
+    "user_editable_context": (_instructions, True),
+}
+"""The reader of each kind, and whether its blocks hold all that the content says."""

@@ -1,0 +1,174 @@
+"""Messages of llm's log since 0.32: parts as content blocks, with the fragments and attachments that they refer to."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from base64 import b64encode
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from headish.content.media import guess_media_type
+from headish.imports.building import Node
+from headish.imports.imported import make_key
+
+FORMAT = "llm"
+ROLES = ("system", "developer", "user", "assistant", "tool")
+Block = dict[str, Any]
+Row = Mapping[str, Any]
+_UP = """
+WITH RECURSIVE up(hash) AS (
+  SELECT hash FROM messages WHERE hash = ?
+  UNION SELECT messages.parent_hash FROM up JOIN messages ON messages.hash = up.hash WHERE parent_hash IS NOT NULL
+)
+"""
+_MESSAGES = _UP + "SELECT messages.* FROM up JOIN messages ON messages.hash = up.hash"
+_PARTS = _UP + "SELECT parts.* FROM up JOIN parts ON parts.message_hash = up.hash ORDER BY position"
+
+
+class Borrowed:
+    """Fragments and attachments by their ids, each read once it is asked for."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def fragment(self, id: Any) -> str:
+        """The text of a fragment; empty where it is gone."""
+        row = self._connection.execute("SELECT content FROM fragments WHERE id = ?", (id,)).fetchone()
+        return str(row["content"] or "") if row is not None else ""
+
+    def attachment(self, id: Any) -> Block:
+        """An attachment as a document; one that the database only names, as that name."""
+        row = self._connection.execute("SELECT * FROM attachments WHERE id = ?", (id,)).fetchone()
+        if row is None or not isinstance(row["content"], bytes):
+            named = {key: value for key, value in (row or {"id": id}).items() if value is not None}
+            return {"type": "provider", "provider": FORMAT, "data": {"type": "attachment", "attachment": named}}
+        data = row["content"]
+        media_type = row["type"] if isinstance(row["type"], str) and row["type"] else guess_media_type(data)
+        return {
+            "type": "document",
+            "source": {"type": "base64", "media_type": media_type, "data": b64encode(data).decode()},
+        }
+
+
+def read_messages(connection: sqlite3.Connection, tips: Sequence[str]) -> dict[str, Node]:
+    """The messages that lead to the tips, by their hashes. Raises: sqlite3.Error."""
+    rows: dict[str, Row] = {}
+    parts: defaultdict[str, dict[Any, Row]] = defaultdict(dict)
+    for tip in tips:
+        if tip in rows:
+            continue
+        rows.update((row["hash"], row) for row in connection.execute(_MESSAGES, (tip,)))
+        for part in connection.execute(_PARTS, (tip,)):
+            parts[part["message_hash"]][part["position"]] = part
+    borrowed = Borrowed(connection)
+    return {hash: _node(row, parts[hash].values(), borrowed) for hash, row in rows.items()}
+
+
+def _node(row: Row, parts: Iterable[Row], borrowed: Borrowed) -> Node:
+    blocks = [block for part in parts for block in _part(part, borrowed)]
+    role = row["role"] if row["role"] in ROLES else "user"
+    metadata = load(row["provider_metadata"])
+    return Node(
+        id=row["hash"], parent=row["parent_hash"], role=role, content=blocks or None, key=make_key(FORMAT, row["hash"]),
+        meta={"hash": row["hash"], **({"provider_metadata": metadata} if metadata else {})},
+        where=f"message {row['hash']}",
+    )  # fmt: skip
+
+
+def _part(part: Row, borrowed: Borrowed) -> list[Block]:
+    payload = load(part["payload"])
+    payload = payload if isinstance(payload, dict) else {}
+    pieces = payload.pop("text_ref", None)
+    if isinstance(part["text"], str):
+        payload["text"] = part["text"]
+    elif isinstance(pieces, list):
+        payload["text"] = "".join(_piece(piece, borrowed) for piece in pieces)
+    read = _PARTS_READ.get(str(part["type"]))
+    blocks = [] if read is None else read(payload, borrowed)
+    return blocks or [{"type": "provider", "provider": FORMAT, "data": {"type": part["type"], **payload}}]
+
+
+def _piece(piece: Any, borrowed: Borrowed) -> str:
+    piece = piece if isinstance(piece, Mapping) else {}
+    return str(piece["literal"]) if "literal" in piece else borrowed.fragment(piece.get("fragment"))
+
+
+def _text(payload: Block, borrowed: Borrowed) -> list[Block]:
+    return [{"type": "text", "text": payload.get("text", ""), **_rest(payload, "text")}]
+
+
+def _reasoning(payload: Block, borrowed: Borrowed) -> list[Block]:
+    return [{"type": "thinking", "text": payload.get("text", ""), "provider": FORMAT, **_rest(payload, "text")}]
+
+
+def _call(payload: Block, borrowed: Borrowed) -> list[Block]:
+    if not isinstance(payload.get("name"), str):
+        return []
+    call = {"type": "tool_use", "name": payload["name"], "input": payload.get("arguments", {})}
+    return [{**call, **_id(payload, "id"), **_rest(payload, "name", "arguments", "tool_call_id")}]
+
+
+def _result(payload: Block, borrowed: Borrowed) -> list[Block]:
+    output = payload.get("output")
+    content: list[Block] = [{"type": "text", "text": output}] if isinstance(output, str) else []
+    listed = payload.get("attachments")
+    content += [borrowed.attachment(_ref(each)) for each in listed] if isinstance(listed, list) else []
+    name = {"name": payload["name"]} if isinstance(payload.get("name"), str) else {}
+    failed = {"is_error": True} if payload.get("exception") is not None else {}
+    rest = _rest(payload, "name", "output", "tool_call_id", "attachments")
+    return [{"type": "tool_result", **_id(payload, "tool_use_id"), **name, "content": content, **failed, **rest}]
+
+
+def _attachment(payload: Block, borrowed: Borrowed) -> list[Block]:
+    return [borrowed.attachment(_ref(payload.get("attachment")))]
+
+
+def _ref(given: Any) -> Any:
+    return given.get("id") if isinstance(given, Mapping) else None
+
+
+def _id(payload: Block, name: str) -> Block:
+    return {name: payload["tool_call_id"]} if isinstance(payload.get("tool_call_id"), str) else {}
+
+
+def _rest(payload: Block, *said: str) -> Block:
+    return {key: value for key, value in payload.items() if key not in (*said, "type", "extra")}
+
+
+def reply_of(row: Row) -> tuple[Block, Block]:
+    """What a turn or an older response says of its answer, and what is kept beside it."""
+    model = row.get("resolved_model") or row.get("model")
+    usage = {name: row[name] for name in ("input_tokens", "output_tokens") if type(row.get(name)) is int}
+    reply = {"provider": FORMAT, **({"model": model} if isinstance(model, str) else {})}
+    kept = {name: load(row.get(name)) for name in ("options_json", "token_details", "response_json", "prompt_json")}
+    kept |= {"duration_ms": row.get("duration_ms"), "turn": row.get("id"), "schema_id": row.get("schema_id")}
+    return {**reply, **({"usage": usage} if usage else {})}, {key: value for key, value in kept.items() if value}
+
+
+def utc(time: Any) -> Any:
+    """A time without a zone is in UTC."""
+    try:
+        moment = datetime.fromisoformat(time)
+    except (TypeError, ValueError):
+        return time
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def load(text: Any) -> Any:
+    """JSON of a column; text that is none stays as it is."""
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except (ValueError, RecursionError):
+        return text
+
+
+_PARTS_READ: dict[str, Callable[[Block, Borrowed], list[Block]]] = {
+    "text": _text,
+    "reasoning": _reasoning,
+    "tool_call": _call,
+    "tool_result": _result,
+    "attachment": _attachment,
+}

@@ -1,0 +1,99 @@
+"""Formats of whole conversations: how each is recognised by its beginning, and which module reads it.
+
+The modules are imported when they are needed: a process that imports nothing loads none of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from importlib import import_module
+from typing import BinaryIO, NamedTuple, TypeAlias
+
+from headish.errors import InvalidImport
+from headish.imports.archives import ZIP, open_matching
+from headish.imports.files import Progress
+from headish.imports.imported import ImportedTree
+from headish.imports.notes import Notes
+
+SQLITE, ZSTD = b"SQLite format 3\0", b"\x28\xb5\x2f\xfd"
+EXPORTS = re.compile(r"conversations(?:[-_]\d+)?\.json")
+"""The files of ChatGPT's and of Claude.ai's exports, which have one name."""
+
+
+class Given(NamedTuple):
+    """A file that is read: ``path`` is None for a stream, which is rewindable all the same."""
+
+    file: BinaryIO
+    path: str | None
+    name: str
+    notes: Notes
+    limit_bytes: int
+    progress: Progress | None = None
+
+
+Reader: TypeAlias = Callable[[Given], Iterator[ImportedTree]]
+CONVERSATIONS = {
+    "chatgpt": "headish.imports.readers.chatgpt",
+    "claude": "headish.imports.readers.claude_ai",
+    "claude-code": "headish.imports.readers.claude_code",
+    "codex": "headish.imports.readers.codex",
+    "llm": "headish.imports.readers.llm_logs",
+}
+"""Each format's module; its ``read_conversations`` is the reader."""
+_LOG = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{"')
+_FIRST_LINES = 40
+_JSON = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*[\[{]")
+_EXPORTS = (("chatgpt", re.compile(rb'"mapping"\s*:\s*\{')), ("claude", re.compile(rb'"chat_messages"\s*:\s*\[')))
+"""What stands in the beginning of an export."""
+_BEGINNING_BYTES = 1024 * 1024
+_LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    ("codex", re.compile(rb'"type"\s*:\s*"(?:session_meta|response_item|turn_context)"')),
+    ("claude-code", re.compile(rb'"(?:parentUuid|leafUuid|sessionId)"\s*:')),
+)
+"""What stands in one of the first lines of a log."""
+
+
+def reader_of(format: str) -> Reader:
+    """The reader of a format of ``CONVERSATIONS``."""
+    found: Reader = import_module(CONVERSATIONS[format]).read_conversations
+    return found
+
+
+def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | None:
+    """The format of a file by its beginning, None where it is none of these.
+
+    Raises: InvalidImport for an archive or a database of another kind.
+    """
+    if beginning.startswith(ZIP):
+        file.seek(0)
+        try:
+            with closing(open_matching(file, name, EXPORTS)) as opened:
+                found = next((_detect_export(each.file.read(_BEGINNING_BYTES)) for each in opened), None)
+        finally:
+            file.seek(0)
+        if found is None:
+            raise InvalidImport(name, None, "no conversations.json of ChatGPT or Claude.ai is in this archive")
+        return found
+    if beginning.startswith(SQLITE):
+        return "llm"  # its reader says what it is if it is not
+    if beginning.startswith(ZSTD):
+        raise InvalidImport(name, None, "it is packed with zstd; unpack it with `zstd -d FILE` and import that")
+    return detect_log(beginning) or _detect_export(beginning)
+
+
+def _detect_export(beginning: bytes) -> str | None:
+    """The one whose mark comes first: people paste the other one's exports into their messages."""
+    if not _JSON.match(beginning):
+        return None
+    marks = [(found.start(), format) for format, mark in _EXPORTS if (found := mark.search(beginning)) is not None]
+    return min(marks)[1] if marks else None
+
+
+def detect_log(beginning: bytes) -> str | None:
+    """The format of a log of JSON lines by what stands in its first lines, None where it is none of these."""
+    if not _LOG.match(beginning):
+        return None
+    lines = beginning.split(b"\n", _FIRST_LINES)[:_FIRST_LINES]
+    return next((format for format, mark in _LINES for line in lines if mark.search(line)), None)

@@ -1,0 +1,289 @@
+"""ChatGPT's exports: the tree of each conversation, what the page hides, tools without ids, files in the archive."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.errors import InvalidArgument, InvalidImport
+from headish.imports import archives, arrays
+from support.insides import unchanged
+from support.places import Place
+
+
+def text(*parts: Any) -> dict[str, Any]:
+    return {"content_type": "text", "parts": list(parts)}
+
+
+def node(id: str, parent: str | None, role: str, content: Any, **more: Any) -> dict[str, Any]:
+    author = {"role": role, "name": more.pop("name", None), "metadata": {}}
+    message = {
+        "id": id, "author": author, "create_time": 1700000001.5, "update_time": None, "content": content,
+        "status": "finished_successfully", "end_turn": None, "weight": 1.0, "metadata": {}, "recipient": "all",
+        "channel": None, **more,
+    }  # fmt: skip
+    return {"id": id, "message": message, "parent": parent, "children": []}
+
+
+def conversation(id: str, title: str | None, *nodes: dict[str, Any], **more: Any) -> dict[str, Any]:
+    root = {"id": "root", "message": None, "parent": None, "children": []}
+    return {
+        "title": title, "create_time": 1700000000.5, "update_time": 1700000100.0,
+        "mapping": {each["id"]: each for each in (root, *nodes)}, "moderation_results": [],
+        "current_node": nodes[-1]["id"] if nodes else None, "conversation_id": id, "id": id, "is_archived": False,
+        **more,
+    }  # fmt: skip
+
+
+MODEL = {"metadata": {"model_slug": "gpt-x", "finish_details": {"type": "stop"}}}
+TIDES = conversation(
+    "11111111-aaaa",
+    "Tides: why two?",
+    node("s", "root", "system", text(""), weight=0.0),
+    node("q", "s", "user", text("Why two tides?")),
+    node("a1", "q", "assistant", text("Because."), **MODEL),
+    node("a2", "q", "assistant", text("Because."), **MODEL),
+    node("more", "a2", "user", text("And the sun?")),
+    is_starred=True,
+)
+
+
+def as_json(*conversations: Any) -> io.BytesIO:
+    file = io.BytesIO(json.dumps(list(conversations)).encode())
+    file.name = "conversations.json"
+    return file
+
+
+def as_zip(members: Mapping[str, Any]) -> io.BytesIO:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data if isinstance(data, bytes) else json.dumps(data))
+    file.name = "export.zip"
+    file.seek(0)
+    return file
+
+
+def texts(store: Store, name: str) -> list[str]:
+    return [each.text for each in store.resolve(name).messages]
+
+
+class TestTrees:
+    def test_every_branch_is_kept_and_the_current_one_has_the_name(self, store: Store) -> None:
+        done = store.import_file(as_json(TIDES))
+        assert (done.trees, done.messages, done.added, done.bookmarks, done.broken) == (1, 4, 4, 1, 0)
+        assert texts(store, "tides-why-two") == ["Why two tides?", "Because.", "And the sun?"]
+        assert len(store.heads()) == 2  # two answers of the same words stay two
+        conversation = store.conversations.find("chatgpt:11111111-aaaa")
+        assert (conversation.record.title, conversation.record.pinned) == ("Tides: why two?", True)
+        assert store.verify().problems == ()
+
+    def test_ids_times_and_models_are_kept(self, store: Store) -> None:
+        store.import_file(as_json(TIDES))
+        found = store.find("chatgpt:11111111-aaaa:a1")
+        assert found.meta.reply == {"provider": "openai", "model": "gpt-x", "stop": "stop"}
+        assert found.said_at.isoformat() == "2023-11-14T22:13:21.500000+00:00"
+        assert found.meta.app["chatgpt"]["metadata"] == MODEL["metadata"]
+
+    def test_a_second_import_stores_nothing_and_a_longer_one_its_tail(self, store: Store) -> None:
+        store.import_file(as_json(TIDES))
+        with unchanged(store):
+            assert store.import_file(as_json(TIDES)).added == 0
+        nodes = [*list(TIDES["mapping"].values())[1:], node("a3", "q", "assistant", text("Gravity."))]
+        longer = conversation("11111111-aaaa", "Tides", *nodes)
+        assert store.import_file(as_json(longer)).added == 1
+        assert texts(store, "tides-why-two") == ["Why two tides?", "Gravity."]  # the name follows the page
+        assert store.conversations.get("tides-why-two").record.title == "Tides"
+
+    def test_a_title_and_a_name_that_somebody_changed_stay(self, store: Store) -> None:
+        store.import_file(as_json(TIDES))
+        store.bookmarks.rename("tides-why-two", "mine")
+        store.conversations.set("mine", title="My tides")
+        store.import_file(as_json({**TIDES, "title": "Other", "current_node": "a1"}))
+        assert (store.conversations.get("mine").record.title, texts(store, "mine")[-1]) == ("My tides", "Because.")
+        assert [each.name for each in store.bookmarks.list()] == ["mine"]
+
+    def test_equal_titles_get_names_of_their_own(self, store: Store) -> None:
+        same = [conversation(f"{number}-x", "New chat", node("q", None, "user", text("hi"))) for number in range(3)]
+        assert store.import_file(as_json(*same)).bookmarks == 3
+        assert [each.name for each in store.bookmarks.list()] == ["new-chat", "new-chat-1-x", "new-chat-2-x"]
+
+    @pytest.mark.parametrize("title", [None, "", "~^:{}", "..", "\u202e", "x" * 4000, "a\0b", "-n", "😀 日本"])
+    def test_any_title_gives_a_name(self, store: Store, title: str | None) -> None:
+        done = store.import_file(as_json(conversation("22222222-b", title, node("q", None, "user", text("hi")))))
+        assert (done.bookmarks, done.broken) == (1, 0)
+
+    def test_a_parent_or_a_tip_that_is_missing_is_lived_with(self, store: Store) -> None:
+        odd = conversation("3", "Odd", node("q", "gone", "user", text("one")), node("w", "q", "user", text("two")))
+        store.import_file(as_json({**odd, "current_node": "gone"}))
+        assert texts(store, "odd") == ["one", "two"]
+
+
+class TestContent:
+    def test_a_call_and_its_result_find_one_another(self, store: Store) -> None:
+        code = {"content_type": "code", "language": "python", "response_format_name": None, "text": "1+1"}
+        out = {"content_type": "execution_output", "text": "2"}
+        store.import_file(as_json(conversation(
+            "4", "Sum", node("q", None, "user", text("1+1?")), node("c", "q", "assistant", code, recipient="python"),
+            node("o", "c", "tool", out, name="python"), node("a", "o", "assistant", text("2.")),
+        )))  # fmt: skip
+        blocks = [message.to_dict()["content"][0] for message in store.resolve("sum").messages]
+        assert blocks[1:3] == [
+            {"type": "tool_use", "name": "python", "id": "c", "input": {"language": "python", "text": "1+1"}},
+            {"type": "tool_result", "tool_use_id": "c", "name": "python", "content": [{"type": "text", "text": "2"}]},
+        ]
+        assert json.dumps(store.resolve("sum").to_dict())
+
+    def test_arguments_in_json_are_kept_as_they_are(self, store: Store) -> None:
+        code = {"content_type": "code", "language": "json", "text": '{"query":"tides"}'}
+        store.import_file(as_json(conversation("5", "Call", node("c", None, "assistant", code, recipient="search"))))
+        [block] = store.resolve("call").messages[0].to_dict()["content"]
+        assert block == {"type": "tool_use", "name": "search", "id": "c", "input": {"query": "tides"}}
+
+    @pytest.mark.parametrize(
+        ("content", "kinds"),
+        [
+            ({"content_type": "thoughts", "thoughts": [{"summary": "Hm", "content": "So"}]}, ["thinking"]),
+            ({"content_type": "reasoning_recap", "content": "Thought for 5s"}, ["thinking"]),
+            ({"content_type": "tether_quote", "url": "u", "title": "t", "text": "quoted"}, ["text"]),
+            ({"content_type": "user_editable_context", "user_profile": "p", "user_instructions": "i"},
+             ["text", "text"]),
+            ({"content_type": "system_error", "name": "e", "text": "failed"}, ["text"]),
+            ({"content_type": "from the future", "what": 1}, ["provider"]),
+            ({"content_type": "multimodal_text", "parts": ["see", {"asset_pointer": "sediment://file_1"}]},
+             ["text", "provider"]),
+        ],
+    )  # fmt: skip
+    def test_every_kind_is_kept(self, store: Store, content: Any, kinds: list[str]) -> None:
+        done = store.import_file(as_json(conversation("6", "Kinds", node("q", None, "user", content))))
+        assert [block["type"] for block in store.resolve("kinds").messages[0].to_dict()["content"]] == kinds
+        assert done.broken == 0
+        kept = store.get("kinds").meta.app["chatgpt"].get("content")
+        assert kept is None or kept == content
+
+    def test_what_the_page_hides_is_noted(self, store: Store) -> None:
+        unseen = {"metadata": {"is_visually_hidden_from_conversation": True}}
+        store.import_file(as_json(conversation(
+            "7", "Hidden", node("p", None, "user", text("me"), **unseen), node("w", "p", "tool", text("x"), weight=0),
+            node("b", "w", "user", text("both"), weight=0, **unseen), node("q", "b", "user", text("hi")),
+        )))  # fmt: skip
+        hidden = [store.find(f"chatgpt:7:{id}").meta.attributes.hidden for id in "pwbq"]
+        assert hidden == ["people", "model", "both", None]
+
+
+class TestArchives:
+    def test_files_in_the_archive_become_documents(self, store: Store) -> None:
+        image = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-AbC1", "size_bytes": 3}
+        attached = {"attachments": [{"id": "file-XyZ2", "name": "r.txt"}, {"id": "file-gone", "name": "n.txt"}]}
+        said = node("q", None, "user", {"content_type": "multimodal_text", "parts": [image, "See"]}, metadata=attached)
+        store.import_file(as_zip({
+            "conversations.json": [conversation("8", "Files", said)], "user.json": {}, "chat.html": b"<html>",
+            "file-AbC1-photo.png": b"\x89PNG", "file-XyZ2-r.txt": b"rye",
+        }))  # fmt: skip
+        blocks = store.resolve("files").messages[0].to_dict()["content"]
+        assert [(each["type"], each.get("name")) for each in blocks] == [
+            ("document", "file-AbC1-photo.png"), ("text", None), ("document", "r.txt"),
+        ]  # fmt: skip
+        assert blocks[2]["source"] == {"type": "base64", "media_type": "text/plain", "data": "cnll"}
+
+    def test_split_and_nested_archives_are_read(self, store: Store) -> None:
+        one, two = (conversation(f"{id}-z", id, node("q", None, "user", text(id))) for id in ("one", "two"))
+        inner = as_zip({"x/conversations-000.json": [one], "x/conversations-001.json": [two]}).getvalue()
+        assert store.import_file(as_zip({"outer/export.zip": inner, "readme.txt": b"x"})).trees == 2
+        assert sorted(each.name for each in store.bookmarks.list()) == ["one", "two"]
+
+    def test_an_archive_of_something_else_is_refused(self, store: Store) -> None:
+        with pytest.raises(InvalidImport, match=r"no conversations\.json"):
+            store.import_file(as_zip({"../conversations.json": [TIDES], "/conversations.json": [TIDES]}))
+        with pytest.raises(InvalidImport, match="no ZIP archive"):
+            store.import_file(io.BytesIO(b"PK\x03\x04 and so on"))
+
+    def test_a_bomb_is_refused(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(archives, "HARMLESS_BYTES", 1000)
+        said = json.dumps([conversation("9", "Bomb", node("q", None, "user", text("a")))]).encode()
+        with unchanged(store), pytest.raises(InvalidImport, match="swells to more than 250 times"):
+            store.import_file(as_zip({"conversations.json": said[:-1] + b" " * 10_000_000 + b"]"}))
+
+    def test_a_damaged_archive_is_named(self, store: Store) -> None:
+        data = bytearray(as_zip({"conversations.json": [TIDES] * 50}).getvalue())
+        data[300:320] = bytes(20)
+        with pytest.raises(InvalidImport):
+            store.import_file(io.BytesIO(bytes(data)))
+
+
+class TestLargeAndBroken:
+    def test_a_record_that_is_broken_costs_itself(self, store: Store) -> None:
+        told: list[str] = []
+        deep: Any = []
+        for _ in range(200):
+            deep = [deep]
+        broken = conversation("10", "Broken", node("q", None, "user", text("one")), node("w", "q", "user", None))
+        broken["mapping"]["x"] = 7
+        file = as_json({"title": "no mapping"}, broken, TIDES, conversation("11", "Deep", node("q", None, "user", {
+            "content_type": "new", "deep": deep})))  # fmt: skip
+        data = file.getvalue().replace(b'"title": "no mapping"', b'"title": oops [{"}{"}]')
+        done = store.import_file(io.BytesIO(data), "chatgpt", told=lambda note: told.append(str(note)))
+        assert (done.broken, done.trees) == (4, 2)
+        assert texts(store, "broken") == ["one"]
+        assert "the input, record 1: broken: it is not JSON" in told[0]
+
+    def test_an_array_is_read_item_by_item(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(arrays, "CHUNK_BYTES", 7)
+        said = ['quoted "}{][" \\ and \\" so on', "日本" * 20, "\\", ""]
+        many = [
+            conversation(f"c{number}", f"c{number}", node("q", None, "user", text(each, ".")))
+            for number, each in enumerate(said)
+        ]
+        done = store.import_file(
+            io.BytesIO(b"\xef\xbb\xbf \n" + json.dumps(many, ensure_ascii=False).encode()), "chatgpt"
+        )
+        assert (done.trees, done.broken) == (4, 0)
+        assert [store.resolve(f"c{number}").messages[0].text for number in range(4)] == [each + "." for each in said]
+
+    def test_memory_holds_one_conversation(self, store: Store) -> None:
+        asked: list[int] = []
+
+        class Large(io.BytesIO):
+            def read(self, size: int | None = -1, /) -> bytes:
+                asked.append(size or 0)
+                return super().read(size)
+
+        many = [conversation(f"c{n}", f"c{n}", node("q", None, "user", text("x" * 20_000))) for n in range(200)]
+        assert store.import_file(Large(as_json(*many).getvalue()), "chatgpt").trees == 200
+        assert max(asked) <= 2 * arrays.CHUNK_BYTES
+        assert min(asked) > 0
+
+    @pytest.mark.parametrize(
+        ("data", "reason"),
+        [
+            (b"[{}", "ends in the middle"), (b'[{"a": "', "ends in the middle"), (b"[", "ends in the middle"),
+            (b"12", "neither a JSON array nor an object"), (b"", "neither a JSON array nor an object"),
+        ],
+    )  # fmt: skip
+    def test_what_is_cut_off_or_no_json_is_refused(self, store: Store, data: bytes, reason: str) -> None:
+        with pytest.raises(InvalidImport, match=reason):
+            store.import_file(io.BytesIO(data), "chatgpt")
+
+    def test_an_object_that_holds_the_conversations_is_read_too(self, store: Store) -> None:
+        assert store.import_file(io.BytesIO(json.dumps({"conversations": [TIDES]}).encode())).trees == 1
+        assert store.import_file(io.BytesIO(json.dumps(TIDES).encode())).added == 0
+
+    def test_it_names_its_conversations_itself(self, store: Store) -> None:
+        with pytest.raises(InvalidArgument, match="names its trees itself"):
+            store.import_file(as_json(TIDES), bookmark="main")
+        with pytest.raises(InvalidArgument, match="continues is for one thread"):
+            store.import_file(as_json(TIDES), "chatgpt", continues="main")
+
+
+def test_two_imports_of_one_file_at_once_store_it_once(durable_place: Place) -> None:
+    stores = [durable_place.open() for _ in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(lambda store: store.import_file(as_json(TIDES)), stores))
+    assert (sum(each.added for each in done), stores[0].stats().turns, len(stores[0].bookmarks)) == (4, 4, 1)
