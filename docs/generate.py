@@ -24,29 +24,31 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 import headish
 from headish import errors, limits
-from headish.database import fulltext, schema
+from headish.database import schema
+from headish.database.file import fulltext
 from headish.database.revisions import REVISION
 from headish.history.budgets.counting import Tokens, TurnTokens
-from headish.history.copies import Copied
 from headish.history.edits.differences import Change, Diff, Stat
 from headish.history.edits.edit import Edited
 from headish.history.edits.versions import Siblings
 from headish.history.edits.words import Piece
-from headish.history.usage import Count
+from headish.history.reading.usage import Count
+from headish.history.writing.copies import Copied
 from headish.providers.registry import PROVIDERS
 from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
-from headish.store.bookmarks import Bookmarks
-from headish.store.conversations import Conversations
 from headish.store.database import Spaces
-from headish.store.erasing import Erasures
-from headish.store.objects import Objects
-from headish.store.pointers import Pointers
-from headish.store.streams import Streams
-from headish.store.tools import Tools
-from headish.values.audits import Audited, Authored
-from headish.values.backups import Backup, Restored
+from headish.store.parts.bookmarks import Bookmarks
+from headish.store.parts.conversations import Conversations
+from headish.store.parts.erasing import Erasures
+from headish.store.parts.objects import Objects
+from headish.store.parts.pointers import Pointers
+from headish.store.parts.streams import Streams
+from headish.store.parts.tools import Tools
 from headish.values.blocks import KINDS, Erased
-from headish.values.changes import (
+from headish.values.messages import Attributes, Overlay, ThreadRecord
+from headish.values.results.audits import Audited, Authored
+from headish.values.results.backups import Backup, Restored
+from headish.values.results.changes import (
     DefinitionChange,
     ErasureChange,
     Live,
@@ -55,12 +57,11 @@ from headish.values.changes import (
     RecordChange,
     TurnChange,
 )
-from headish.values.conversations import Conversation, Entry, Page, Record
-from headish.values.erasures import Barred, Collected, ErasedTurn, Erasure, Found, Kept, Receipt, Repeat
-from headish.values.messages import Attributes, Overlay, ThreadRecord
-from headish.values.objects import Object
-from headish.values.reports import Problem, Report, Stats
-from headish.values.searches import Hit
+from headish.values.results.conversations import Conversation, Entry, Page, Record
+from headish.values.results.erasures import Barred, Collected, ErasedTurn, Erasure, Found, Kept, Receipt, Repeat
+from headish.values.results.objects import Object
+from headish.values.results.reports import Problem, Report, Stats
+from headish.values.results.searches import Hit
 from headish.values.turns import Bookmark, Meta, Move, Recorded, TreeTurn
 from headish_cli.main import main as command
 

@@ -26,7 +26,7 @@ from headish_cli.printing.output import Told, sentence
 COMMANDS = {
     "add": "commands.writing",
     "archive": "commands.conversing",
-    "ask": "commands.asking",
+    "ask": "commands.talking.asking",
     "audit": "commands.keeping.auditing",
     "backup": "commands.keeping.backups",
     "bookmark": "commands.bookmarks",
@@ -59,15 +59,15 @@ COMMANDS = {
     "original": "commands.changing.overlays",
     "position": "commands.keeping.following",
     "pin": "commands.conversing",
-    "ptr": "commands.pointers",
+    "ptr": "commands.talking.pointers",
     "record": "commands.finding.recording",
-    "recover": "commands.replying",
+    "recover": "commands.talking.replying",
     "replace": "commands.changing.overlays",
-    "reply": "commands.replying",
+    "reply": "commands.talking.replying",
     "request": "commands.requesting",
     "resolve": "commands.reading",
     "restore": "commands.keeping.backups",
-    "retry": "commands.asking",
+    "retry": "commands.talking.asking",
     "search": "commands.finding.search",
     "show": "commands.finding.showing",
     "siblings": "commands.changing.editing",
@@ -77,11 +77,11 @@ COMMANDS = {
     "tag": "commands.conversing",
     "title": "commands.conversing",
     "tokens": "commands.changing.budgets",
-    "tools": "commands.toolsets",
+    "tools": "commands.talking.toolsets",
     "tree": "commands.drawing",
     "undo": "commands.bookmarks",
     "unhide": "commands.changing.overlays",
-    "usage": "commands.replying",
+    "usage": "commands.talking.replying",
     "verify": "commands.maintenance",
 }
 """Each command and the module that holds it, as ``<name>_command``."""
@@ -156,7 +156,7 @@ def _silent_when_closed() -> Iterator[None]:
 
 def _tell(error: click.ClickException) -> None:
     """Show an error on stderr. Click quotes the command line, where the name of a file may steer the terminal."""
-    from headish.values.controls import escape_controls
+    from headish.values.checks.controls import escape_controls
 
     told = StringIO()
     error.show(told)

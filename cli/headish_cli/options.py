@@ -179,7 +179,7 @@ def read_stdin(limit_bytes: int = PAYLOAD_LIMIT_BYTES) -> bytes:
 
 def read_file(file: str, limit_bytes: int = TRANSCRIPT_LIMIT_BYTES) -> bytes:
     """The bytes of a regular file, or of standard input for ``-``. Raises: OSError; TooLarge past the limit."""
-    from headish.values.files import open_regular
+    from headish.values.checks.files import open_regular
 
     if file == "-":
         return read_stdin(limit_bytes)

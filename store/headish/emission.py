@@ -8,7 +8,7 @@ from typing import Any
 from headish.errors import UnknownFormat
 from headish.providers import PROVIDERS, prepare_request
 from headish.transcripts import threads
-from headish.values.doors import TEXT, an, door
+from headish.values.checks.doors import TEXT, an, door
 from headish.values.messages import ContextWindow, Kept
 
 Written = str | dict[str, Any]

@@ -141,7 +141,7 @@ def begun(durable: Store) -> Capture:
 
 def fail_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next turn that is appended finds the disk full."""
-    from headish.store import replies
+    from headish.store.verbs import replies
 
     def append(*_: Any) -> Any:
         monkeypatch.undo()

@@ -13,7 +13,7 @@ from keyring.errors import KeyringLocked
 
 from headish.calls import ENDPOINTS, find_key
 from headish.errors import InvalidAddress, InvalidArgument, InvalidKey, MissingKey, UnknownFormat
-from headish.values.addresses import parse_address
+from headish.values.checks.addresses import parse_address
 
 LOCAL = "http://127.0.0.1:11434/v1"
 Put = Callable[[str, str], None]

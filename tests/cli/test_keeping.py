@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headish.values.changes import KINDS
+from headish.values.results.changes import KINDS
 from headish_cli.commands.keeping import following
 from support.command import HEADISH, Command
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from headish import Database, Store
-from headish.store.bookmarks import Bookmarks
-from headish.store.conversations import Conversations
 from headish.store.database import Spaces
-from headish.store.objects import Objects
-from headish.store.pointers import Pointers
-from headish.store.streams import Streams
-from headish.store.tools import Tools
+from headish.store.parts.bookmarks import Bookmarks
+from headish.store.parts.conversations import Conversations
+from headish.store.parts.objects import Objects
+from headish.store.parts.pointers import Pointers
+from headish.store.parts.streams import Streams
+from headish.store.parts.tools import Tools
 
 TESTS = Path(__file__).parents[1]
 KINDS = (Store, Bookmarks, Conversations, Objects, Pointers, Streams, Tools, Database, Spaces)

@@ -206,7 +206,7 @@ class TestImports:
     def test_a_file_of_several_portions_is_stored_once(
         self, durable_place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("headish.history.batches.BATCH_TURNS", 2)
+        monkeypatch.setattr("headish.history.writing.batches.BATCH_TURNS", 2)
         together(durable_place, lambda each, _: each.import_file(io.BytesIO(TRANSCRIPT.encode()), "2.2"), 4)
         assert durable_place.open().stats().turns == 5
 

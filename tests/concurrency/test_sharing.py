@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.database import sharing, sqlite
+from headish.database import sqlite
+from headish.database.file import sharing
+from headish.database.file.sharing import SharedCommits
 from headish.database.query import Connection
-from headish.database.sharing import SharedCommits
 from headish.errors import BookmarkTaken, Closed, DatabaseError, DatabaseLocked
 from support.insides import dump, on_connections
 from support.places import FilePlace

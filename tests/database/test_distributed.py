@@ -19,7 +19,7 @@ from sqlalchemy.sql import dml, elements, selectable, visitors
 from sqlalchemy.sql.expression import BindParameter, ColumnElement, TextClause
 
 import headish
-from headish.database.fulltext import CREATE
+from headish.database.file.fulltext import CREATE
 from headish.database.query import Query
 from headish.database.schema import metadata
 from headish.database.sql.postgresql import TEXTS

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from headish import Store
-from headish.database import wal
-from headish.database.wal import lock_of
+from headish.database.file import wal
+from headish.database.file.wal import lock_of
 from support.places import FilePlace
 
 LINE = "x" * 200_000

@@ -17,7 +17,7 @@ import sqlalchemy
 
 from headish import Database, Store
 from headish.database.dialects import connect
-from headish.database.fulltext import TEXT
+from headish.database.file.fulltext import TEXT
 from headish.database.schema import metadata
 from headish.database.spreading import STATEMENTS, distribute, not_spread
 from headish.errors import DatabaseError, ReadOnly, UnknownDatabase

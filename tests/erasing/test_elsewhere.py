@@ -20,9 +20,9 @@ from headish.errors import (
     SpaceRestoring,
     TurnErased,
 )
-from headish.history import copies
+from headish.history.writing import copies
 from headish.limits import INLINE_BYTES
-from headish.rows.whole import add_rows, columns_of
+from headish.rows.upkeep.whole import add_rows, columns_of
 from support.insides import dump, unchanged
 from support.places import FilePlace, Place
 

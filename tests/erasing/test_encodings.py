@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from headish.content.hashes import chain_receipt, hash_key, hash_rest
 from headish.content.receipts import decode_receipt, encode_receipt
-from headish.values.erasures import ErasedTurn, Receipt
 from headish.values.ids import TurnId
+from headish.values.results.erasures import ErasedTurn, Receipt
 
 RECEIPT = Receipt(
     number=1,

@@ -8,7 +8,7 @@ import pytest
 
 from headish import Store
 from headish.errors import InvalidArgument
-from headish.store.auditing import count_by_author
+from headish.store.keeping.auditing import count_by_author
 from support.places import Place
 
 

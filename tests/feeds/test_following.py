@@ -12,7 +12,7 @@ import pytest
 from headish import Store
 from headish.errors import Closed, CorruptRecord, CorruptTurn, CursorLost, InvalidArgument, InvalidName, RemovedSpace
 from headish.feeds import pages
-from headish.values.changes import KINDS, Change
+from headish.values.results.changes import KINDS, Change
 from support.growing import grow
 from support.insides import run_sql
 from support.places import FilePlace, Place

@@ -20,7 +20,7 @@ import pytest
 from headish import Store
 from headish.content.drafts import make_draft
 from headish.database.query import Compiled, Connection, Query
-from headish.history.append import append
+from headish.history.writing.append import append
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.counters import lock_space
 from support.insides import database_of

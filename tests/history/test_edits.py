@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from headish import ABSENT, Store, Turn
 from headish.content.drafts import make_draft
 from headish.errors import BookmarkMoved, InvalidArgument, InvalidContent, TooLarge
-from headish.history.append import append
 from headish.history.edits.edit import Edited
+from headish.history.writing.append import append
 from support.dags import Parents, dags, reference_walk
 from support.growing import grow, texts
 from support.places import Place

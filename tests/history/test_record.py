@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from headish import Store
 from headish.errors import InvalidArgument, InvalidContent, InvalidRole, UnknownTurn
-from headish.history.find import find_turn
-from headish.history.record import (
+from headish.history.reading.find import find_turn
+from headish.history.writing.record import (
     TWINS_TRIED,
     Wanted,
     digests_of_list,
@@ -21,7 +21,7 @@ from headish.history.record import (
     thread_roots,
 )
 from headish.rows.bookmarks import find_bookmark
-from headish.store.write import _message_draft
+from headish.store.verbs.write import _message_draft
 from headish.values.grammar import parse_headish
 from support.growing import grow, texts
 from support.insides import counted_statements, counted_steps, dump, read, unchanged

@@ -11,7 +11,7 @@ from headish import Store
 from headish.content.drafts import make_message_draft
 from headish.errors import InvalidArgument, UnknownTurn
 from headish.providers.shared.values import Usage
-from headish.store.write import add_drafts
+from headish.store.verbs.write import add_drafts
 from headish.values.ids import time_of
 from headish.values.messages import Message
 from support.growing import grow
@@ -162,5 +162,5 @@ class TestOddities:
 
     @pytest.mark.parametrize("page", [1, 2, 3, 4])
     def test_a_space_is_read_to_its_end(self, branched: Store, monkeypatch: pytest.MonkeyPatch, page: int) -> None:
-        monkeypatch.setattr("headish.history.usage.PAGE_TURNS", page)
+        monkeypatch.setattr("headish.history.reading.usage.PAGE_TURNS", page)
         assert outputs(branched, None) == {None: (3, 7)}

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from headish import Database, Store
-from headish.database import upkeep
 from headish.database.dialects import connect
+from headish.database.file import upkeep
 from headish.database.upgrade import current_revision, upgrade_schema
 from headish.errors import DatabaseFull, HeadishError
 from support.edition1 import EDITION1, FACTS, said

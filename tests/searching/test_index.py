@@ -18,8 +18,8 @@ import pytest
 from headish import Database, Store
 from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, ReadOnly
-from headish.rows import searches
 from headish.rows.turns import turn_by_id
+from headish.rows.upkeep import searches
 from headish.searching import index
 from headish.searching.index import catch_up, forget_entries
 from headish.values.ids import TurnId

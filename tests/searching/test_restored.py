@@ -7,8 +7,8 @@ from pathlib import Path
 from sqlalchemy import text
 
 from headish import Database, Store, restore
-from headish.rows import searches
-from headish.rows.whole import begin_restore
+from headish.rows.upkeep import searches
+from headish.rows.upkeep.whole import begin_restore
 from support.insides import database_of, query_of, read
 from support.places import FilePlace, Place
 

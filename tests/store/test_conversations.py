@@ -18,7 +18,7 @@ from headish.errors import (
     UnknownTurn,
 )
 from headish.limits import KEY_LIMIT_BYTES, PREVIEW_BYTES, TAGS_LIMIT, TITLE_LIMIT
-from headish.values.conversations import Entry, Record
+from headish.values.results.conversations import Entry, Record
 from support.growing import grow
 from support.insides import counted_statements, unchanged
 from support.places import Place

@@ -33,17 +33,17 @@ from headish.errors import (
     shown,
 )
 from headish.providers import Settings
-from headish.store.bookmarks import Bookmarks
-from headish.store.calloptions import CallOptions
-from headish.store.conversations import Conversations
 from headish.store.database import Spaces
-from headish.store.erasing import Erasures
-from headish.store.objects import Objects
-from headish.store.pointers import Pointers
-from headish.store.streams import Streams
-from headish.store.tools import Tools
-from headish.values import doors
+from headish.store.parts.bookmarks import Bookmarks
+from headish.store.parts.conversations import Conversations
+from headish.store.parts.erasing import Erasures
+from headish.store.parts.objects import Objects
+from headish.store.parts.pointers import Pointers
+from headish.store.parts.streams import Streams
+from headish.store.parts.tools import Tools
+from headish.store.verbs.calloptions import CallOptions
 from headish.values.blocks import Text
+from headish.values.checks import doors
 
 DEPTH = 5_000
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headish import Message, Store
 from headish.values.blocks import Text, Thinking, ToolUse
-from headish.values.controls import escape_controls, escape_json_controls
+from headish.values.checks.controls import escape_controls, escape_json_controls
 
 BLOCKS = [
     {"type": "thinking", "text": "SECRET"},

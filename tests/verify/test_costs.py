@@ -13,9 +13,9 @@ from headish import Store
 from headish.database.query import Connection, Query
 from headish.database.sql.sqlite import TEXTS
 from headish.rows.bookmarks import LIST_BY_NAME, LIST_BY_RECENCY
-from headish.rows.listings import PAGE
 from headish.rows.payloads import PAYLOADS_AFTER
-from headish.rows.searches import CAN_INDEX
+from headish.rows.threads.listings import PAGE
+from headish.rows.upkeep.searches import CAN_INDEX
 from headish.statements.compiling import defined
 from headish.statements.elements import spelled
 from headish.verify import turns

@@ -10,7 +10,7 @@ from headish_cli.options import Settings, headish_argument, json_option, pass_se
 from headish_cli.printing.output import one_line, print_json
 
 if TYPE_CHECKING:
-    from headish.values.conversations import Conversation
+    from headish.values.results.conversations import Conversation
 
 
 @click.command("title")

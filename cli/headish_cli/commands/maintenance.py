@@ -12,7 +12,7 @@ from headish_cli.printing.output import counted, one_line, print_json, say, writ
 from headish_cli.printing.progress import counting_turns
 
 if TYPE_CHECKING:
-    from headish.values.reports import Report
+    from headish.values.results.reports import Report
 
 
 @click.command("verify")

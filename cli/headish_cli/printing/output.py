@@ -1,7 +1,8 @@
 """How values are printed: data on stdout, words on stderr.
 
 A file or a pipe gets the true text of a turn. A terminal never gets a character that steers it
-(``headish.values.controls``), whatever a turn, a file name or a provider says; lists and words never hold one at all.
+(``headish.values.checks.controls``), whatever a turn, a file name or a provider says; lists and words never hold one
+at all.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Told(click.ClickException):
         self.details = details
 
     def show(self, file: Any = None) -> None:
-        from headish.values.controls import escape_controls
+        from headish.values.checks.controls import escape_controls
 
         line = " ".join(escape_controls(self.message).split())
         click.echo(f"headish: {line}", file=file, err=file is None)
@@ -65,7 +66,7 @@ def write(data: str | bytes) -> None:
         # Bytes, because a text stream would change line ends on some systems, and click would cut ANSI sequences out.
         click.echo(data.encode() if isinstance(data, str) else data, nl=False)
         return
-    from headish.values.controls import escape_controls
+    from headish.values.checks.controls import escape_controls
 
     text = data if isinstance(data, str) else data.decode(errors="backslashreplace")
     click.echo(escape_controls(text), nl=False)
@@ -75,7 +76,7 @@ def print_json(value: Any, *, pretty: bool = False) -> None:
     """One JSON value on a line of its own, or indented. Characters that steer a terminal are JSON escapes in it."""
     import msgspec
 
-    from headish.values.controls import escape_json_controls
+    from headish.values.checks.controls import escape_json_controls
 
     encoded = msgspec.json.encode(value)
     text = (msgspec.json.format(encoded, indent=2) if pretty else encoded).decode()
@@ -90,7 +91,7 @@ def print_json_lines(values: Iterable[Any]) -> None:
 
 def say(words: str) -> None:
     """A sentence for the person, on stderr."""
-    from headish.values.controls import escape_controls
+    from headish.values.checks.controls import escape_controls
 
     click.echo(escape_controls(words), err=True)
 
@@ -157,7 +158,7 @@ def handle_columns(handles: Iterable[str]) -> int:
 
 def one_line(text: str, columns: int | None) -> str:
     """Text on one line, cut to so many columns (None: whole), with nothing in it that steers a terminal."""
-    from headish.values.controls import escape_controls
+    from headish.values.checks.controls import escape_controls
 
     if columns is None:
         return escape_controls(_LINE_BREAKS.sub(" ", text))

@@ -40,7 +40,7 @@ class AnswerPrinter:
             self._in_line = not delta.content.endswith("\n") if delta.content else self._in_line
             write(delta.content)
         elif self._thinks and delta.type == "thinking":
-            from headish.values.controls import escape_controls
+            from headish.values.checks.controls import escape_controls
 
             self._begin(here, "\n")
             click.echo(click.style(escape_controls(delta.content), dim=True), nl=False, err=True)

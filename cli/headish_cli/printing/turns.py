@@ -27,7 +27,7 @@ def print_turn(store: Store, turn: Turn) -> None:
 
 def print_content(content: Sequence[ContentBlock], indent: str = "    ") -> None:
     """Print all that a turn says, each line indented, blocks apart from one another."""
-    from headish.values.controls import escape_controls
+    from headish.values.checks.controls import escape_controls
 
     for number, block in enumerate(content):
         if number:

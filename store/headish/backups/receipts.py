@@ -13,10 +13,10 @@ from headish.erasing.choosing import Wish
 from headish.erasing.erase import Said, erase
 from headish.errors import InvalidArgument, InvalidBackup, SpaceRestoring
 from headish.rows.keys import turns_by_ids
-from headish.rows.whole import still_restores
-from headish.values.erasures import SCRUB, SPACE, Receipt
+from headish.rows.upkeep.whole import still_restores
 from headish.values.ids import KeptIds, Mint
 from headish.values.places import Place
+from headish.values.results.erasures import SCRUB, SPACE, Receipt
 
 _decode = msgspec.json.Decoder(Receipt).decode
 

@@ -17,9 +17,9 @@ from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.database.revisions import REVISION, REVISIONS
 from headish.errors import InvalidBackup, SpaceNotEmpty, SpaceRestoring
-from headish.rows.erasures import was_erased
 from headish.rows.spaces import add_space, find_space
-from headish.rows.whole import (
+from headish.rows.upkeep.erasures import was_erased
+from headish.rows.upkeep.whole import (
     BACKED_UP,
     Counts,
     add_rows,
@@ -29,9 +29,9 @@ from headish.rows.whole import (
     open_restored,
     still_restores,
 )
-from headish.values.erasures import Receipt
 from headish.values.ids import Mint
 from headish.values.names import check_name, stored_name
+from headish.values.results.erasures import Receipt
 from headish.verify.space import verify_space
 
 Progress = Callable[[int], None]

@@ -10,7 +10,7 @@ from headish.backups.frames import FRAME_BYTES, FrameWriter, Kind
 from headish.database.query import Connection, Row
 from headish.database.revisions import REVISION
 from headish.rows.spaces import find_space, list_spaces
-from headish.rows.whole import BACKED_UP, columns_of, counts_of, pages_of
+from headish.rows.upkeep.whole import BACKED_UP, columns_of, counts_of, pages_of
 from headish.values.names import stored_name
 
 Progress = Callable[[int], None]

@@ -30,8 +30,8 @@ from headish.errors import (
     Unreachable,
 )
 from headish.limits import RETRY_AFTER_LIMIT_SECONDS
-from headish.values.addresses import Address, parse_address
-from headish.values.doors import door
+from headish.values.checks.addresses import Address, parse_address
+from headish.values.checks.doors import door
 
 if TYPE_CHECKING:
     import httpx2

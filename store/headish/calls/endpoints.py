@@ -12,7 +12,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from headish.errors import InvalidArgument, UnknownFormat
-from headish.values.addresses import Address, parse_address
+from headish.values.checks.addresses import Address, parse_address
 
 _MODEL_FOLDERS = ("models/", "tunedModels/")
 

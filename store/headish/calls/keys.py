@@ -12,7 +12,7 @@ import re
 
 from headish.calls.endpoints import Endpoint, find_endpoint
 from headish.errors import InvalidAddress, InvalidArgument, InvalidKey, MissingKey
-from headish.values.addresses import Address, parse_address
+from headish.values.checks.addresses import Address, parse_address
 
 KEYRING_SERVICE = "headish"
 KEYRING_PREFIX = "keyring:"

@@ -22,8 +22,8 @@ from headish.content.merge import combine
 from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarge, shown
 from headish.limits import CONTINUES_LIMIT, MAPPING_LIMIT_BYTES
-from headish.values.attributes import refused_attribute
 from headish.values.blocks import ContentBlock
+from headish.values.checks.attributes import refused_attribute
 from headish.values.grammar import Headish, parse_headish
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, ROLES, Attributes, Message, Overlay

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from headish.content.hashes import hash_rest
 from headish.errors import CorruptRecord
-from headish.values.erasures import Receipt
 from headish.values.ids import TurnId
+from headish.values.results.erasures import Receipt
 
 _decode = msgspec.json.Decoder(Receipt).decode
 

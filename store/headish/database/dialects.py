@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from headish.database.backend import DURABILITIES, Backend
-from headish.database.files import at_path, locate
+from headish.database.file.files import at_path, locate
 from headish.errors import InvalidArgument, shown
-from headish.values.doors import is_path
+from headish.values.checks.doors import is_path
 
 if TYPE_CHECKING:
     from headish.database.urls import URL

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 from msgspec import Struct
 
 from headish.database.backend import Backend
-from headish.database.fulltext import TEXT
+from headish.database.file.fulltext import TEXT
 from headish.database.revisions import REVISION, TABLES
 from headish.database.upgrade import current_revision
 from headish.errors import DatabaseError, DatabaseTooOld, UnknownDatabase

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Settle
-from headish.database.files import Location, as_read_only, check_file, file_state, identity, is_writable
+from headish.database.file.files import Location, as_read_only, check_file, file_state, identity, is_writable
+from headish.database.file.sharing import SharedCommits
+from headish.database.file.wal import Log, lock_of
 from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
 from headish.database.query import Connection
-from headish.database.sharing import SharedCommits
 from headish.database.sql.sqlite import TEXTS
-from headish.database.wal import Log, lock_of
 from headish.errors import (
     DatabaseCorrupt,
     DatabaseError,
@@ -299,7 +299,7 @@ class SQLiteBackend:
         """A consistent copy beside the file, made by SQLite itself and moved into place when it is whole."""
         if not self._is_file:
             return None
-        from headish.database.upkeep import back_up
+        from headish.database.file.upkeep import back_up
 
         try:
             return back_up(self.target, label)
@@ -321,7 +321,7 @@ class SQLiteBackend:
 
     def check_integrity(self) -> list[str]:
         """SQLite's ``integrity_check`` and ``foreign_key_check``: every index against its table, every reference."""
-        from headish.database.upkeep import find_problems
+        from headish.database.file.upkeep import find_problems
 
         driver = self._take_connection()
         try:
@@ -340,7 +340,7 @@ class SQLiteBackend:
         if self._in_memory:
             return ""
         self.check_writable()
-        from headish.database.upkeep import rewrite
+        from headish.database.file.upkeep import rewrite
 
         with self._writing:
             self._check_identity()
@@ -353,17 +353,17 @@ class SQLiteBackend:
                 self._give_back(driver)
 
     def copies(self) -> list[str]:
-        from headish.database.upkeep import copies_of
+        from headish.database.file.upkeep import copies_of
 
         return copies_of(self.target) if self._is_file else []
 
     def remove_parts(self, *, dry_run: bool) -> list[str]:
-        from headish.database.upkeep import remove_parts
+        from headish.database.file.upkeep import remove_parts
 
         return remove_parts(self.target, dry_run=dry_run) if self._is_file else []
 
     def size_bytes(self) -> int:
-        from headish.database.upkeep import size_of
+        from headish.database.file.upkeep import size_of
 
         return size_of(self.target) if self._is_file else 0
 

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from headish.database.backend import Backend
-from headish.database.fulltext import create_index
+from headish.database.file.fulltext import create_index
 from headish.database.query import Compiled, Connection, Query
 from headish.database.revisions import REVISION, REVISIONS
 from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, UnknownDatabase

@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
-from headish.history.decode import read_mapping
-from headish.history.order import arrange
-from headish.rows.erasures import Erasable, erasable, links_into, names_logged, places_saying, read_receipt
-from headish.rows.names import names_of_segments
+from headish.history.reading.decode import read_mapping
+from headish.history.reading.order import arrange
+from headish.rows.threads.names import names_of_segments
+from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn, tip_of
-from headish.rows.walks import read_links_of
-from headish.values.erasures import Kept
+from headish.rows.upkeep.erasures import Erasable, erasable, links_into, names_logged, places_saying, read_receipt
 from headish.values.ids import time_of
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
+from headish.values.results.erasures import Kept
 from headish.values.times import milliseconds_of
 from headish.values.turns import said_of
 

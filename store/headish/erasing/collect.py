@@ -9,12 +9,19 @@ from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.history.tombstones import now
 from headish.rows.counters import lock_counter, take_change
-from headish.rows.erasures import add_receipt, drop_payloads, is_scrubbed, last_receipt, last_seq, unnamed_payloads
 from headish.rows.spaces import space_numbers
 from headish.rows.streams import count_ended, forget_ended
-from headish.rows.whole import is_restoring
-from headish.values.erasures import SCRUB, Receipt
+from headish.rows.upkeep.erasures import (
+    add_receipt,
+    drop_payloads,
+    is_scrubbed,
+    last_receipt,
+    last_seq,
+    unnamed_payloads,
+)
+from headish.rows.upkeep.whole import is_restoring
 from headish.values.ids import Mint
+from headish.values.results.erasures import SCRUB, Receipt
 
 KEPT_MILLISECONDS = 24 * 60 * 60 * 1000
 """How long it is remembered what became of a stream that has ended."""

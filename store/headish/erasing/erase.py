@@ -13,11 +13,16 @@ from headish.database.query import Connection
 from headish.erasing.choosing import Chosen, Wish, choose, sift, with_equals
 from headish.erasing.places import forget_turns
 from headish.erasing.repeating import repeats_of, take_titles, turns_of_repeats
-from headish.history.decode import read_mapping
+from headish.history.reading.decode import read_mapping
 from headish.history.tombstones import as_erased, now
 from headish.limits import INLINE_BYTES
 from headish.rows.counters import take_change
-from headish.rows.erasures import (
+from headish.rows.streams import open_streams
+from headish.rows.threads.names import names_of_segments
+from headish.rows.threads.parents import parents_of_turns
+from headish.rows.threads.parts import count_continuing
+from headish.rows.turns import StoredTurn
+from headish.rows.upkeep.erasures import (
     Erasable,
     add_receipt,
     bar,
@@ -29,15 +34,10 @@ from headish.rows.erasures import (
     last_receipt,
     places_saying,
 )
-from headish.rows.names import names_of_segments
-from headish.rows.parents import parents_of_turns
-from headish.rows.parts import count_continuing
-from headish.rows.streams import open_streams
-from headish.rows.turns import StoredTurn
-from headish.values.erasures import Barred, Found, Receipt, Repeat
 from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
+from headish.values.results.erasures import Barred, Found, Receipt, Repeat
 from headish.values.turns import reply_of
 
 _WORDS_OF_A_SOURCE = ("header", "header_raw", "pending", "tail")

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.query import Connection
-from headish.rows import searches
 from headish.rows.keys import turns_by_ids
+from headish.rows.upkeep import searches
 from headish.searching.index import forget_entries
 from headish.values.ids import TurnId
 

@@ -12,17 +12,17 @@ from headish.content.encoding import decode_payload
 from headish.database.query import Connection
 from headish.errors import InvalidContent
 from headish.history.conversations import Found, change_record, read_record
-from headish.history.decode import read_mapping
+from headish.history.reading.decode import read_mapping
 from headish.rows.conversations import records_page
-from headish.rows.erasures import Erasable, copies, erasable, overlays
 from headish.rows.keys import superseding_some
+from headish.rows.threads.walks import read_places
 from headish.rows.turns import turn_by_id
-from headish.rows.walks import read_places
+from headish.rows.upkeep.erasures import Erasable, copies, erasable, overlays
 from headish.values.blocks import join_texts
-from headish.values.erasures import Repeat
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
 from headish.values.places import Segment
+from headish.values.results.erasures import Repeat
 from headish.values.turns import DOCUMENT
 
 VERSION, COPY, OVERLAY, TITLE = "version", "copy", "overlay", "title"

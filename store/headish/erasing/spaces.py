@@ -11,11 +11,11 @@ from headish.history.tombstones import now
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.counters import read_counter, take_change
 from headish.rows.definitions import POINTER, TOOLS, list_definitions
-from headish.rows.erasures import add_receipt, empty_space, last_receipt
 from headish.rows.spaces import find_space, name_space
 from headish.rows.streams import open_streams
-from headish.values.erasures import SPACE, Found, Receipt
+from headish.rows.upkeep.erasures import add_receipt, empty_space, last_receipt
 from headish.values.ids import Mint
+from headish.values.results.erasures import SPACE, Found, Receipt
 
 
 def find_in_space(connection: Connection, space: int) -> Found:

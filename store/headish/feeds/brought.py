@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
-from headish.history.order import arrange
+from headish.history.reading.order import arrange
+from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn, turns_of
-from headish.rows.walks import read_links_of
 from headish.values.places import Place, Segment
 
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from headish.content.hashes import witness
 from headish.database.query import Connection
 from headish.errors import CursorLost, InvalidArgument, RemovedSpace, shown
-from headish.rows.changes import Reached, mark_at, read_reached, seal_at
 from headish.rows.counters import REMOVED
+from headish.rows.upkeep.changes import Reached, mark_at, read_reached, seal_at
 
 _CURSOR = re.compile(r"([0-9a-f]{32})\.(0|[1-9]\d{0,18})\.(0|[1-9]\d{0,18})\.([0-9a-f]{8})", re.ASCII)
 LARGEST = 2**63 - 1

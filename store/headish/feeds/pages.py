@@ -12,8 +12,8 @@ from typing import NamedTuple
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, CorruptTurn
 from headish.feeds.cursors import Position, check_reached, find_reached, resume
-from headish.rows.changes import Numbered, changes_between, turns_between
 from headish.rows.turns import StoredTurn
+from headish.rows.upkeep.changes import Numbered, changes_between, turns_between
 
 PAGE = 500
 """How many turns, and how many other changes, a page reads at the most."""

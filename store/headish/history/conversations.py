@@ -24,7 +24,7 @@ from headish.errors import (
     shown,
 )
 from headish.history.edits.versions import find_firsts
-from headish.history.find import find_turn
+from headish.history.reading.find import find_turn
 from headish.limits import KEY_LIMIT_BYTES, MAPPING_LIMIT_BYTES, TAGS_LIMIT, TITLE_LIMIT
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.conversations import (
@@ -37,12 +37,12 @@ from headish.rows.conversations import (
     record_by_key,
     write_record,
 )
-from headish.rows.entries import Listed, Words
+from headish.rows.threads.entries import Listed, Words
 from headish.rows.turns import parent_at, turn_by_id
-from headish.values.conversations import Conversation, Entry, Record
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId, as_turn_id, time_of
 from headish.values.names import Absent, stored_name
+from headish.values.results.conversations import Conversation, Entry, Record
 from headish.values.turns import DOCUMENT, reply_of
 
 Changes = Mapping[str, Any]

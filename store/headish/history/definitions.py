@@ -20,7 +20,7 @@ from headish.errors import (
     did_you_mean,
     shown,
 )
-from headish.history.decode import read_time
+from headish.history.reading.decode import read_time
 from headish.limits import NAMES_COMPARED
 from headish.providers.pointers import NamedPointer, Pointer, decode_pointer
 from headish.providers.shared.tools import served_tools

@@ -8,10 +8,10 @@ from headish.content.receipts import rest_of
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.rows.counters import take_change
-from headish.rows.erasures import add_receipt, last_receipt, read_receipt
 from headish.rows.turns import StoredTurn
-from headish.values.erasures import ARRIVED, ErasedTurn, Receipt
+from headish.rows.upkeep.erasures import add_receipt, last_receipt, read_receipt
 from headish.values.ids import Mint, TurnId
+from headish.values.results.erasures import ARRIVED, ErasedTurn, Receipt
 
 
 def as_erased(stored: StoredTurn, *, meta: bool) -> ErasedTurn:

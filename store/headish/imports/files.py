@@ -9,7 +9,7 @@ from typing import BinaryIO, cast
 
 from headish.errors import InvalidImport
 from headish.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
-from headish.values.files import open_regular
+from headish.values.checks.files import open_regular
 
 Progress = Callable[[int], None]
 """Called with the number of bytes read since the last call."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from headish.imports.files import CHUNK_BYTES
 from headish.imports.sources import detect_log
-from headish.values.files import open_regular
+from headish.values.checks.files import open_regular
 
 LOGS = {"claude-code": (".jsonl",), "codex": (".jsonl", ".jsonl.zst")}
 """The endings of the files that hold a program's sessions."""

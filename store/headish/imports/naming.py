@@ -12,11 +12,11 @@ from typing import Any
 from headish.database.query import Connection
 from headish.errors import UnknownConversation
 from headish.history.conversations import Found, change_record, find_by_key, read_conversation
-from headish.history.decode import read_mapping
+from headish.history.reading.decode import read_mapping
 from headish.imports.imported import About
 from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.turns import StoredTurn
-from headish.values.conversations import Record
+from headish.values.results.conversations import Record
 from headish.values.turns import said_of
 
 

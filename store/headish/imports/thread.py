@@ -18,11 +18,11 @@ from msgspec.structs import replace
 from headish.content.drafts import Draft, make_document_draft
 from headish.database.query import Connection
 from headish.errors import BookmarkTaken, InvalidTranscript, TooLarge
-from headish.history.append import append
-from headish.history.batches import in_batches
-from headish.history.find import find_turn
-from headish.history.record import match_stored
-from headish.history.walk import leads_to
+from headish.history.reading.find import find_turn
+from headish.history.reading.walk import leads_to
+from headish.history.writing.append import append
+from headish.history.writing.batches import in_batches
+from headish.history.writing.record import match_stored
 from headish.imports.files import Progress
 from headish.imports.imported import Imported, Names
 from headish.imports.readers.transcripts import API_READERS as API_READERS

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from headish.content.drafts import Draft, with_key
 from headish.content.hashes import digest_turn
 from headish.database.query import Connection
-from headish.history.append import Appended, append
-from headish.history.decode import read_mapping
-from headish.history.keys import next_version, said_by, versions_of
+from headish.history.reading.decode import read_mapping
+from headish.history.writing.append import Appended, append
+from headish.history.writing.keys import next_version, said_by, versions_of
 from headish.imports.imported import Imported, ImportedTree
 from headish.imports.naming import find_named, name_conversation
 from headish.limits import BATCH_BYTES, BATCH_TURNS

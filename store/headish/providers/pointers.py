@@ -19,7 +19,7 @@ from headish.content.secrecy import find_secret
 from headish.errors import InvalidArgument, shown
 from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers import PROVIDERS
-from headish.values.addresses import parse_address
+from headish.values.checks.addresses import parse_address
 
 MODEL_LIMIT = 512
 """The longest name of a model, in characters."""

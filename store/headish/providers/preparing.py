@@ -14,7 +14,7 @@ from headish.errors import InvalidArgument, InvalidContent
 from headish.providers.registry import find_provider
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.values import Finding, Request, Settings
-from headish.values.doors import door
+from headish.values.checks.doors import door
 from headish.values.messages import ContextWindow, Message
 
 Window = ContextWindow | Mapping[str, Any]

@@ -9,7 +9,7 @@ from headish.errors import InvalidArgument
 from headish.providers.registry import find_provider
 from headish.providers.shared.reply import ReplyReader
 from headish.providers.shared.values import Delta, Reply
-from headish.values.doors import door
+from headish.values.checks.doors import door
 
 
 class Stream:

@@ -7,7 +7,7 @@ import json
 
 from headish.renderings.harmless import disarm, disarm_line
 from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, Entry, Page, Part
-from headish.values.controls import escape_json_controls
+from headish.values.checks.controls import escape_json_controls
 from headish.values.times import local_time
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, NoReturn
 
 from headish.database.query import Connection, Query, Statement
 from headish.errors import QuotaExceeded, RemovedSpace
-from headish.values.quotas import Quota
+from headish.values.results.quotas import Quota
 
 REMOVED = "removed"
 

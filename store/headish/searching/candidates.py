@@ -12,9 +12,9 @@ from headish.content.searching.pieces import FIELDS
 from headish.content.searching.questions import Question, as_match
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.query import Connection
-from headish.rows import searches
 from headish.rows.counters import read_counter
-from headish.rows.searches import Source
+from headish.rows.upkeep import searches
+from headish.rows.upkeep.searches import Source
 from headish.searching.entries import (
     READ,
     REASONED,

@@ -13,11 +13,11 @@ from typing import NamedTuple
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.rows import searches
 from headish.rows.counters import read_counter
-from headish.rows.searches import Indexed, Source
+from headish.rows.upkeep import searches
+from headish.rows.upkeep.searches import Indexed, Source
 from headish.searching.entries import BEHIND, FACT, entry_of, read_said
-from headish.values.reports import Problem
+from headish.values.results.reports import Problem
 
 SUBJECT = "search index"
 PAGE_TURNS, PAGE_WORDS = 500, 50_000

@@ -21,8 +21,8 @@ from headish.content.searching.pieces import Piece, document_pieces, pieces_of, 
 from headish.content.searching.words import signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
-from headish.history.decode import DECODED_TOGETHER
-from headish.rows.searches import Source, large_payload
+from headish.history.reading.decode import DECODED_TOGETHER
+from headish.rows.upkeep.searches import Source, large_payload
 from headish.values.blocks import ContentBlock
 from headish.values.turns import DOCUMENT, reply_of
 

@@ -15,7 +15,7 @@ from headish.content.searching.pieces import Piece
 from headish.content.searching.questions import Phrase, as_match, count, matches, phrases_of
 from headish.content.searching.words import words_of
 from headish.database.query import Connection
-from headish.rows.searches import Source, count_matching
+from headish.rows.upkeep.searches import Source, count_matching
 from headish.searching.candidates import Asked, Found, beginnings, candidates, state_of
 from headish.searching.entries import Said, last_part, model_of, read_said, system_of
 from headish.searching.scopes import Ranges, is_within

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.rows import searches
 from headish.rows.counters import read_counter
-from headish.rows.searches import Indexed
 from headish.rows.turns import StoredTurn
+from headish.rows.upkeep import searches
+from headish.rows.upkeep.searches import Indexed
 from headish.searching.entries import entry_of, read_said
 
 Progress = Callable[[int], None]

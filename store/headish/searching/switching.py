@@ -6,10 +6,10 @@ from functools import partial
 
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.backend import Backend
-from headish.database.fulltext import create_index
+from headish.database.file.fulltext import create_index
 from headish.database.query import Connection
 from headish.errors import CannotIndex
-from headish.rows import searches
+from headish.rows.upkeep import searches
 
 
 def keeps_index(connection: Connection) -> bool:

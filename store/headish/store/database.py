@@ -27,16 +27,16 @@ from headish.searching.switching import keeps_index, switch
 from headish.store.paging import check_limit
 from headish.store.space import Headishes
 from headish.store.store import Store
-from headish.values.doors import CHOICE, FLAG, LIMIT, PATH, door
+from headish.values.checks.doors import CHOICE, FLAG, LIMIT, PATH, door
 from headish.values.ids import IdMint
 from headish.values.names import check_name, refusal, stored_name
-from headish.values.quotas import Quota
+from headish.values.results.quotas import Quota
 
 if TYPE_CHECKING:
-    from headish.history.copies import Copied
-    from headish.values.backups import Backup
-    from headish.values.erasures import Collected, Erasure
-    from headish.values.reports import Report
+    from headish.history.writing.copies import Copied
+    from headish.values.results.backups import Backup
+    from headish.values.results.erasures import Collected, Erasure
+    from headish.values.results.reports import Report
     from headish.verify.space import Progress
 
 
@@ -164,7 +164,7 @@ class Database:
         Cost: memory for a page; disk for the backup, and as much again to verify frames in full.
         Raises: FileTaken, InvalidArgument, InvalidBackup where it does not verify, DatabaseError.
         """
-        from headish.store.backing import back_up
+        from headish.store.keeping.backing import back_up
 
         return back_up(self, os.fspath(dest), None, verify, progress)
 
@@ -190,7 +190,7 @@ class Database:
         That is what the database's own check finds, which compares every index with its table (on PostgreSQL it needs
         the extension amcheck), names of spaces that cannot be names, and rows that belong to no space.
         """
-        from headish.values.reports import Problem, Report
+        from headish.values.results.reports import Problem, Report
         from headish.verify.space import verify_space
         from headish.verify.spaces import check_spaces
 
@@ -222,7 +222,7 @@ class Database:
         PostgreSQL by VACUUM (FULL), which locks the tables meanwhile. ``dry_run`` counts, and changes nothing.
         Cost: reads the payloads and turns of every space once.
         """
-        from headish.store.erasing import collect_all
+        from headish.store.parts.erasing import collect_all
 
         return collect_all(self, dry_run=dry_run, forced=scrub)
 
@@ -371,7 +371,7 @@ class Spaces:
         Cost: deletes every row of the space in one transaction; then SQLite writes the file anew.
         Raises: InvalidName, UnknownSpace, RemovedSpace, InvalidArgument.
         """
-        from headish.store.erasing import erase_whole
+        from headish.store.parts.erasing import erase_whole
 
         return erase_whole(self._database, space, reason=reason, by=by, dry_run=dry_run, scrub=scrub)
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, shown
-from headish.history.find import find_turn
+from headish.history.reading.find import find_turn
 from headish.rows.bookmarks import ALL
 from headish.rows.turns import StoredTurn
 from headish.values.grammar import parse_headish

@@ -20,7 +20,7 @@ from headish.errors import (
     OutcomeUnknown,
     UnknownTurn,
 )
-from headish.history.find import find_place, find_turn
+from headish.history.reading.find import find_place, find_turn
 from headish.rows.bookmarks import find_overtaken
 from headish.rows.counters import lock_space
 from headish.rows.turns import StoredTurn, turn_by_id
@@ -35,9 +35,9 @@ STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError
 """What a value of another type leads to, wherever it is used."""
 
 if TYPE_CHECKING:
-    from headish.history.append import Appended
-    from headish.history.remembered import Remembered
-    from headish.store.awaiting import Awaited
+    from headish.history.writing.append import Appended
+    from headish.history.writing.remembered import Remembered
+    from headish.store.keeping.awaiting import Awaited
 
 T = TypeVar("T")
 Headishes = str | Sequence[str]
@@ -65,8 +65,8 @@ class Later:
     def __call__(self, headish: Headishes) -> dict[str, Any]:
         """The options that a thread hands down, over the sparse index of the turns that set any (rule R12, options on
         demand)."""
-        from headish.history.resolve import fold_options
-        from headish.history.walk import walk_inherited
+        from headish.history.reading.resolve import fold_options
+        from headish.history.reading.walk import walk_inherited
 
         number = self._space._number
         return self._space._read_from(
@@ -75,7 +75,7 @@ class Later:
 
     def blocks(self, headish: str) -> tuple[ContentBlock, ...]:
         """The content blocks of a turn. Raises: CorruptTurn."""
-        from headish.history.decode import read_blocks, read_payload
+        from headish.history.reading.decode import read_blocks, read_payload
 
         number = self._space._number
         return self._space._read_at(
@@ -107,7 +107,7 @@ class Space:
         backend = self._open_backend()
         try:
             if self._awaited is not None:
-                from headish.store.awaiting import read_awaited  # late: few reads wait
+                from headish.store.keeping.awaiting import read_awaited  # late: few reads wait
 
                 return read_awaited(backend, self._number, self._awaited, work)
             return backend.read(work)
@@ -210,7 +210,7 @@ class Space:
         )
 
     def _as_turn(self, appended: Appended) -> Turn:
-        from headish.history.decode import make_turn
+        from headish.history.reading.decode import make_turn
 
         return make_turn(appended.turn, appended.continues, self._options_at)
 

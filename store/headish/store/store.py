@@ -9,67 +9,63 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from headish.database.backend import Durability
 from headish.errors import HeadishError
 from headish.limits import PAYLOAD_LIMIT_BYTES
-from headish.rows.erasures import has_erasures
 from headish.rows.streams import has_open_streams
+from headish.rows.upkeep.erasures import has_erasures
 from headish.store.space import Space
-from headish.values.doors import PATH, door
+from headish.values.checks.doors import PATH, door
 from headish.values.later import Later
 
 if TYPE_CHECKING:
-    from headish.store.bookmarks import Bookmarks
-    from headish.store.conversations import Conversations
     from headish.store.database import Database
-    from headish.store.erasing import Erasures
-    from headish.store.objects import Objects
-    from headish.store.pointers import Pointers
-    from headish.store.streams import Streams
-    from headish.store.tools import Tools
-    from headish.values.backups import Backup
+    from headish.store.parts.bookmarks import Bookmarks
+    from headish.store.parts.conversations import Conversations
+    from headish.store.parts.erasing import Erasures
+    from headish.store.parts.objects import Objects
+    from headish.store.parts.pointers import Pointers
+    from headish.store.parts.streams import Streams
+    from headish.store.parts.tools import Tools
+    from headish.values.results.backups import Backup
     from headish.values.turns import Turn
 
 if TYPE_CHECKING:
-    import headish.store.ask as asking
-    from headish.store import (
-        auditing,
-        awaiting,
+    import headish.store.verbs.ask as asking
+    from headish.store.keeping import auditing, awaiting, feeding, finding, reports
+    from headish.store.parts import erasing
+    from headish.store.verbs import (
         calls,
         changing,
         comparing,
         copying,
-        erasing,
         exports,
-        feeding,
-        finding,
         imports,
         overlaying,
         read,
         replies,
-        reports,
         requests,
         titles,
         write,
     )
 else:
     # A command reads or writes: it does not wait for what it does not need.
-    asking = Later("headish.store.ask")
-    auditing = Later("headish.store.auditing")
-    awaiting = Later("headish.store.awaiting")
-    calls = Later("headish.store.calls")
-    changing = Later("headish.store.changing")
-    comparing = Later("headish.store.comparing")
-    copying = Later("headish.store.copying")
-    erasing = Later("headish.store.erasing")
-    exports = Later("headish.store.exports")
-    feeding = Later("headish.store.feeding")
-    finding = Later("headish.store.finding")
-    imports = Later("headish.store.imports")
-    overlaying = Later("headish.store.overlaying")
-    read = Later("headish.store.read")
-    replies = Later("headish.store.replies")
-    reports = Later("headish.store.reports")
-    requests = Later("headish.store.requests")
-    titles = Later("headish.store.titles")
-    write = Later("headish.store.write")
+    asking = Later("headish.store.verbs.ask")
+    auditing = Later("headish.store.keeping.auditing")
+    awaiting = Later("headish.store.keeping.awaiting")
+    calls = Later("headish.store.verbs.calls")
+    changing = Later("headish.store.verbs.changing")
+    comparing = Later("headish.store.verbs.comparing")
+    copying = Later("headish.store.verbs.copying")
+    erasing = Later("headish.store.parts.erasing")
+    exports = Later("headish.store.verbs.exports")
+    feeding = Later("headish.store.keeping.feeding")
+    finding = Later("headish.store.keeping.finding")
+    imports = Later("headish.store.verbs.imports")
+    overlaying = Later("headish.store.verbs.overlaying")
+    read = Later("headish.store.verbs.read")
+    replies = Later("headish.store.verbs.replies")
+    reports = Later("headish.store.keeping.reports")
+    requests = Later("headish.store.verbs.requests")
+    titles = Later("headish.store.verbs.titles")
+    write = Later("headish.store.verbs.write")
 
 
 class Store(Space):
@@ -222,7 +218,7 @@ class Store(Space):
         except HeadishError:
             return  # whoever reads it is told
         if is_asked:
-            from headish.store.erasing import warn_unscrubbed
+            from headish.store.parts.erasing import warn_unscrubbed
 
             warn_unscrubbed(self)
 
@@ -234,7 +230,7 @@ class Store(Space):
 
         Raises: as ``Database.backup``.
         """
-        from headish.store.backing import back_up
+        from headish.store.keeping.backing import back_up
 
         self._open_backend()
         return back_up(cast("Database", self._database), os.fspath(dest), [self.space.encode()], verify, progress)
@@ -247,49 +243,49 @@ class Store(Space):
     @property
     def bookmarks(self) -> Bookmarks:
         """The names of the space, and the turns that they name."""
-        from headish.store.bookmarks import Bookmarks
+        from headish.store.parts.bookmarks import Bookmarks
 
         return Bookmarks(self)
 
     @property
     def pointers(self) -> Pointers:
         """The provider pointers of the space."""
-        from headish.store.pointers import Pointers
+        from headish.store.parts.pointers import Pointers
 
         return Pointers(self)
 
     @property
     def tools(self) -> Tools:
         """The tools of MCP servers that the space knows."""
-        from headish.store.tools import Tools
+        from headish.store.parts.tools import Tools
 
         return Tools(self)
 
     @property
     def conversations(self) -> Conversations:
         """What people call a conversation, and what they say of it."""
-        from headish.store.conversations import Conversations
+        from headish.store.parts.conversations import Conversations
 
         return Conversations(self)
 
     @property
     def objects(self) -> Objects:
         """What a program keeps beside its turns."""
-        from headish.store.objects import Objects
+        from headish.store.parts.objects import Objects
 
         return Objects(self)
 
     @property
     def erasures(self) -> Erasures:
         """The receipts of what was erased."""
-        from headish.store.erasing import Erasures
+        from headish.store.parts.erasing import Erasures
 
         return Erasures(self)
 
     @property
     def streams(self) -> Streams:
         """The answers that are arriving."""
-        from headish.store.streams import Streams
+        from headish.store.parts.streams import Streams
 
         return Streams(self)
 

@@ -27,7 +27,7 @@ from headish.transcripts.lints import lint
 from headish.transcripts.shared.transcript import Transcript
 from headish.transcripts.stream import Event, Stream
 from headish.transcripts.views import for_completion, resample, show, visible
-from headish.values.doors import TEXT_OR_BYTES, an, door
+from headish.values.checks.doors import TEXT_OR_BYTES, an, door
 
 __all__ = [
     "FORMATS",

@@ -30,7 +30,7 @@ from headish.transcripts.shared.transcript import (
     usual_stop,
 )
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
-from headish.values.doors import TEXT, an, door
+from headish.values.checks.doors import TEXT, an, door
 from headish.values.messages import Attributes, Message
 
 T = TypeVar("T")

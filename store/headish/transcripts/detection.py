@@ -12,7 +12,7 @@ from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.chatml01.tokens import BODY_TOKEN
 from headish.transcripts.formats import FORMATS
 from headish.transcripts.shared.source import BLANKS
-from headish.values.doors import TEXT_OR_BYTES, door
+from headish.values.checks.doors import TEXT_OR_BYTES, door
 
 _OPENINGS = {
     "<|start|>": "2.2", "[BOS]": "v0.1", "<|im_start|>": "v0.1",

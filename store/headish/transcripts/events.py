@@ -16,7 +16,7 @@ from headish.errors import InvalidInterchange, shown
 from headish.transcripts.shared.transcript import make_message
 from headish.transcripts.stream import Event
 from headish.values.blocks import Text, Thinking
-from headish.values.doors import LIST, door
+from headish.values.checks.doors import LIST, door
 from headish.values.messages import Message
 
 TARGET = "stream of events"

@@ -14,7 +14,7 @@ from headish.transcripts.shared.pairs import only_block, pair_replies
 from headish.transcripts.shared.transcript import KINDS, Transcript, arguments_of, plain_text, stop_of
 from headish.transcripts.views import may_be_seen
 from headish.values.blocks import Mark, Text, ToolResult, ToolUse
-from headish.values.doors import an, door
+from headish.values.checks.doors import an, door
 from headish.values.messages import Message
 
 _CONSTRAINTS = ("json", "text", "markdown")

@@ -20,7 +20,7 @@ from headish.transcripts.openchatml.frames import is_call
 from headish.transcripts.shared.parser import Closed, Opened, ParserEvent, Piece
 from headish.transcripts.shared.transcript import KINDS, Transcript, stop_of
 from headish.transcripts.views import may_be_seen, visible_text
-from headish.values.doors import TEXT_OR_BYTES, door
+from headish.values.checks.doors import TEXT_OR_BYTES, door
 
 _STARTS = {f"<|start_{kind}|>": f"<|end_{kind}|>" for kind in KINDS}
 _LONGEST = max(len(marker) for marker in (*_STARTS, *_STARTS.values()))

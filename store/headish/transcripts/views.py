@@ -24,7 +24,7 @@ from headish.transcripts.shared.transcript import (
     stop_of,
 )
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
-from headish.values.doors import an, door
+from headish.values.checks.doors import an, door
 from headish.values.messages import Message
 
 _SPAN = re.compile(r"<\|start_(reflect|introspect|reason)\|>(?:(?!<\|end_\1\|>).)*+(?:<\|end_\1\|>)?", re.DOTALL)

@@ -14,7 +14,7 @@
              |  "@{" time "}"        where the bookmark was at that time: RFC 3339, a date, yesterday, 2 hours ago
                                      (values/times.py; UTC if no offset is given)
 
-Parsing looks nothing up: history/find.py finds what the base names.
+Parsing looks nothing up: history/reading/find.py finds what the base names.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from headish.values.blocks import ContentBlock, Text, join_texts, kind_of, to_mapping
-from headish.values.controls import escape_controls
+from headish.values.checks.controls import escape_controls
 from headish.values.ids import TurnId
 
 REPR_CHARACTERS = 60

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup
 
 from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse, kind_of
-from headish.values.controls import escape_controls
+from headish.values.checks.controls import escape_controls
 from headish.values.times import local_time
 
 if TYPE_CHECKING:

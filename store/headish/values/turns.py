@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from headish.values.blocks import ContentBlock, join_texts, to_mapping
-from headish.values.controls import escape_controls
+from headish.values.checks.controls import escape_controls
 from headish.values.ids import TurnId, time_of
 from headish.values.messages import NO_ATTRIBUTES, Attributes, shortened
 from headish.values.times import from_milliseconds, local_time

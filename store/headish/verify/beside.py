@@ -17,8 +17,8 @@ from headish.rows.objects import REMOVED, objects_page
 from headish.rows.turns import turn_by_id
 from headish.values.ids import as_turn_id
 from headish.values.names import stored_name
-from headish.values.objects import is_kind
-from headish.values.reports import Problem
+from headish.values.results.objects import is_kind
+from headish.values.results.reports import Problem
 
 PAGE_OBJECTS = PAGE_RECORDS = 100
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query
-from headish.history.decode import is_time
+from headish.history.reading.decode import is_time
 from headish.values.names import stored_name
-from headish.values.reports import Problem
+from headish.values.results.reports import Problem
 
 PAGE = 2000
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from headish.content.hashes import SPACE_LOG, run_on
 from headish.database.query import Connection, Query
-from headish.history.decode import is_time
+from headish.history.reading.decode import is_time
 from headish.rows.counters import ERASED, REMOVED, Counter, read_counter
-from headish.rows.erasures import was_erased
 from headish.rows.spaces import removed_name
-from headish.rows.whole import RESTORING
+from headish.rows.upkeep.erasures import was_erased
+from headish.rows.upkeep.whole import RESTORING
 from headish.values.names import stored_name
-from headish.values.reports import Problem
+from headish.values.results.reports import Problem
 
 CHANGES = Query("count the numbers of changes")
 OUT_OF_ORDER = Query("changes whose commit numbers go back")

@@ -9,11 +9,11 @@ from headish.content.receipts import decode_receipt
 from headish.database.query import Connection
 from headish.errors import CorruptRecord
 from headish.history.tombstones import as_erased
-from headish.rows.erasures import Logged, all_receipts, barred
 from headish.rows.turns import StoredTurn
-from headish.values.erasures import SPACE, Barred, ErasedTurn, Receipt
+from headish.rows.upkeep.erasures import Logged, all_receipts, barred
 from headish.values.ids import TurnId
-from headish.values.reports import Problem
+from headish.values.results.erasures import SPACE, Barred, ErasedTurn, Receipt
+from headish.values.results.reports import Problem
 from headish.values.turns import OVERLAY
 
 _META = ("attributes", "inherited", "system", "app", "head")

@@ -10,7 +10,7 @@ import msgspec
 
 from headish.content.hashes import DEFINITION_LOG, hash_payload, run_on
 from headish.database.query import Connection, Query, Row
-from headish.history.decode import is_time
+from headish.history.reading.decode import is_time
 from headish.providers.pointers import decode_pointer
 from headish.rows.counters import read_counter
 from headish.rows.definitions import DEFAULT, POINTER, TOOLS
@@ -18,7 +18,7 @@ from headish.rows.streams import FINISHED, RECOVERED
 from headish.rows.turns import turn_by_id
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
-from headish.values.reports import Problem
+from headish.values.results.reports import Problem
 
 DEFINITIONS = Query("all definitions")
 STREAMS = Query("all streams")

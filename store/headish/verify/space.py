@@ -16,7 +16,7 @@ from headish.errors import DatabaseCorrupt
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.payloads import payloads_after
 from headish.searching.checking import check_index
-from headish.values.reports import Problem, Report
+from headish.values.results.reports import Problem, Report
 from headish.verify.beside import check_conversations, check_objects
 from headish.verify.bookmarks import check_bookmarks
 from headish.verify.changes import check_changes, check_names

@@ -10,11 +10,11 @@ from headish.database.backend import Backend
 from headish.database.query import Connection, Query
 from headish.database.revisions import TABLES
 from headish.rows.counters import Counter, read_counter
-from headish.rows.searches import NO_SPACE
 from headish.rows.spaces import removed_name
+from headish.rows.upkeep.searches import NO_SPACE
 from headish.searching.checking import is_switch, strange_spaces
 from headish.values.names import refusal, stored_name
-from headish.values.reports import Problem
+from headish.values.results.reports import Problem
 from headish.verify.changes import check_changes, check_names
 from headish.verify.space import STUMBLING
 from headish.verify.types import check_types, check_types_of_spaces

@@ -16,12 +16,12 @@ from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import HeadishError, InvalidContent
 from headish.rows.counters import read_counter
-from headish.rows.listings import LINKS_BETWEEN, LINKS_OF_NOTHING, ORPHANS, UNRECEIPTED, count_again, turns_page
+from headish.rows.threads.listings import LINKS_BETWEEN, LINKS_OF_NOTHING, ORPHANS, UNRECEIPTED, count_again, turns_page
 from headish.rows.turns import StoredTurn
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import ROLES
 from headish.values.places import Place
-from headish.values.reports import Problem
+from headish.values.results.reports import Problem
 from headish.values.turns import BLOCKS_TYPE, said_of
 from headish.verify.erasures import Receipted
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from headish.database.query import Connection, Query, Row
 from headish.database.revisions import TABLES
-from headish.values.reports import Problem
+from headish.values.results.reports import Problem
 
 ADDRESS_BYTES = 32
 

@@ -12,7 +12,7 @@ from sqlalchemy import Table
 
 from headish import Database
 from headish.database.schema import metadata
-from headish.values.reports import Problem
+from headish.values.results.reports import Problem
 from support.damage.rows import Damage, NotText, Row
 
 

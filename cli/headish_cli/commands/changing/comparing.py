@@ -105,7 +105,7 @@ def _write_piece(piece: Piece, is_coloured: bool) -> None:
     if not is_coloured:
         write(f"{before}{piece.text}{behind}")
         return
-    from headish.values.controls import escape_controls
+    from headish.values.checks.controls import escape_controls
 
     # Blanks have no colour of their own.
     click.secho(escape_controls(piece.text), fg=colour, reverse=piece.text.isspace() or None, nl=False)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from headish import Store
-    from headish.values.conversations import Entry
     from headish.values.ids import TurnId
+    from headish.values.results.conversations import Entry
 
 NAME_COLUMNS, TITLE_COLUMNS, PAGE = 24, 40, 100
 LEAST = {"title": 20, "last": 12}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from headish import Store
-    from headish.values.searches import Hit
+    from headish.values.results.searches import Hit
 
 FIELDS = ("text", "reasoning", "calls", "results", "documents")
 DEFAULT_FIELDS = [field for field in FIELDS if field != "reasoning"]

@@ -13,7 +13,7 @@ from headish_cli.printing.output import cells, one_line, pad, print_json, say
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from headish.values.audits import Audited, Authored
+    from headish.values.results.audits import Audited, Authored
 
 AUTHOR_COLUMNS = 24
 NOBODY = "-"
@@ -44,7 +44,7 @@ def audit_command(
     The author is what --author or HEADISH_AUTHOR said when the turn was added. The turn's seal covers it, so nobody
     changed it since; that it was true, nothing proves. Replies and imports have none: for a reply, the model is shown.
     """
-    from headish.store.auditing import count_by_author
+    from headish.store.keeping.auditing import count_by_author
 
     first, last = read_time(since, "--since"), read_time(until, "--until")
     with settings.open() as store:

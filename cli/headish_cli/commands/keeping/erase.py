@@ -23,7 +23,7 @@ from headish_cli.printing.output import (
 
 if TYPE_CHECKING:
     from headish import Store
-    from headish.values.erasures import Erasure, Found, Receipt
+    from headish.values.results.erasures import Erasure, Found, Receipt
 
 SHOWN = 20
 """How many turns a preview shows."""

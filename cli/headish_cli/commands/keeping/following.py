@@ -18,7 +18,7 @@ from headish_cli.printing.telling import timed_record
 
 if TYPE_CHECKING:
     from headish import Store
-    from headish.values.changes import Change, TurnChange
+    from headish.values.results.changes import Change, TurnChange
 
 KINDS = ("turn", "move", "record", "definition", "erasure")
 NOTED_EVERY = 0.25

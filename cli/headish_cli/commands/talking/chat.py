@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from headish_cli.commands.asking import call_options, call_settings
+from headish_cli.commands.talking.asking import call_options, call_settings
 from headish_cli.commands.talking.conversation import NOTHING, Conversation
 from headish_cli.commands.talking.lines import Lines, open_lines
 from headish_cli.commands.talking.saying import choose_model, read_params

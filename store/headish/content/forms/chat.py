@@ -33,8 +33,8 @@ from headish.content.forms.parts import (
     without,
     without_documents,
 )
-from headish.values.attributes import is_header_value
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.checks.attributes import is_header_value
 
 PROVIDER = "openai"
 MESSAGE, PART, TOOL_CALL = "message", "part", "tool_call"

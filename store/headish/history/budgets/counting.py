@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from headish.history.budgets.cutting import Cut, Scale, Weights, cut, weigh
 from headish.history.budgets.fitting import GUESS_ERROR, Counted, Fit, counted_reply, find_samples
 from headish.history.budgets.kinds import Count, count_message, count_tools, estimate, estimate_tools
-from headish.history.decode import read_mapping
-from headish.history.resolve import see_window
-from headish.rows.walks import Walked
+from headish.history.reading.decode import read_mapping
+from headish.history.reading.resolve import see_window
+from headish.rows.threads.walks import Walked
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument
-from headish.history.find import find_turn
-from headish.history.order import arrange
+from headish.history.reading.find import find_turn
+from headish.history.reading.order import arrange
 from headish.rows.bookmarks import find_bookmark
-from headish.rows.parts import count_continuing
 from headish.rows.payloads import LOOKED_UP
+from headish.rows.threads.parts import count_continuing
+from headish.rows.threads.walks import read_links, read_tree_links
 from headish.rows.turns import StoredTurn, parent_at, tip_of, turn_at, turns_of
-from headish.rows.walks import read_links, read_tree_links
 from headish.values.grammar import NEWEST, Headish
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment

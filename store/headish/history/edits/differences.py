@@ -17,16 +17,16 @@ from headish.content import strictjson
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import InvalidArgument
-from headish.history.decode import Resolver, complete_turns, read_blocks, read_mapping, read_payload
 from headish.history.edits.branches import stored_at
 from headish.history.edits.ranges import BOTH, Range, find_range, without
 from headish.history.edits.words import Piece, Stretch, align, count_words, diff_words
-from headish.history.find import find_place
-from headish.history.order import arrange
-from headish.history.walk import read_backwards
-from headish.rows.erasures import marks_of
+from headish.history.reading.decode import Resolver, complete_turns, read_blocks, read_mapping, read_payload
+from headish.history.reading.find import find_place
+from headish.history.reading.order import arrange
+from headish.history.reading.walk import read_backwards
+from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn
-from headish.rows.walks import read_links
+from headish.rows.upkeep.erasures import marks_of
 from headish.values.blocks import Base64Source, ContentBlock, Document, Text, Thinking, ToolResult, ToolUse, to_mapping
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId

@@ -14,7 +14,7 @@ from headish.content.facts import Facts
 from headish.content.forms.parts import without_form
 from headish.content.hashes import Said, hash_payload
 from headish.errors import InvalidArgument, TooLarge
-from headish.history.decode import read_blocks, read_mapping
+from headish.history.reading.decode import read_blocks, read_mapping
 from headish.rows.turns import StoredTurn
 from headish.values.blocks import ContentBlock, Text
 from headish.values.ids import TurnId, time_of

@@ -16,14 +16,14 @@ from msgspec.structs import replace
 from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument
-from headish.history.append import Appended, append
-from headish.history.decode import read_payload
 from headish.history.edits.branches import Rest, Target, find_rest, find_target, read_rest, stored_at
 from headish.history.edits.covered import cover_copies
 from headish.history.edits.drafts import Wanted, copied_draft, edited_draft
 from headish.history.edits.versions import OVERLAY, PREAMBLE
-from headish.history.find import parents_of
-from headish.history.planning import Earlier, Stream, check_expected
+from headish.history.reading.decode import read_payload
+from headish.history.reading.find import parents_of
+from headish.history.writing.append import Appended, append
+from headish.history.writing.planning import Earlier, Stream, check_expected
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.rows.conversations import find_first
 from headish.rows.turns import StoredTurn

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from headish.database.query import Connection
 from headish.errors import InvalidHeadish
-from headish.history.find import find_place
-from headish.history.order import arrange
+from headish.history.reading.find import find_place
+from headish.history.reading.order import arrange
 from headish.rows.bookmarks import find_bookmark
-from headish.rows.walks import read_links
+from headish.rows.threads.walks import read_links
 from headish.values.grammar import NEWEST, Headish, parse_headish
 from headish.values.names import refusal
 from headish.values.places import Place, Segment

@@ -14,15 +14,15 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from headish.database.query import Connection
-from headish.history.find import parents_of
-from headish.history.walk import superseded_of
+from headish.history.reading.find import parents_of
+from headish.history.reading.walk import superseded_of
 from headish.rows.conversations import First, find_first
 from headish.rows.keys import superseding_some
-from headish.rows.listings import children
-from headish.rows.parents import parents_of_turns
-from headish.rows.parts import count_continuing
+from headish.rows.threads.listings import children
+from headish.rows.threads.parents import parents_of_turns
+from headish.rows.threads.parts import count_continuing
+from headish.rows.threads.walks import Walked
 from headish.rows.turns import StoredTurn, links_of, turn_at, turn_by_id
-from headish.rows.walks import Walked
 from headish.values.ids import TurnId
 from headish.values.places import Place
 from headish.values.turns import Turn

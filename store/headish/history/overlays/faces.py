@@ -8,7 +8,7 @@ from itertools import groupby
 from headish.history.overlays.states import State
 from headish.history.overlays.view import Contents, Thread, read_thread, replaced
 from headish.renderings.pages import Face
-from headish.rows.walks import Walked
+from headish.rows.threads.walks import Walked
 from headish.values.ids import TurnId
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headish.history.decode import read_mapping
 from headish.history.overlays.view import Contents, Seen, Thread, read_thread, replaced, see, see_originals
-from headish.rows.walks import Walked
+from headish.history.reading.decode import read_mapping
+from headish.rows.threads.walks import Walked
 from headish.values.blocks import ContentBlock
 from headish.values.messages import Kept
 

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 from headish.content.drafts import Reference, make_overlay_draft
 from headish.database.query import Connection
 from headish.errors import InvalidArgument
-from headish.history.append import Appended, append
-from headish.history.decode import read_all_blocks
-from headish.history.find import find_turn
 from headish.history.overlays.covering import cover, cover_those, digests
 from headish.history.overlays.view import Thread, read_thread
-from headish.history.walk import walk
+from headish.history.reading.decode import read_all_blocks
+from headish.history.reading.find import find_turn
+from headish.history.reading.walk import walk
+from headish.history.writing.append import Appended, append
 from headish.rows.bookmarks import find_bookmark
-from headish.rows.parts import is_forked
+from headish.rows.threads.parts import is_forked
 from headish.rows.turns import tip_of
 from headish.values.blocks import ContentBlock
 from headish.values.grammar import Headish, parse_headish

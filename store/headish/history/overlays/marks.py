@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headish.database.query import Connection
-from headish.rows.walks import read_marked
+from headish.rows.threads.walks import read_marked
 from headish.values.places import Place
 from headish.values.turns import OVERLAY
 

@@ -15,10 +15,10 @@ from headish.content.encoding import encode_payload
 from headish.database.query import Connection
 from headish.history.overlays.marks import holds_overlays
 from headish.history.overlays.view import Seen
-from headish.history.resolve import see_window
-from headish.history.walk import walk
+from headish.history.reading.resolve import see_window
+from headish.history.reading.walk import walk
+from headish.rows.threads.walks import Walked, read_links
 from headish.rows.turns import StoredTurn, turn_at
-from headish.rows.walks import Walked, read_links
 from headish.values.messages import Message
 from headish.values.places import Place
 from headish.values.turns import OVERLAY

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from headish.content.forms.parts import without_form
 from headish.history.overlays.states import State, describe, facing, read_states
-from headish.history.resolve import read_message
+from headish.history.reading.resolve import read_message
 from headish.providers.shared.ledger import pair_calls
-from headish.rows.walks import Walked
+from headish.rows.threads.walks import Walked
 from headish.values.blocks import ContentBlock
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, Message, Note, Overlay

@@ -17,7 +17,7 @@ from headish.errors import InvalidInterchange, Unmappable
 from headish.transcripts.apis.steps import Step, arguments_text, as_object, read_steps, text_of, to_transcript
 from headish.transcripts.shared.checks import list_of, refuse_keys, string
 from headish.transcripts.shared.transcript import Transcript
-from headish.values.doors import an, door
+from headish.values.checks.doors import an, door
 
 TARGET = "list of Anthropic messages"
 _ID = re.compile(r"[A-Za-z0-9_-]+")

@@ -13,7 +13,7 @@ from headish.errors import InvalidInterchange, Unmappable
 from headish.transcripts.apis.steps import Step, arguments_text, read_steps, text_of, to_transcript
 from headish.transcripts.shared.checks import list_of, optional_list, refuse_keys, string
 from headish.transcripts.shared.transcript import Transcript
-from headish.values.doors import an, door
+from headish.values.checks.doors import an, door
 
 TARGET = "list of chat messages"
 _TEXT = ("role", "content", "name")

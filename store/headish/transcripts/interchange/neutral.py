@@ -21,7 +21,7 @@ from headish.errors import InvalidContent
 from headish.transcripts.shared.jsontext import read_json
 from headish.transcripts.shared.transcript import Transcript, arguments_of, make_call, make_message
 from headish.values.blocks import ContentBlock, ToolResult, ToolUse, to_mapping
-from headish.values.doors import an, door
+from headish.values.checks.doors import an, door
 from headish.values.messages import Message
 
 WHAT = "a transcript"

@@ -20,7 +20,7 @@ from headish.transcripts.shared.header import Header
 from headish.transcripts.shared.pairs import only_block, pair_replies
 from headish.transcripts.shared.transcript import UNREAD, Transcript, stop_of, usual_stop
 from headish.values.blocks import Text, Thinking, ToolResult, ToolUse
-from headish.values.doors import an, door
+from headish.values.checks.doors import an, door
 from headish.values.messages import Attributes, Message
 
 TARGET = "2.0 interchange"

@@ -16,7 +16,7 @@ from headish.transcripts.shared.checks import list_of, refuse_keys, string
 from headish.transcripts.shared.header import Header
 from headish.transcripts.shared.transcript import UNREAD, Transcript, usual_stop
 from headish.values.blocks import Text
-from headish.values.doors import an, door
+from headish.values.checks.doors import an, door
 from headish.values.messages import Message
 
 TARGET = "2.2 interchange"

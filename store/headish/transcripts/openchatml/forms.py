@@ -10,7 +10,7 @@ import re
 
 from msgspec import Struct
 
-from headish.values.attributes import CHANNELS as CHANNELS
+from headish.values.checks.attributes import CHANNELS as CHANNELS
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 PEOPLE = ("user", "assistant", "system", "developer", "all")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from headish.values.attributes import is_header_value as is_header_value
+from headish.values.checks.attributes import is_header_value as is_header_value
 
 
 class Header(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,269 @@
+"""``ask`` and ``retry``: what the person says goes to a provider, its answer to the terminal and the store."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from headish_cli.commands.talking.saying import choose_model, read_said, say_options
+from headish_cli.options import INTERRUPTED, Settings, budget_option, force_option, json_option, pass_settings
+from headish_cli.printing.output import Stopped, Told, print_json, say
+from headish_cli.printing.showing import AnswerPrinter, announce_call, approve_call, describe_call
+from headish_cli.printing.telling import reply_record, tell_branch, tell_reply
+
+if TYPE_CHECKING:
+    from headish import Store, Turn
+    from headish.answers.answer import Answer
+    from headish.content.encoding import Content
+    from headish.errors import CallError
+    from headish.store.space import Headishes
+    from headish.store.verbs.calls import Approve
+    from headish.tools.servers import ToolServers
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def call_options(command: F) -> F:
+    """The options of every command that calls a provider."""
+    for option in reversed((
+        click.option("--stream/--no-stream", default=True, help="Show the answer while it arrives, or at its end."),
+        click.option("-m", "--model", metavar="NAME",
+                     help="Ask this pointer; if none has that name, this model of the pointer's provider."),
+        click.option("--base-url", metavar="URL", help="A compatible server: Ollama, vLLM, llama.cpp, a gateway."),
+        click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for it."),
+        click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS",
+                     help="How long the provider may be silent; the whole call ends after an hour.  [default: 600]"),
+        budget_option,
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def call_settings(call: dict[str, Any]) -> dict[str, Any]:
+    """The options of ``call_options`` as ``open_answer`` takes them, and words for a person who waits."""
+    given = {key: value for key, value in call.items() if key != "timeout"}
+    return {**given, **_timeouts(call["timeout"]), "told": _tell_wait}
+
+
+@click.command("ask")
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@click.option("-c", "--continues", multiple=True, metavar="HEADISH", help="What to continue; several times to merge.")
+@click.option("-b", "--bookmark", metavar="NAME", help="Set this name; it moves on to the reply.")
+@force_option
+@click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider pointer points at, from now on.")
+@click.option("--to", metavar="PROVIDER", help="Ask this provider, without a pointer.")
+@click.option("--server", "servers", multiple=True, metavar="NAME", help="Inherited: MCP servers; several times.")
+@say_options
+@click.option("--tool-loop", is_flag=True, help="Run the tools that an answer calls, and ask again with the results.")
+@click.option("--mcp-config", type=click.Path(), metavar="FILE", envvar="HEADISH_MCP_CONFIG",
+              help='The MCP servers of --tool-loop: {"mcpServers": {NAME: …}}.  [env: HEADISH_MCP_CONFIG]')  # fmt: skip
+@click.option("--yes", is_flag=True, help="Run every tool without asking.")
+@click.option("--rounds", type=click.IntRange(min=1), default=20, show_default=True,
+              help="How often --tool-loop asks at the most.")  # fmt: skip
+@click.option("--compact", type=click.Choice(["auto"]),
+              help="Sum up the oldest part first, where the pointer's context window is nearly full.")  # fmt: skip
+@call_options
+@json_option
+@pass_settings
+def ask_command(
+    settings: Settings, text: str | None, continues: tuple[str, ...], bookmark: str | None, force: bool,
+    ptr: str | None, to: str | None, servers: tuple[str, ...], tool_loop: bool, mcp_config: str | None, yes: bool,
+    rounds: int, compact: str | None, as_json: bool, timeout: float | None, system: str | None,
+    attached: tuple[str, ...],
+    options: tuple[str, ...], schema: str | None, settings_pairs: tuple[str, ...], **call: Any,
+) -> None:  # fmt: skip
+    """Say something to a model, and keep what it answers.
+
+    TEXT becomes a turn of yours, the answer the turn that comes next; a bookmark that is continued moves along. What a
+    pipe or file brings on standard input is joined to TEXT, below a blank line; - takes standard input alone. If there
+    is no text at all, -c asks from the thread as it stands. A thread that names no pointer keeps the one that it is
+    asked by: that of -p or -m, else the default ('headish ptr default NAME'). The key comes from the provider's usual
+    environment variable or a keyring. Ctrl-C keeps what arrived.
+    """
+    if tool_loop and mcp_config is None:
+        raise click.UsageError("--tool-loop needs the servers: --mcp-config FILE")
+    if system is not None and continues:
+        raise click.UsageError(
+            "--system begins a thread; on one that exists, say it with 'headish add --role system -c HEADISH TEXT'"
+        )
+    said = read_said(text, system, attached, options, schema, settings_pairs, may_be_absent=bool(continues))
+    with ExitStack() as stack:
+        store = stack.enter_context(settings.open(create=True))
+        running = _start_servers(stack, store, mcp_config) if tool_loop and mcp_config is not None else None
+        # Where nothing is said, the thread's own servers hold.
+        named = [*servers, *(running.tools() if running and said.content is not None else ())] or None
+        given = {**call, **_timeouts(timeout), "ptr": ptr, "to": to, "params": said.params, "told": _tell_wait}
+        heads = continues[0] if len(continues) == 1 else list(continues) or None
+        call["model"] = given["model"] = choose_model(settings, store, heads, ptr, to, call["model"])
+        if compact is not None:
+            heads, given["budget"] = _compact(store, heads, ptr, given)
+        asked = store.say(
+            said.content, continues=heads, bookmark=bookmark, force=force, ptr=ptr, to=to, servers=named,
+            model=call["model"], **said.turn,
+        )  # fmt: skip
+        loop = Loop(store, running, announce_call if yes else approve_call, rounds)
+        with _kept(said.content, asked, {"to": to, **call}):
+            turn, stopped = _take_rounds(loop, partial(store.open_answer, **given), *asked, as_json)
+        tell_branch(store, turn)
+        _end(store, turn, {"to": to, **call}, stopped=stopped, looped=running is not None)
+
+
+@click.command("retry")
+@click.argument("headish", default="@")
+@click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider pointer points at.")
+@click.option("--to", metavar="PROVIDER", help="Ask this provider, without a pointer.")
+@call_options
+@json_option
+@pass_settings
+def retry_command(settings: Settings, headish: str, as_json: bool, timeout: float | None, **call: Any) -> None:
+    """Ask again what HEADISH answered: for an answer that was cut off, or for another one.
+
+    The new answer stands beside the old one, and the bookmark moves over to it.
+    """
+    with settings.open() as store:
+        asked = {**call, **_timeouts(timeout), "told": _tell_wait}
+        turn, stopped = _show(store, lambda: store.open_retry(headish, **asked), as_json)
+        _end(store, turn, call, stopped=stopped)
+
+
+class Loop(NamedTuple):
+    """What the tool loop needs; without ``running`` servers there is one round."""
+
+    store: Store
+    running: ToolServers | None
+    approve: Approve
+    rounds: int
+
+
+@contextmanager
+def _kept(said: Content | None, asked: tuple[Headishes, str | None], call: dict[str, Any]) -> Iterator[None]:
+    """If no answer came, say that what was said is stored, so that the person need not say it twice."""
+    from headish.errors import CallError, HeadishError
+
+    try:
+        yield
+    except (HeadishError, KeyboardInterrupt) as error:
+        if said is None:
+            raise
+        if isinstance(error, KeyboardInterrupt):
+            say("")  # the terminal has written ^C
+        # An option that was refused is no part of the advice; a key that was given for a variable's name least of all.
+        again = _ask_again(*asked, call if isinstance(error, (CallError, KeyboardInterrupt)) else {})
+        told = Stopped if isinstance(error, KeyboardInterrupt) else Told
+        raise told(f"{str(error) or 'stopped'}; what you said is kept, and '{again}' asks again") from None
+
+
+def _ask_again(head: Headishes, bookmark: str | None, call: dict[str, Any]) -> str:
+    return shlex.join(["headish", "ask", "-c", f"{bookmark or head}", *_whom(call)])
+
+
+def _whom(call: dict[str, Any]) -> list[str]:
+    """The options that ask the same provider again: the thread remembers its pointer, and nothing else."""
+    return [word for name, option in WHOM.items() if call.get(name) is not None for word in (option, call[name])]
+
+
+def _take_rounds(
+    loop: Loop, open_answer: Callable[..., Answer], head: Headishes, bookmark: str | None, as_json: bool
+) -> tuple[Turn, bool]:
+    """Ask, run what the answer calls, and ask again, until an answer calls nothing; whether Ctrl-C stopped it."""
+    if loop.running is not None and isinstance(head, str):
+        # An answer may have left its calls open: they are run before it is asked again.
+        results = _run_calls(loop, loop.running, head)
+        head, bookmark = (head, bookmark) if results is None else (results.id, results.meta.bookmark)
+    for left in reversed(range(loop.rounds)):
+        turn, stopped = _show(loop.store, partial(open_answer, head, bookmark), as_json)
+        if loop.running is None or stopped or turn.meta.reply.get("incomplete") or not left:
+            return turn, stopped
+        results = _run_calls(loop, loop.running, turn.id)
+        if results is None:
+            return turn, False
+        head, bookmark = results.id, results.meta.bookmark
+    raise AssertionError("there is at least one round")
+
+
+def _run_calls(loop: Loop, running: ToolServers, head: str) -> Turn | None:
+    return loop.store.run_tools(head, running.call_all, approve=loop.approve, told=lambda note: say(f"note: {note}"))
+
+
+def _show(store: Store, open_answer: Callable[[], Answer], as_json: bool) -> tuple[Turn, bool]:
+    """Print an answer as it arrives. Ctrl-C ends it: what arrived is kept, and the second value is true."""
+    answer = open_answer()
+    printer = AnswerPrinter(quiet=as_json)
+    stopped = False
+    try:
+        for delta in answer:
+            printer.show(delta)
+        printer.end()
+    except KeyboardInterrupt:
+        stopped = True
+        printer.end()
+        say("Stopped; what arrived is kept.")
+    except BaseException:
+        answer.finish()
+        raise
+    turn = answer.finish()
+    if as_json:
+        print_json(reply_record(store, turn))
+    return turn, stopped
+
+
+def _end(store: Store, turn: Turn, call: dict[str, Any], *, stopped: bool, looped: bool = False) -> None:
+    """Say what became of the answer, and end with its exit code."""
+    calls = store.open_calls(turn.id) if turn.meta.role == "assistant" else []
+    for each in calls:
+        say(f"open call: {describe_call(each)}")
+    if calls and looped and not turn.meta.reply.get("incomplete"):
+        say("The tool loop ended before the calls: --rounds allows more.")
+    where = f" on {turn.meta.bookmark}" if turn.meta.bookmark else ""
+    say(f"turn {turn.id}{where}")
+    tell_reply(turn, _whom(call))
+    if stopped or turn.meta.reply.get("incomplete"):
+        raise click.exceptions.Exit(INTERRUPTED if stopped else 1)
+
+
+def _start_servers(stack: ExitStack, store: Store, config: str) -> ToolServers:
+    """The MCP servers of a file, running; what they offer is stored, so that it is known what was asked with."""
+    from headish.tools.servers import ToolServers, read_config
+
+    running = stack.enter_context(ToolServers(read_config(config)))
+    for server, tools in running.tools().items():
+        store.tools.set(server, tools)
+    return running
+
+
+def _compact(store: Store, heads: Headishes | None, ptr: str | None, given: dict[str, Any]) -> tuple[Any, Any]:
+    """Sum the thread up where it is nearly full; what to continue then, and the budget that cuts what is still over."""
+    from headish.store.verbs.overlaying import compact_when_full
+
+    call = {key: value for key, value in given.items() if key in ("base_url", "key_env", "timeouts", "told")}
+    turn = None
+    if isinstance(heads, str):
+        turn = compact_when_full(store, heads, ptr=ptr, warn=lambda note: say(f"note: {note}"), **call)
+    if turn is not None:
+        from headish.history.overlays.states import describe
+
+        assert turn.meta.attributes.overlay is not None
+        say(f"compacted: {describe(turn.meta.attributes.overlay)} (turn {turn.id})")
+        heads = heads if heads == turn.meta.bookmark else turn.id
+    return heads, given.get("budget") or "auto"
+
+
+def _timeouts(seconds: float | None) -> dict[str, Any]:
+    if seconds is None:
+        return {}
+    from headish.calls import Timeouts
+
+    return {"timeouts": Timeouts(read_seconds=seconds)}
+
+
+def _tell_wait(attempt: int, delay_seconds: float, error: CallError) -> None:
+    say(f"{error}; attempt {attempt + 1} in {delay_seconds:.1f} s")
+
+
+WHOM = {"ptr": "-p", "to": "--to", "model": "--model", "base_url": "--base-url", "key_env": "--key-env"}
+"""The options that say whom a call goes to."""

@@ -1,0 +1,1 @@
+"""From a headish to turns, messages and options."""

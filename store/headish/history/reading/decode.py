@@ -1,0 +1,206 @@
+"""Stored rows to the values that callers get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from headish.content.encoding import decode_payload, decode_payloads
+from headish.content.hashes import hash_payload
+from headish.database.query import Connection
+from headish.errors import CorruptRecord, CorruptTurn, InvalidContent, TurnErased
+from headish.rows.payloads import read_payload_at
+from headish.rows.threads.parents import parents_of_turns
+from headish.rows.threads.walks import Walked
+from headish.rows.turns import StoredTurn, parent_at
+from headish.rows.upkeep.erasures import marks_of
+from headish.values.blocks import Base64Source, ContentBlock, Document, Erased
+from headish.values.ids import TurnId
+from headish.values.messages import NO_ATTRIBUTES, Attributes
+from headish.values.names import stored_name
+from headish.values.places import Place
+from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Meta, Turn
+
+_decode_attributes = msgspec.json.Decoder(Attributes).decode
+_decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
+DECODED_TOGETHER = 64
+"""How many turns are decoded at once: few enough that one odd turn does not make many others slow."""
+LAST_MILLISECOND = 253_402_300_799_999
+Resolver = Callable[[TurnId], dict[str, Any]]
+
+
+def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: Resolver) -> Turn:
+    """The turn of a row, given what it continues.
+
+    Raises: CorruptTurn if the row does not decode.
+    """
+    meta = Meta(
+        role=stored.role or None,
+        type=stored.type,
+        content_type=stored.content_type or BLOCKS_TYPE,
+        bookmark=stored_name(stored.head) if stored.head else None,
+        continues=tuple(continues),
+        cache=bool(stored.cache),
+        attributes=read_attributes(stored),
+        inherited=read_mapping(stored, "inherited"),
+        system=read_mapping(stored, "system"),
+        app=read_mapping(stored, "app"),
+    )
+    if not isinstance(stored.id, str):  # used after the row was read, to resolve its options
+        raise CorruptTurn(f"{stored.chain}/{stored.pos}", "its id is not text")
+    return Turn(
+        id=stored.id,
+        hash=stored.hash.hex(),
+        digest=stored.digest.hex(),
+        seal=stored.seal.hex(),
+        meta=meta,
+        resolve_options=resolve_options,
+        erased=stored.erased,
+    )
+
+
+def complete_turns(
+    connection: Connection, space: int, stored: Iterable[StoredTurn], resolve_options: Resolver
+) -> list[Turn]:
+    """Rows as the turns that callers get.
+
+    Cost: one statement for each ``LOOKED_UP`` turns whose parent is not among the rows.
+    Raises: CorruptTurn if a turn that one of them continues is missing.
+    """
+    listed = list(stored)
+    ids = {each.place: each.id for each in listed}
+    known = {each.place: _before(each, ids) for each in listed}
+    parents = parents_of_turns(connection, space, [place for place, before in known.items() if not before])
+    return [
+        make_turn(each, known[each.place] or whole_parents(each.id, parents.get(each.place, ())), resolve_options)
+        for each in listed
+    ]
+
+
+def complete_turn(connection: Connection, space: int, stored: StoredTurn, resolve_options: Resolver) -> Turn:
+    """A row as the turn that callers get. Cost: as ``continues_of``."""
+    return make_turn(stored, continues_of(connection, space, stored), resolve_options)
+
+
+def continues_of(connection: Connection, space: int, stored: StoredTurn) -> tuple[TurnId, ...]:
+    """The ids that a turn continues, in order. Cost: one statement.
+
+    Raises: CorruptTurn if one of them is missing.
+    """
+    if stored.pos:  # the commonest, and the cheapest look-up
+        before = parent_at(connection, space, Place(stored.chain, stored.pos - 1))
+        return whole_parents(stored.id, (before and before.id,))
+    return whole_parents(stored.id, parents_of_turns(connection, space, [stored.place]).get(stored.place, ()))
+
+
+def read_payload(connection: Connection, space: int, stored: StoredTurn) -> bytes:
+    """The payload bytes of a turn, checked against its hash.
+
+    Raises: TurnErased, CorruptTurn.
+    """
+    if stored.erased is not None:
+        mark = marks_of(connection, space, [stored.erased]).get(stored.erased)
+        raise TurnErased(stored.id, stored.erased, "erased" if mark is None else str(mark))
+    payload = read_payload_at(connection, space, stored.place)
+    if payload is None:
+        raise CorruptTurn(stored.id, "its payload is missing")
+    if hash_payload(payload) != stored.hash:
+        raise CorruptTurn(stored.id, "its payload disagrees with its hash")
+    return payload
+
+
+def read_blocks(stored: StoredTurn | Walked, payload: bytes | Erased) -> tuple[ContentBlock, ...]:
+    """The content blocks of a turn: what its JSON says, or one document block for the raw bytes of a document; of what
+    was erased the mark of its erasure.
+
+    Raises: CorruptTurn if the payload does not decode.
+    """
+    if isinstance(payload, Erased):
+        return (payload,)
+    if stored.type == DOCUMENT:
+        return (_document(stored, payload),)
+    try:
+        return decode_payload(payload)
+    except InvalidContent as error:
+        raise CorruptTurn(stored.id, str(error)) from None
+
+
+def read_all_blocks(turns: Sequence[Walked]) -> list[tuple[ContentBlock, ...]]:
+    """``read_blocks`` of many turns, in portions: most decode together.
+
+    Raises: CorruptTurn.
+    """
+    found: list[tuple[ContentBlock, ...]] = []
+    for start in range(0, len(turns), DECODED_TOGETHER):
+        portion = turns[start : start + DECODED_TOGETHER]
+        texts = [turn.payload for turn in portion if not turn.type and not isinstance(turn.payload, Erased)]
+        plain = decode_payloads(texts) if len(texts) == len(portion) else None
+        found += [read_blocks(turn, turn.payload) for turn in portion] if plain is None else plain
+    return found
+
+
+def read_attributes(stored: StoredTurn | Walked) -> Attributes:
+    """The transcript attributes of a turn."""
+    if stored.attributes is None:
+        return NO_ATTRIBUTES
+    try:
+        return _decode_attributes(stored.attributes)
+    except msgspec.MsgspecError as error:
+        raise CorruptTurn(stored.id, f"its attributes do not decode ({error})") from None
+
+
+def read_mapping(stored: StoredTurn | Walked, column: str) -> Mapping[str, Any]:
+    """One of the JSON columns, empty if nothing was stored."""
+    encoded: bytes | None = getattr(stored, column)
+    return {} if encoded is None else decode_mapping(encoded, stored.id, column)
+
+
+def decode_mapping(encoded: bytes, turn_id: str, column: str) -> dict[str, Any]:
+    """A stored JSON object.
+
+    Raises: CorruptTurn.
+    """
+    try:
+        return _decode_mapping(encoded)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptTurn(turn_id, f"its {column} does not decode ({error})") from None
+
+
+def read_time(milliseconds: int, what: str) -> datetime:
+    """A stored time, in UTC; ``what`` names its row.
+
+    Raises: CorruptRecord.
+    """
+    if not is_time(milliseconds):
+        raise CorruptRecord(what, f"its time is {milliseconds!r}")
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def is_time(milliseconds: object) -> bool:
+    """Whether these are Unix milliseconds of the years from 1970 to 9999."""
+    return isinstance(milliseconds, int) and 0 <= milliseconds <= LAST_MILLISECOND
+
+
+def _before(stored: StoredTurn, ids: Mapping[Place, TurnId]) -> tuple[TurnId, ...]:
+    """The turn before it in its chain, if it is among the ids."""
+    before = ids.get(Place(stored.chain, stored.pos - 1)) if stored.pos else None
+    return () if before is None else (before,)
+
+
+def whole_parents(turn_id: TurnId, parents: Iterable[TurnId | None]) -> tuple[TurnId, ...]:
+    """The ids that a turn continues. Raises: CorruptTurn if one of them is missing (None)."""
+    found = tuple(parents)
+    if None in found:
+        raise CorruptTurn(turn_id, "a turn that it continues is missing")
+    return tuple(parent for parent in found if parent is not None)
+
+
+def _document(stored: StoredTurn | Walked, payload: bytes) -> Document:
+    from base64 import b64encode  # late: few turns are documents
+
+    source = Base64Source(stored.content_type or BLOCKS_TYPE, b64encode(payload).decode())
+    name = read_mapping(stored, "system").get("document_name")
+    return Document(source, name if isinstance(name, str) else None)

@@ -1,0 +1,58 @@
+"""Documents that stand in messages by reference: turns of the same space, read where a message leaves."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from headish.database.query import Connection
+from headish.errors import InvalidContent
+from headish.history.reading.decode import read_mapping, read_payload
+from headish.rows.turns import turn_by_id
+from headish.values.blocks import Base64Source, ContentBlock, Document, ToolResult, TurnSource
+from headish.values.ids import as_turn_id
+from headish.values.messages import Message
+from headish.values.turns import DOCUMENT
+
+
+def with_documents(connection: Connection, space: int, messages: Iterable[Message]) -> tuple[Message, ...]:
+    """The messages with the bytes of the document turns that they refer to.
+
+    Cost: nothing for messages without such a reference; two statements for each reference.
+    Raises: InvalidContent where a reference names no document of the space; CorruptTurn.
+    """
+    return tuple(
+        replace(message, content=tuple(_filled(connection, space, block) for block in message.content))
+        if any(map(_refers, message.content))
+        else message
+        for message in messages
+    )
+
+
+def refer(messages: Iterable[Message]) -> bool:
+    """Whether a message refers to a document turn."""
+    return any(_refers(block) for message in messages for block in message.content)
+
+
+def _refers(block: ContentBlock) -> bool:
+    if isinstance(block, ToolResult):
+        return any(map(_refers, block.content))
+    return isinstance(block, Document) and isinstance(block.source, TurnSource)
+
+
+def _filled(connection: Connection, space: int, block: ContentBlock) -> ContentBlock:
+    if isinstance(block, ToolResult):
+        return replace(block, content=tuple(_filled(connection, space, inner) for inner in block.content))
+    if not isinstance(block, Document) or not isinstance(block.source, TurnSource):
+        return block
+    named = block.source.turn
+    id = as_turn_id(named)
+    stored = None if id is None else turn_by_id(connection, space, id)
+    if stored is None or stored.type != DOCUMENT:
+        raise InvalidContent("a document", f"no document of the space is the turn {named[:80]!r}")
+    media_type = block.source.media_type or stored.content_type or ""
+    name = block.name or read_mapping(stored, "system").get("document_name")
+    source = Base64Source(media_type, b64encode(read_payload(connection, space, stored)).decode())
+    return replace(block, source=source, name=name if isinstance(name, str) else None)

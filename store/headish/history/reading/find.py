@@ -1,0 +1,125 @@
+"""From a headish to the turn that it names."""
+
+from __future__ import annotations
+
+from headish.database.query import Connection
+from headish.errors import Ambiguous, CorruptTurn, UnknownTurn, did_you_mean
+from headish.history.reading.handles import describe_candidates
+from headish.limits import CANDIDATES_SHOWN, NAMES_COMPARED, PREFIX_MINIMUM
+from headish.rows.bookmarks import find_bookmark, has_log, past_place, recent_names
+from headish.rows.threads.handles import turns_by_handle
+from headish.rows.turns import StoredTurn, links_of, newest_turn, turn_at, turn_by_id, turns_by_prefix
+from headish.values.grammar import NEWEST, Back, Headish, Parent
+from headish.values.places import Place
+
+
+def find_turn(connection: Connection, space: int, headish: Headish) -> StoredTurn:
+    """The turn that a headish names.
+
+    Cost: an index look-up or two, and one more for each fork that a suffix steps over.
+    Raises: UnknownTurn, Ambiguous.
+    """
+    stored = _find_base(connection, space, headish)
+    for step in headish.steps:
+        if isinstance(step, Back):
+            stored = _step_back(connection, space, headish, stored, step)
+        else:
+            stored = _step_to_parent(connection, space, headish, stored, step)
+    return stored
+
+
+def find_place(connection: Connection, space: int, headish: Headish) -> Place:
+    """The place of the turn that a headish names; as ``find_turn``, but a bare bookmark costs only one look-up."""
+    place = None
+    if headish.bookmark is not None:
+        place = find_bookmark(connection, space, headish.bookmark.encode())
+    return place or find_turn(connection, space, headish).place
+
+
+def parents_of(connection: Connection, space: int, stored: StoredTurn) -> list[Place]:
+    """What a turn continues, in order."""
+    if stored.pos:
+        return [Place(stored.chain, stored.pos - 1)]
+    return links_of(connection, space, stored.chain)
+
+
+def _find_base(connection: Connection, space: int, headish: Headish) -> StoredTurn:
+    if headish.id is not None:
+        return _known(headish, turn_by_id(connection, space, headish.id))
+    if headish.name == NEWEST:
+        return _known(headish, newest_turn(connection, space), "it holds no turn yet")
+    place = _find_place(connection, space, headish)
+    if place is not None:
+        return _known(headish, turn_at(connection, space, place))
+    return _find_handle(connection, space, headish) or _find_prefix(connection, space, headish)
+
+
+def _find_place(connection: Connection, space: int, headish: Headish) -> Place | None:
+    name = (headish.name or "").encode()
+    if headish.past is None:
+        return find_bookmark(connection, space, name)
+    past = headish.past if isinstance(headish.past, int) else headish.past.timestamp() * 1000
+    place = past_place(connection, space, name, past)
+    if place is None:
+        said = f"; turns by when they were said: headish log {headish.name} --until TIME"
+        told = "the bookmark's history does not reach back so far"
+        raise UnknownTurn(headish.text, told + ("" if isinstance(headish.past, int) else said))
+    return place
+
+
+def _find_handle(connection: Connection, space: int, headish: Headish) -> StoredTurn | None:
+    """The turn of a handle. A name that a bookmark has or had is never taken for one (rule R25, handles)."""
+    handle, name = headish.handle, headish.name or ""
+    if handle is None or has_log(connection, space, name.encode()):
+        return None
+    found = turns_by_handle(connection, space, handle.bounds, handle.end, CANDIDATES_SHOWN)
+    if len(found) > 1:
+        described = describe_candidates(connection, space, found)
+        raise Ambiguous(name, tuple(stored.id for stored in found), described)
+    return found[0] if found else None
+
+
+def _find_prefix(connection: Connection, space: int, headish: Headish) -> StoredTurn:
+    prefix = headish.prefix
+    found = turns_by_prefix(connection, space, prefix, CANDIDATES_SHOWN) if prefix else []
+    if len(found) > 1:
+        raise Ambiguous(headish.name or "", tuple(stored.id for stored in found))
+    return found[0] if found else _unknown(connection, space, headish)
+
+
+def _unknown(connection: Connection, space: int, headish: Headish) -> StoredTurn:
+    """Refuse a name, with what may have been meant."""
+    name = headish.name or ""
+    if len(name) < PREFIX_MINIMUM and name.isascii() and name.isalnum() and name[:1] == "0":
+        raise UnknownTurn(headish.text, f"the beginning of an id has at least {PREFIX_MINIMUM} digits")
+    raise UnknownTurn(headish.text, did_you_mean(name, recent_names(connection, space, NAMES_COMPARED)))
+
+
+def _step_back(connection: Connection, space: int, headish: Headish, stored: StoredTurn, step: Back) -> StoredTurn:
+    place, left = stored.place, step.steps
+    while left > place.pos:
+        left -= place.pos + 1
+        parents = links_of(connection, space, place.chain)
+        if not parents:
+            raise UnknownTurn(headish.text, "its thread does not go back so far")
+        if parents[0].pos < 0 or parents[0].chain >= place.chain:
+            raise CorruptTurn(stored.id, "its thread runs in a circle")
+        place = parents[0]
+    return _known(headish, turn_at(connection, space, Place(place.chain, place.pos - left)))
+
+
+def _step_to_parent(
+    connection: Connection, space: int, headish: Headish, stored: StoredTurn, step: Parent
+) -> StoredTurn:
+    if step.number == 0:
+        return stored
+    parents = parents_of(connection, space, stored)
+    if step.number > len(parents):
+        raise UnknownTurn(headish.text, f"turn {stored.id} continues {len(parents)} turns")
+    return _known(headish, turn_at(connection, space, parents[step.number - 1]))
+
+
+def _known(headish: Headish, stored: StoredTurn | None, reason: str = "") -> StoredTurn:
+    if stored is None:
+        raise UnknownTurn(headish.text, reason)
+    return stored

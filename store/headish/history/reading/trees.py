@@ -1,0 +1,107 @@
+"""Trees: a thread with all its branches, as values that can be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from headish.database.query import Connection
+from headish.history.edits.versions import Seen, Version, number_tree, number_versions
+from headish.history.reading.decode import read_attributes, read_blocks, read_mapping, whole_parents
+from headish.history.reading.walk import superseded_of, walk_part, walk_tree
+from headish.rows.threads.names import names_of_segments, names_of_tree
+from headish.rows.threads.parents import parents_of_turns
+from headish.rows.threads.parts import count_continuing
+from headish.rows.threads.walks import Walked
+from headish.values.ids import TurnId
+from headish.values.names import stored_name
+from headish.values.places import Place, Segment
+from headish.values.turns import TreeTurn, reply_of, said_of
+
+Names = dict[Place, list[bytes]]
+"""The names at each place."""
+
+
+def read_whole_tree(connection: Connection, space: int, place: Place) -> list[TreeTurn]:
+    """All turns of the tree that a place belongs to, with their names, in commit order.
+
+    Cost: three statements, and three more for each tree of other roots that it joins.
+    Raises: CorruptTurn.
+    """
+    tree = walk_tree(connection, space, place)
+    names: Names = {}
+    for joined in tree.joined:
+        names |= names_of_tree(connection, space, joined)
+    ids = {each.place: each.id for each in tree.turns}
+    continues = {each.id: _continues(each, tree.links, ids) for each in tree.turns}
+    return _build(tree.turns, continues, names, {}, number_tree(tree.turns, continues))
+
+
+def read_part(connection: Connection, space: int, place: Place, limit: int) -> list[TreeTurn]:
+    """A part of a tree as ``walk_part`` cuts it, with the names of its turns, in commit order.
+
+    Cost: that of ``walk_part``, three statements for each ``LOOKED_UP`` turns, and that of ``number_versions``.
+    Raises: CorruptTurn.
+    """
+    walked = walk_part(connection, space, place, limit)
+    places = [each.place for each in walked]
+    parents, counts = parents_of_turns(connection, space, places), count_continuing(connection, space, places)
+    names = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
+    continues = {each.id: whole_parents(each.id, parents.get(each.place, ())) for each in walked}
+    return _build(walked, continues, names, counts, _number(connection, space, walked))
+
+
+def build_thread(
+    connection: Connection, space: int, walked: Sequence[Walked], links: dict[int, list[Place]], *, named: bool
+) -> list[TreeTurn]:
+    """The turns of a walk as a tree of their own, ``named`` with their names.
+
+    Cost: that of ``number_versions``; with names one statement for each ``LOOKED_UP`` chains. Raises: CorruptTurn.
+    """
+    # A walk reaches each of its chains from the first turn to one that it ends at.
+    ends = dict(sorted(each.place for each in walked))
+    segments = [Segment(chain, 0, pos) for chain, pos in ends.items()]
+    names = names_of_segments(connection, space, segments) if named else {}
+    ids = {each.place: each.id for each in walked}
+    continues = {each.id: _continues(each, links, ids) for each in walked}
+    return _build(walked, continues, names, {}, _number(connection, space, walked))
+
+
+def _number(connection: Connection, space: int, walked: Sequence[Walked]) -> dict[TurnId, Version]:
+    return number_versions(connection, space, [Seen(each.id, each.place, superseded_of(each)) for each in walked])
+
+
+def _build(
+    walked: Sequence[Walked],
+    continues: dict[TurnId, tuple[TurnId, ...]],
+    names: Names,
+    counts: dict[Place, int],
+    versions: Mapping[TurnId, Version],
+) -> list[TreeTurn]:
+    """The turns in the order that is given. Raises: CorruptTurn where a payload does not decode."""
+    children: dict[TurnId, list[TurnId]] = {each.id: [] for each in walked}
+    for child, parents in continues.items():
+        for parent in parents:
+            if parent in children:  # of a part, some lie outside
+                children[parent].append(child)
+    return [
+        TreeTurn(
+            id=turn.id,
+            role=turn.role or None,
+            content=read_blocks(turn, turn.payload),
+            continues=continues[turn.id],
+            children=tuple(children[turn.id]),
+            bookmarks=tuple(stored_name(name) for name in names.get(turn.place, ())),
+            attributes=read_attributes(turn),
+            reply=reply_of(system),
+            said=said_of(system),
+            more=max(0, counts.get(turn.place, 0) - len(children[turn.id])),
+            version=versions[turn.id].number if turn.id in versions else 1,
+            versions=versions[turn.id].of if turn.id in versions else 1,
+        )
+        for turn, system in ((each, read_mapping(each, "system")) for each in walked)
+    ]
+
+
+def _continues(turn: Walked, links: dict[int, list[Place]], ids: dict[Place, TurnId]) -> tuple[TurnId, ...]:
+    parents = [Place(turn.chain, turn.pos - 1)] if turn.pos else links.get(turn.chain, [])
+    return whole_parents(turn.id, [ids.get(parent) for parent in parents])

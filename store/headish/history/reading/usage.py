@@ -1,0 +1,146 @@
+"""Usage: the tokens that answers cost, counted once each, however many branches share a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from headish.database.query import Connection, Query
+from headish.errors import InvalidArgument, shown
+from headish.history.reading.decode import decode_mapping
+from headish.history.reading.walk import walk_backwards
+from headish.providers.shared.values import Usage
+from headish.values.ids import TurnId
+from headish.values.names import stored_name
+from headish.values.places import Place
+from headish.values.turns import reply_of, said_at_of
+
+PAGE_TURNS = 1000
+
+KEPT_AFTER = Query("turns after a commit number that keep something beside what they say")
+
+
+class CountedReply(NamedTuple):
+    """A turn that is an answer, as far as counting needs it."""
+
+    id: TurnId
+    head: bytes | None
+    system: Mapping[str, Any]
+
+    @property
+    def reply(self) -> Mapping[str, Any]:
+        """What is kept of the answer; empty if the turn is none."""
+        return reply_of(self.system)
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether a provider gave this answer: what a person edited, or an edit copied, was paid for elsewhere."""
+        return bool(self.reply) and not self.reply.get("edited") and "copy_of" not in self.system
+
+
+class Count(Struct, frozen=True):
+    """The tokens of some replies. ``key`` is what they share (a model, a day …), None if they do not say.
+
+    ``silent`` counts the ``replies`` whose provider reported no tokens.
+    """
+
+    key: str | None
+    replies: int
+    silent: int
+    usage: Usage
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, every kind of token beside the key."""
+        counts = {name: getattr(self.usage, name) or 0 for name in Usage.__struct_fields__}
+        return {"key": self.key, "replies": self.replies, "silent": self.silent, **counts}
+
+
+def read_replies(connection: Connection, space: int, places: Sequence[Place]) -> list[CountedReply]:
+    """The answers on the way to the places, each once, in walk order."""
+    walked = walk_backwards(connection, space, list(dict.fromkeys(places)))
+    answers = [_counted(each.id, each.head, each.system) for each in walked if each.system is not None]
+    return [answer for answer in reversed(answers) if answer.is_paid]
+
+
+def read_page(connection: Connection, space: int, seq: int) -> tuple[list[CountedReply], int | None]:
+    """A page of the space's answers in commit order, and where the next one begins."""
+    rows = connection.rows(KEPT_AFTER, space=space, seq=seq, limit=PAGE_TURNS)
+    answers = [answer for _, *row in rows if (answer := _counted(*row)).is_paid]
+    return answers, rows[-1][0] if len(rows) == PAGE_TURNS else None
+
+
+def count_usage(replies: Iterable[CountedReply], by: str | None) -> list[Count]:
+    """The tokens of replies, those of one key together, in the order of the keys.
+
+    A reply that was recovered half, and then stored whole, counts once.
+    Raises: InvalidArgument if ``by`` is neither a key of ``KEYS`` nor None, which counts all together.
+    """
+    if by is not None and by not in KEYS:
+        raise InvalidArgument(f"usage is counted by {', '.join(KEYS)}, not by {shown(by)}")
+    tallies: dict[str | None, _Tally] = {} if by else {None: _Tally()}
+    for reply in _each_once(replies):
+        tallies.setdefault(KEYS[by](reply) if by else None, _Tally()).add(reply.reply)
+    return [tallies[key].count(key) for key in sorted(tallies, key=lambda key: (key is None, key or ""))]
+
+
+def _each_once(replies: Iterable[CountedReply]) -> Iterator[CountedReply]:
+    """The replies without the halves of others; memory holds the incomplete ones alone, which are few."""
+    halves: dict[tuple[str, str], CountedReply] = {}
+    for each in replies:
+        key = (str(each.reply.get("provider")), str(each.reply.get("response_id")))
+        if each.reply.get("incomplete") and each.reply.get("response_id"):
+            halves[key] = each
+            continue
+        halves.pop(key, None)
+        yield each
+    yield from halves.values()
+
+
+class _Tally:
+    """Tokens while they are counted: memory holds a number for each kind, however many answers there are."""
+
+    def __init__(self) -> None:
+        self._replies = self._silent = 0
+        self._totals: dict[str, int | None] = dict.fromkeys(Usage.__struct_fields__)
+
+    def add(self, reply: Mapping[str, Any]) -> None:
+        """Count an answer."""
+        usage = _usage(reply)
+        self._replies += 1
+        self._silent += usage is None
+        for name, total in self._totals.items():
+            tokens = None if usage is None else getattr(usage, name)
+            self._totals[name] = total if tokens is None else (total or 0) + tokens
+
+    def count(self, key: str | None) -> Count:
+        """What was counted."""
+        return Count(key, self._replies, self._silent, Usage(**self._totals))
+
+
+def _counted(id: TurnId, head: bytes | None, system: bytes) -> CountedReply:
+    return CountedReply(id, head, decode_mapping(system, id, "system"))
+
+
+def _usage(reply: Mapping[str, Any]) -> Usage | None:
+    try:
+        return msgspec.convert(reply.get("usage"), Usage | None)
+    except msgspec.ValidationError:
+        return None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+KEYS: dict[str, Callable[[CountedReply], str | None]] = {
+    "model": lambda answer: _text(answer.reply.get("model")),
+    "provider": lambda answer: _text(answer.reply.get("provider")),
+    "day": lambda answer: said_at_of(answer.system, answer.id).date().isoformat(),
+    "bookmark": lambda answer: stored_name(answer.head) if answer.head else None,
+}
+
+"""What usage is counted by: the model that answered, its provider, the day on which it was said (UTC), the
+bookmark that the answer moved."""

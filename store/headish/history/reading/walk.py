@@ -1,0 +1,324 @@
+"""The turns that lead to a turn: each once, parents before children, depth first along ``continues`` (rule I7, parents
+first)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
+from operator import itemgetter
+from typing import NamedTuple
+
+from headish.content.hashes import begin_digest, digest_from, hash_payload
+from headish.database.query import Connection
+from headish.errors import CorruptTurn
+from headish.history.reading.decode import Resolver, complete_turns, read_attributes, read_blocks, read_mapping
+from headish.history.reading.order import arrange
+from headish.rows.keys import superseding_some
+from headish.rows.threads.parts import grown_from
+from headish.rows.threads.ranges import Whole, read_range
+from headish.rows.threads.walks import (
+    Walked,
+    read_inherited,
+    read_links,
+    read_links_of,
+    read_places,
+    read_thread,
+    read_threads,
+    read_tree,
+    read_tree_links,
+)
+from headish.rows.turns import StoredTurn, links_of, turn_by_id, turns_of
+from headish.rows.upkeep.erasures import erased_at
+from headish.values.blocks import Erased
+from headish.values.ids import TurnId, as_turn_id
+from headish.values.messages import Message
+from headish.values.places import Place, Segment
+from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Turn
+
+
+def walk(connection: Connection, space: int, ends: Sequence[Place]) -> list[Walked]:
+    """The turns that lead to the ends, in walk order; several ends count as if one turn continued them all.
+
+    Cost: two statements, three if the thread has forks, however long it is; of several ends two for each ``LOOKED_UP``,
+    which read what their threads share once. The database takes one step per fork.
+    Raises: CorruptTurn if a payload disagrees with its address or a turn of the thread is missing.
+    """
+    ends = list(dict.fromkeys(ends))
+    links = read_links_of(connection, space, ends)
+    if len(ends) == 1:
+        threads: Iterable[list[Walked]] = [read_thread(connection, space, ends[0], linear=not links)]
+    else:
+        threads = read_threads(connection, space, ends)
+    chains: dict[int, list[Walked]] = {}
+    for thread in threads:
+        for chain, members in groupby(thread, itemgetter(0)):
+            walked = list(members)
+            if len(walked) > len(chains.get(chain, ())):
+                chains[chain] = _checked(connection, space, walked)
+    segments = arrange(ends, links)
+    walked = [each for segment in segments for each in _cut(chains, segment)]
+    prove(chains, segments, links)
+    return walked
+
+
+def prove(
+    chains: Mapping[int, Sequence[Walked]], segments: Iterable[Segment], links: Mapping[int, Sequence[Place]]
+) -> None:
+    """Derive the digests of a walk again: role, attributes, payload and links are those that were stored.
+
+    Cost: one short BLAKE3 per turn.
+    Raises: CorruptTurn.
+    """
+    for chain, low, high in segments:
+        members = chains[chain]
+        if low:
+            parents: tuple[bytes, ...] = (members[low - 1].digest,)
+        else:
+            parents = tuple(chains[parent.chain][parent.pos].digest for parent in links.get(chain, ()))
+        for turn in members[low : high + 1]:
+            _, _, _, _, role, type, content_type, _, attributes, _, _, digest, hash, payload = turn
+            if isinstance(payload, Erased):  # it may have lost what its digest covers; ``verify`` looks at its receipt
+                parents = (digest,)
+                continue
+            beginning = begin_digest(role, type, content_type or BLOCKS_TYPE, _document_name(turn) if type else None)
+            if digest_from(beginning, attributes or b"", hash, parents) != digest:
+                raise CorruptTurn(turn.id, "its role, attributes, payload or links are not those of its digest")
+            parents = (digest,)
+
+
+def _document_name(turn: Walked) -> str | None:
+    if turn.type != DOCUMENT or turn.system is None:
+        return None
+    return read_mapping(turn, "system").get("document_name")
+
+
+def walk_backwards(connection: Connection, space: int, ends: Sequence[Place]) -> Iterator[StoredTurn]:
+    """The turns of a walk to the ends, last first, without payloads.
+
+    They are read in portions that grow, each when it is reached.
+    """
+    yield from read_backwards(connection, space, arrange(ends, read_links_of(connection, space, ends)))
+
+
+def read_backwards(connection: Connection, space: int, segments: Sequence[Segment]) -> Iterator[StoredTurn]:
+    """The turns of ranges, last first, without payloads; read in portions that grow, each when it is reached."""
+    size = _FIRST_PORTION
+    for segment in reversed(segments):
+        high = segment.high
+        while high >= segment.low:
+            portion = Segment(segment.chain, max(segment.low, high - size + 1), high)
+            turns = turns_of(connection, space, portion)
+            if [turn.pos for turn in turns] != list(range(portion.low, portion.high + 1)):
+                raise _missing(segment)
+            yield from reversed(turns)
+            high, size = portion.low - 1, min(2 * size, _LARGEST_PORTION)
+
+
+def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) -> list[tuple[str, bytes]]:
+    """``(turn id, inherited)`` of the turns that set options on the way to the ends, in walk order.
+
+    Cost: two statements, or three, over the sparse index alone; of several ends two for each ``LOOKED_UP``.
+    """
+    ends = list(dict.fromkeys(ends))
+    links = read_links_of(connection, space, ends)
+    found: dict[int, dict[int, tuple[str, bytes]]] = {}
+    for chain, pos, turn_id, inherited in read_inherited(connection, space, ends):
+        found.setdefault(chain, {})[pos] = (turn_id, inherited)
+    positions = {chain: sorted(members) for chain, members in found.items()}
+    return [
+        found[chain][pos]
+        for chain, low, high in arrange(ends, links)
+        for pos in _between(positions.get(chain, []), low, high)
+    ]
+
+
+class WalkedTree(NamedTuple):
+    """All turns of a tree in commit order, the links of its chains, and a place of each tree that it joins."""
+
+    turns: list[Walked]
+    links: dict[int, list[Place]]
+    joined: list[Place]
+
+
+def walk_tree(connection: Connection, space: int, place: Place) -> WalkedTree:
+    """The tree that a place belongs to, with those that it joins, and those of other versions of its roots.
+
+    Cost: three statements, and three more for each tree that is joined.
+    Raises: CorruptTurn.
+    """
+    links: dict[int, list[Place]] = {}
+    walked: dict[Place, Walked] = {}
+    places: list[Place] = []
+    joined: Place | None = place
+    while joined is not None:
+        places.append(joined)
+        links |= read_tree_links(connection, space, joined)
+        read = _checked(connection, space, read_tree(connection, space, joined))
+        before = len(walked)
+        walked |= {each.place: each for each in read}
+        if len(walked) == before:
+            raise CorruptTurn(f"{joined.chain}/{joined.pos}", "a turn that others continue is missing")
+        joined = next((parent for parents in links.values() for parent in parents if parent not in walked), None)
+        joined = joined or _other_root(connection, space, walked, links)
+    return WalkedTree(sorted(walked.values(), key=lambda each: each.seq), links, places)
+
+
+def _other_root(
+    connection: Connection, space: int, walked: Mapping[Place, Walked], links: Mapping[int, Sequence[Place]]
+) -> Place | None:
+    """A turn that supersedes a root, or that a root supersedes, and that was not walked: an edited first message is a
+    version of it, and no tree of its own."""
+    roots = [each for place, each in walked.items() if place.pos == 0 and place.chain not in links]
+    found = [each.place for each in superseding_some(connection, space, [root.id for root in roots])]
+    for root in roots:
+        older = superseded_of(root)
+        named = None if older is None else turn_by_id(connection, space, older)
+        found += [] if named is None else [named.place]
+    return next((place for place in found if place not in walked), None)
+
+
+def superseded_of(turn: Walked) -> TurnId | None:
+    """The turn that one supersedes, as it says under its seal."""
+    # Most turns keep nothing of the kind, and a long tree would pay for reading what they keep.
+    if turn.system is None or b'"supersedes"' not in turn.system:
+        return None
+    named = read_mapping(turn, "system").get("supersedes")
+    return as_turn_id(named) if isinstance(named, str) else None
+
+
+def walk_part(connection: Connection, space: int, place: Place, limit: int) -> list[Walked]:
+    """A part of the tree that a place belongs to, in commit order: ``limit`` turns, or fewer where there are no more.
+
+    Half of them lead to the place, the last of its walk, or all if they are fewer; the others grew from it, the
+    nearest first.
+    Cost: three statements, and one for each ``LOOKED_UP`` turns; one step of the database's for each fork that leads
+    to the place.
+    Raises: CorruptTurn.
+    """
+    leading = [each.place for each in islice(walk_backwards(connection, space, [place]), max(1, limit // 2))]
+    grown = grown_from(connection, space, place, limit - len(leading) + 1)
+    walked = _checked(connection, space, read_places(connection, space, [*leading, *grown]))
+    return sorted(walked, key=lambda each: each.seq)
+
+
+def walk_first_parents(connection: Connection, space: int, place: Place) -> Iterator[StoredTurn]:
+    """The turn at a place, then the first that it continues, and so on; read in portions, each when it is reached."""
+    at: Place | None = place
+    size = _FIRST_PORTION
+    while at is not None:
+        portion = Segment(at.chain, max(0, at.pos - size + 1), at.pos)
+        turns = turns_of(connection, space, portion)
+        if [turn.pos for turn in turns] != list(range(portion.low, portion.high + 1)):
+            raise _missing(portion)
+        yield from reversed(turns)
+        parents = links_of(connection, space, at.chain) if portion.low == 0 else [Place(at.chain, portion.low - 1)]
+        at, size = (parents[0] if parents else None), min(2 * size, _LARGEST_PORTION)
+
+
+def walk_messages(
+    connection: Connection, space: int, end: Place, limit: int | None, resolve_options: Resolver
+) -> list[tuple[Turn, Message]]:
+    """The last ``limit`` turns of a walk, or all, in its order; each with its message, whole.
+
+    Cost: a statement or two for the links, one for each chain that is read, and one for what its first turn continues.
+    Raises: CorruptTurn.
+    """
+    segments = _last_of(arrange([end], read_links(connection, space, end)), limit)
+    wholes = [
+        whole
+        for segment in segments
+        for whole in _checked_range(connection, space, segment, read_range(connection, space, segment))
+    ]
+    turns = complete_turns(connection, space, [whole.turn for whole in wholes], resolve_options)
+    return [(turn, _message(whole)) for turn, whole in zip(turns, wholes, strict=True)]
+
+
+def leads_to(connection: Connection, space: int, place: Place, end: Place) -> bool:
+    """Whether the turn at ``end`` is the one at ``place``, or continues it. Cost: two statements at the most."""
+    if place.chain == end.chain:
+        return place.pos <= end.pos
+    segments = arrange([end], read_links(connection, space, end))
+    return any(each.chain == place.chain and each.high >= place.pos for each in segments)
+
+
+_FIRST_PORTION, _LARGEST_PORTION = 16, 512
+
+
+def _cut(chains: dict[int, list[Walked]], segment: Segment) -> list[Walked]:
+    chain, low, high = segment
+    members = chains.get(chain, [])
+    # Positions count from 0 without gaps, so the last member is at its own index, or one of them is missing.
+    if len(members) <= high or members[high].pos != high:
+        raise _missing(segment)
+    return members[low : high + 1]
+
+
+def _missing(segment: Segment) -> CorruptTurn:
+    return CorruptTurn(f"{segment.chain}/{segment.high}", "it or one before it in its chain is missing")
+
+
+def _checked(connection: Connection, space: int, turns: list[Walked]) -> list[Walked]:
+    """The turns, what each says compared with its address; what was erased has a mark in its place."""
+    empty = False
+    for turn in turns:
+        if turn.payload is None:
+            empty = True
+        elif hash_payload(turn.payload) != turn.hash:  # type: ignore[arg-type]  # nothing is marked yet
+            raise CorruptTurn(turn.id, "its payload disagrees with its hash")
+    return _marked(connection, space, turns) if empty else turns
+
+
+def _marked(connection: Connection, space: int, turns: list[Walked]) -> list[Walked]:
+    marks = erased_at(connection, space, [turn.place for turn in turns if turn.payload is None])
+    for index, turn in enumerate(turns):
+        if turn.payload is None:
+            turns[index] = turn._replace(payload=_mark(marks, turn.place, turn.id))
+    return turns
+
+
+def _mark(marks: Mapping[Place, Erased], place: Place, turn_id: str) -> Erased:
+    """Raises: CorruptTurn where a payload is missing and no erasure says so."""
+    if place not in marks:
+        raise CorruptTurn(turn_id, "its payload is missing")
+    return marks[place]
+
+
+def _between(positions: list[int], low: int, high: int) -> list[int]:
+    return positions[bisect_left(positions, low) : bisect_right(positions, high)]
+
+
+def _last_of(segments: Sequence[Segment], limit: int | None) -> list[Segment]:
+    """The ranges of the last ``limit`` turns of a walk."""
+    if limit is None:
+        return list(segments)
+    last: list[Segment] = []
+    for chain, low, high in reversed(segments):
+        if limit <= 0:
+            break
+        last.append(Segment(chain, max(low, high - limit + 1), high))
+        limit -= high - low + 1
+    return last[::-1]
+
+
+def _checked_range(connection: Connection, space: int, segment: Segment, wholes: list[Whole]) -> list[Whole]:
+    if [whole.turn.pos for whole in wholes] != list(range(segment.low, segment.high + 1)):
+        raise _missing(segment)
+    empty = [whole.turn.place for whole in wholes if whole.payload is None]
+    marks = erased_at(connection, space, empty) if empty else {}
+    for turn, payload in wholes:
+        if isinstance(payload, bytes) and hash_payload(payload) != turn.hash:
+            raise CorruptTurn(turn.id, "its payload disagrees with its hash")
+    return [Whole(turn, _mark(marks, turn.place, turn.id) if payload is None else payload) for turn, payload in wholes]
+
+
+def _message(whole: Whole) -> Message:
+    turn, payload = whole
+    assert payload is not None  # checked
+    return Message(
+        role=turn.role or None,
+        content=read_blocks(turn, payload),
+        cache=bool(turn.cache),
+        attributes=read_attributes(turn),
+        turn=turn.id,
+    )

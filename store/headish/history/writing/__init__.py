@@ -1,0 +1,1 @@
+"""From drafts to stored turns and moved names."""

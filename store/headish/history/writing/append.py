@@ -1,0 +1,189 @@
+"""Append: drafts become turns, in one transaction.
+
+Whoever writes has locked the space (``rows.counters.lock_space``), so one writer at a time is here: what is read of
+names, chains and the newest turn holds until the commit. Two writers that continue one name therefore follow one
+another. Of two that extend one chain the second sees what the first added, and starts a chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from headish.content.drafts import Draft
+from headish.content.hashes import digest_turn, seal_turn
+from headish.database.query import Connection
+from headish.history.writing.planning import ALONE, Known, Plan, Planner, Stream, count_ends, stored_parents
+from headish.rows.bookmarks import Named, Step, find_named, move_bookmark
+from headish.rows.counters import Numbers, take_seq
+from headish.rows.payloads import add_payloads, refuse_barred, split_payload
+from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of
+from headish.values.ids import Mint, TurnId
+from headish.values.places import Place
+from headish.values.turns import BLOCKS_TYPE
+
+
+class Appended(NamedTuple):
+    """A stored turn and the ids that it continues."""
+
+    turn: StoredTurn
+    continues: tuple[TurnId, ...]
+
+
+class Written(NamedTuple):
+    """What an append stored, and what a store may remember of it once it is committed.
+
+    ``moved``: the name that moved with an only turn, and where it was left. ``continued``: the stored turns that got
+    another one behind them.
+    """
+
+    built: list[Appended]
+    before: Numbers
+    after: Numbers
+    moved: dict[bytes, Named]
+    continued: frozenset[Place]
+
+
+def append(
+    connection: Connection,
+    space: int,
+    drafts: Sequence[Draft],
+    mint: Mint,
+    *,
+    stream: Stream = ALONE,
+    carries_names: bool = True,
+) -> list[Appended]:
+    """``append_batch``: the stored turns alone."""
+    return append_batch(connection, space, drafts, mint, stream=stream, carries_names=carries_names).built
+
+
+def append_batch(
+    connection: Connection,
+    space: int,
+    drafts: Sequence[Draft],
+    mint: Mint,
+    *,
+    stream: Stream = ALONE,
+    carries_names: bool = True,
+) -> Written:
+    """Store the drafts in order; all of them, or none.
+
+    A draft may continue earlier items of its ``stream`` by index. Without ``carries_names`` no bookmark moves but the
+    given ones.
+    Cost: seven statements for one turn that continues a bookmark; a batch adds no more than two for each turn that
+    says what it continues, two for each name that moves (four for a new one), one for each 64 names that it mentions
+    and one for its large payloads.
+    Raises: UnknownTurn, Ambiguous, BookmarkMoved, InvalidArgument; BarredContent.
+    """
+    planner = Planner(connection, space, drafts, stream, carries_names)
+    for index, draft in enumerate(drafts):
+        planner.plan(index, draft)
+    plans = planner.plans
+    add_payloads(connection, space, {draft.said.hash: draft.payload for draft in drafts})
+    tips = {place: tip_of(connection, space, place) for place in stored_parents(plans)}
+    roots, heads = count_ends(plans, tips)
+    given_bytes = sum(len(draft.payload) for draft in drafts)
+    after = take_seq(connection, space, len(drafts), roots=roots, heads=heads, given_bytes=given_bytes)
+    if after.bars:
+        refuse_barred(connection, space, (draft.said.hash for draft in drafts))
+    builder = _Builder(after.seq - len(drafts) + 1, {place.chain: tip.pos for place, tip in tips.items()}, mint)
+    built = [builder.build(draft, plan) for draft, plan in zip(drafts, plans, strict=True)]
+    data = [split_payload(draft.payload) for draft in drafts]
+    add_turns(connection, space, zip([appended.turn for appended in built], data, strict=True))
+    add_links(connection, space, builder.links)
+    moved = _move_bookmarks(connection, space, drafts, built, planner)
+    before = Numbers(after.seq - len(drafts), after.change)
+    now = Numbers(after.seq, after.change)
+    return Written(built, before, now, moved if len(drafts) == 1 else {}, frozenset(tips))
+
+
+def make_stored(
+    draft: Draft,
+    place: Place,
+    seq: int,
+    turn_id: TurnId,
+    digests: Iterable[bytes],
+    continues: Iterable[TurnId],
+    name: bytes | None,
+) -> StoredTurn:
+    """The row of a draft, its digest and seal derived from the digests and ids of what it continues."""
+    said = draft.said
+    digest = digest_turn(said, digests)
+    beside = {"inherited": draft.inherited, "system": draft.system, "app": draft.app}
+    return StoredTurn(
+        chain=place.chain,
+        pos=place.pos,
+        seq=seq,
+        id=turn_id,
+        role=said.role,
+        type=said.type,
+        content_type=None if said.type is None and said.content_type == BLOCKS_TYPE else said.content_type,
+        cache=1 if draft.cache else None,
+        attributes=said.attributes,
+        digest=digest,
+        hash=said.hash,
+        seal=seal_turn(turn_id, digest, continues, head=name, cache=draft.cache, **beside),
+        head=name,
+        erased=None,
+        key=draft.facts.key,
+        supersedes=draft.facts.supersedes,
+        **beside,
+    )
+
+
+class _Builder:
+    """Gives each draft its place, id, digest and seal, parents before children."""
+
+    def __init__(self, seq: int, tips: dict[int, int], mint: Mint) -> None:
+        self._seq, self._tips, self._mint = seq, tips, mint
+        self._built: list[StoredTurn] = []
+        self.links: list[tuple[int, list[Place]]] = []
+
+    def build(self, draft: Draft, plan: Plan) -> Appended:
+        parents = [self._parent(parent) for parent in plan.parents]
+        seq = self._seq + len(self._built)
+        place = self._place(seq, [place for place, _, _ in parents])
+        continues = tuple(parent_id for _, parent_id, _ in parents)
+        digests = [digest for _, _, digest in parents]
+        stored = make_stored(draft, place, seq, self._mint(), digests, continues, plan.name)
+        self._built.append(stored)
+        return Appended(stored, continues)
+
+    def _parent(self, parent: Known | int) -> tuple[Place, TurnId, bytes]:
+        if isinstance(parent, int):
+            stored = self._built[parent]
+            return stored.place, stored.id, stored.digest
+        return parent.place, parent.id, parent.digest
+
+    def _place(self, seq: int, parents: list[Place]) -> Place:
+        """After the only parent, if that is the last of its chain; otherwise it begins one, numbered by its ``seq``."""
+        if len(parents) == 1 and self._tips[parents[0].chain] == parents[0].pos:
+            place = Place(parents[0].chain, parents[0].pos + 1)
+        else:
+            place = Place(seq, 0)
+            if parents:
+                self.links.append((seq, parents))
+        self._tips[place.chain] = place.pos
+        return place
+
+
+def _move_bookmarks(
+    connection: Connection,
+    space: int,
+    drafts: Sequence[Draft],
+    built: Sequence[Appended],
+    planner: Planner,
+) -> dict[bytes, Named]:
+    moves: dict[bytes, list[Step]] = {}
+    for draft, (turn, _), plan in zip(drafts, built, planner.plans, strict=True):
+        if plan.name is not None:
+            step = Step(turn.place, turn.digest, own=True, seq=turn.seq, recent=draft.facts.said_at)
+            moves.setdefault(plan.name, []).append(step)
+    moved: dict[bytes, Named] = {}
+    for name in sorted(moves):
+        # A name that moves because it was alone at its turn was not looked up: nobody mentioned it.
+        before = planner.found.get(name)
+        if before is None and name not in planner.mentioned:
+            before = find_named(connection, space, name)
+        moved[name] = move_bookmark(connection, space, name, moves[name], before)
+    return moved

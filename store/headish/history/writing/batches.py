@@ -1,0 +1,111 @@
+"""Batches: an iterable of any length, drained in bounded portions before each transaction opens (rule R3, whole
+batches).
+
+No transaction is held while the caller's iterable runs, and memory holds one batch at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, overload
+
+from headish.content.drafts import Draft
+from headish.errors import InvalidArgument
+from headish.history.writing.planning import Earlier
+from headish.limits import BATCH_BYTES, BATCH_TURNS
+from headish.values.grammar import Headish
+from headish.values.turns import Turn
+
+
+def read_item(item: object) -> tuple[Any, Mapping[str, Any]]:
+    """The content and the options of an item of ``add_turns``: a mapping of both, or content alone.
+
+    Raises: InvalidArgument for a mapping without content.
+    """
+    if not isinstance(item, Mapping) or "type" in item:
+        return item, {}
+    if "content" not in item:
+        raise InvalidArgument("content is missing: an item is content, or a mapping of it and a turn's options")
+    return item["content"], {key: value for key, value in item.items() if key != "content"}
+
+
+def in_batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
+    """The drafts in batches of at most ``BATCH_TURNS`` turns, and of about ``BATCH_BYTES`` bytes.
+
+    A draft that names what it continues by a suffix begins a batch: what the suffix counts from must be stored.
+    """
+    batch: list[Draft] = []
+    size_bytes = 0
+    for draft in drafts:
+        if batch and (_needs_stored(draft) or len(batch) == BATCH_TURNS or size_bytes >= BATCH_BYTES):
+            yield batch
+            batch, size_bytes = [], 0
+        batch.append(draft)
+        size_bytes += draft.size_bytes
+    if batch:
+        yield batch
+
+
+def _needs_stored(draft: Draft) -> bool:
+    return any(
+        isinstance(reference, Headish) and (reference.steps or reference.past is not None)
+        for reference in draft.continues
+    )
+
+
+class StoredTurns(Sequence[Turn]):
+    """The turns that ``add_turns`` stored, in order: a sequence that reads from the store when it is asked.
+
+    It holds a pair of numbers per batch, not one per turn; of a batch with known keys one per turn. ``revisions`` are
+    those of the objects that were stored with the turns, in the order in which they were given.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[int, int], list[Turn]],
+        batches: Sequence[Earlier],
+        count: int,
+        revisions: Iterable[int] = (),
+    ) -> None:
+        self._read, self._batches, self._count, self.revisions = read, batches, count, tuple(revisions)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Turn: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Turn]: ...
+    def __getitem__(self, index: int | slice) -> Turn | list[Turn]:
+        if isinstance(index, slice):
+            return self._slice(range(*index.indices(self._count)))
+        position = index + self._count if index < 0 else index
+        if not 0 <= position < self._count:
+            raise IndexError(index)
+        [turn] = self._between(position, position + 1)
+        return turn
+
+    def __iter__(self) -> Iterator[Turn]:
+        return self._between(0, self._count)
+
+    def _slice(self, positions: range) -> list[Turn]:
+        """A slice without gaps is read in pages; of any other, turn by turn, only what it holds."""
+        if abs(positions.step) != 1:
+            return [self[each] for each in positions]
+        found = list(self._between(min(positions, default=0), max(positions, default=-1) + 1))
+        return found if positions.step == 1 else found[::-1]
+
+    def _between(self, low: int, high: int) -> Iterator[Turn]:
+        """The turns of these positions, without the last; batch by batch, each when it is reached."""
+        ends = [*(each.first_index for each in self._batches[1:]), self._count] if self._batches else []
+        for batch, end in zip(self._batches, ends, strict=True):
+            first, behind = max(low, batch.first_index), min(high, end)
+            if first >= behind:
+                continue
+            if batch.seqs is None:
+                yield from self._read(batch.seq_of(first), behind - first)
+            else:
+                yield from (turn for each in range(first, behind) for turn in self._read(batch.seq_of(each), 1))
+
+    def __repr__(self) -> str:
+        return f"<{self._count} stored turns>"

@@ -1,0 +1,304 @@
+"""Copies: the threads that lead to some turns, from one space into another, of the same database or of another one.
+
+Ids, digests and seals say nothing of the space, so a copy keeps them, and each record is proven on the way. What a turn
+says of the name that moved with it is under its seal: the log of that name says so in the other space, too.
+
+Turns go in portions of a chain. What the other space has of a portion comes first in it: no turn is anywhere without
+the turns that it continues (rule I5, every parent exists).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import Struct, structs
+
+from headish.content.hashes import Said, digest_turn, hash_payload, seal_turn
+from headish.database.query import Connection
+from headish.errors import BookmarkTaken, CorruptTurn, TurnTaken
+from headish.history.conversations import copy_record
+from headish.history.reading.decode import read_mapping
+from headish.history.reading.order import arrange
+from headish.history.reading.walk import leads_to
+from headish.history.tombstones import Tombstones
+from headish.rows.bookmarks import Named, Step, find_named, move_bookmark, remove_bookmark, set_bookmark
+from headish.rows.conversations import find_first, names_in
+from headish.rows.counters import take_seq
+from headish.rows.keys import turns_by_ids, turns_by_keys
+from headish.rows.payloads import add_payloads, read_payload_at, refuse_barred, split_payload
+from headish.rows.threads.names import names_of_segments
+from headish.rows.threads.ranges import small_payloads
+from headish.rows.threads.walks import read_links_of
+from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of, turn_at, turns_of
+from headish.values.ids import Mint, TurnId
+from headish.values.names import stored_name
+from headish.values.places import Place, Segment
+from headish.values.turns import BLOCKS_TYPE
+
+PORTION = 500
+"""How many turns go together. Small payloads are in memory with them, large ones one at a time."""
+
+
+class Copied(Struct, frozen=True):
+    """What a copy did. ``tips`` are the ids that were asked for; ``stored`` turns are new in the other space, ``known``
+    ones were there already. ``names`` went along, and so did what is said of the conversations ``records`` (names, or
+    the first turns of nameless ones). ``pointers`` and ``servers`` are what the threads name and the other space does
+    not have; ``streams`` are answers to these turns that are still arriving here."""
+
+    tips: tuple[TurnId, ...]
+    stored: int
+    known: int
+    names: tuple[str, ...]
+    pointers: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: a key for each field."""
+        return {name: list(each) if isinstance(each, tuple) else each for name, each in structs.asdict(self).items()}
+
+
+class Side(NamedTuple):
+    """A space, and the transaction in which it is read or written."""
+
+    connection: Connection
+    space: int
+
+
+class Arrived(NamedTuple):
+    """A turn of the source, as it stands in the target."""
+
+    place: Place
+    id: TurnId
+    digest: bytes
+
+
+class Copier:
+    """Copies turns in walk order, parents before children. Memory holds a portion, and a few words for each turn."""
+
+    def __init__(self, source: Side, target: Side, mint: Mint) -> None:
+        self._source, self._target = source, target
+        self._tombstones = Tombstones(source, target, mint)
+        self.arrived: dict[Place, Arrived] = {}
+        self.moves: dict[bytes, list[Step]] = {}
+        self.pointers: dict[str, None] = {}
+        self.servers: dict[str, None] = {}
+        self.stored = 0
+        self._ends: dict[int, int] = {}
+        self._is_continued: dict[Place, bool] = {}
+
+    def copy(self, ends: Sequence[Place]) -> list[Segment]:
+        """Copy what leads to the ends. Returns the ranges of the source's chains that were walked.
+
+        Raises: TurnTaken, CorruptTurn, BarredContent, QuotaExceeded.
+        """
+        links = read_links_of(*self._source, ends)
+        segments = arrange(ends, links)
+        for segment in segments:
+            for low in range(segment.low, segment.high + 1, PORTION):
+                portion = Segment(segment.chain, low, min(segment.high, low + PORTION - 1))
+                self._copy_portion(portion, links)
+        self._tombstones.write_receipts()
+        return segments
+
+    def _copy_portion(self, portion: Segment, links: Mapping[int, Sequence[Place]]) -> None:
+        read = turns_of(*self._source, portion)
+        if [each.pos for each in read] != list(range(portion.low, portion.high + 1)):
+            raise CorruptTurn(f"{portion.chain}/{portion.high}", "it or one before it in its chain is missing")
+        there = turns_by_ids(*self._target, [each.id for each in read])
+        known = [each for each in read if each.id in there]
+        for stored in read:
+            self._note_names(stored)
+        for stored, same in zip(known, read, strict=False):
+            if stored is not same:
+                raise CorruptTurn(stored.id, "the other space has it without what it continues")
+            arrived = there[stored.id]
+            if arrived.seal != stored.seal:
+                raise TurnTaken(stored.id, "with another seal")
+            self.arrived[stored.place] = Arrived(arrived.place, arrived.id, arrived.digest)
+        new = read[len(known) :]
+        if new:
+            first = new[0]
+            before = [Place(first.chain, first.pos - 1)] if first.pos else links.get(first.chain, ())
+            self._add(new, [self.arrived[place] for place in before])
+
+    def _add(self, new: Sequence[StoredTurn], parents: Sequence[Arrived]) -> None:
+        """Store turns of a chain that follow one another; the parents are those of the first."""
+        self._check_keys(new)
+        given_bytes, rows = self._prove_all(new, parents)
+        # Each but the last is continued by the next, so one head is added, less those that the first continues.
+        heads = 1 - sum(not self._continued(parent.place) for parent in parents)
+        roots = int(not parents)
+        taken = take_seq(*self._target, len(new), roots=roots, heads=heads, given_bytes=given_bytes)
+        if taken.bars:
+            refuse_barred(*self._target, [stored.hash for stored, _ in rows if stored.erased is None])
+        seq = taken.seq - len(new) + 1
+        place, begins = self._place(seq, parents)
+        placed = [
+            (stored._replace(chain=place.chain, pos=place.pos + index, seq=seq + index), data)
+            for index, (stored, data) in enumerate(rows)
+        ]
+        add_turns(*self._target, placed)
+        add_links(*self._target, begins)
+        self._is_continued.update(dict.fromkeys((parent.place for parent in parents), True))
+        for stored, (there, _) in zip(new, placed, strict=True):
+            self.arrived[stored.place] = Arrived(there.place, there.id, there.digest)
+            self._is_continued[there.place] = there is not placed[-1][0]
+            if there.head is not None:
+                step = Step(there.place, there.digest, own=True, seq=there.seq)
+                self.moves.setdefault(bytes(there.head), []).append(step)
+        self._ends[place.chain] = place.pos + len(new) - 1
+        self.stored += len(new)
+
+    def _check_keys(self, new: Sequence[StoredTurn]) -> None:
+        taken = turns_by_keys(*self._target, [each.key for each in new if each.key is not None])
+        for stored in new:
+            if stored.key is not None and stored.key in taken:
+                raise TurnTaken(stored.id, f"under its key {stored_name(stored.key)!r}")
+
+    def _prove_all(
+        self, new: Sequence[StoredTurn], parents: Sequence[Arrived]
+    ) -> tuple[int, list[tuple[StoredTurn, bytes | None]]]:
+        """The bytes of the payloads, and the records with those that stand in their rows. Large ones are stored.
+
+        An erased turn comes without bytes, with the number of the receipt that will list it in the target.
+        """
+        small = small_payloads(*self._source, Segment(new[0].chain, new[0].pos, new[-1].pos))
+        before: Sequence[Arrived | StoredTurn] = parents
+        given_bytes = 0
+        rows: list[tuple[StoredTurn, bytes | None]] = []
+        for stored in new:
+            payload = small.get(stored.pos)
+            if payload is None and stored.erased is None:
+                payload = read_payload_at(*self._source, stored.place)
+            data = self._prove(stored, before, payload)
+            if data is None:
+                rows.append((self._tombstones.take(stored), None))
+            else:
+                add_payloads(*self._target, {stored.hash: data})
+                rows.append((stored, split_payload(data)))
+                given_bytes += len(data)
+            before = [stored]
+        return given_bytes, rows
+
+    def _prove(
+        self, stored: StoredTurn, parents: Sequence[Arrived | StoredTurn], payload: bytes | None
+    ) -> bytes | None:
+        """The payload of a record that is as its seal says, None of an erased one; one that lost its meta is as its
+        receipt says. Raises: CorruptTurn."""
+        if stored.erased is None:
+            if payload is None or hash_payload(payload) != stored.hash:
+                raise CorruptTurn(stored.id, "its payload is missing or disagrees with its hash")
+            _check_seal(stored, parents)
+            return payload
+        if not self._tombstones.is_proven(stored):
+            _check_seal(stored, parents)
+        return None
+
+    def _continued(self, place: Place) -> bool:
+        """Whether a turn of the target continues the one at a place; looked up once."""
+        if place not in self._is_continued:
+            tip = tip_of(*self._target, place)
+            self._is_continued[place] = tip.continued
+            self._ends.setdefault(place.chain, tip.pos)
+        return self._is_continued[place]
+
+    def _place(self, seq: int, parents: Sequence[Arrived]) -> tuple[Place, list[tuple[int, list[Place]]]]:
+        """Where a turn goes, and the links of the chain that it begins: as ``history.append`` places a turn."""
+        if len(parents) == 1 and self._ends[parents[0].place.chain] == parents[0].place.pos:
+            return Place(parents[0].place.chain, parents[0].place.pos + 1), []
+        return Place(seq, 0), [(seq, [parent.place for parent in parents])] if parents else []
+
+    def _note_names(self, stored: StoredTurn) -> None:
+        """What the options of a turn name that no copy takes along."""
+        if stored.inherited is None:
+            return
+        options = read_mapping(stored, "inherited")
+        ptr, servers = options.get("provider_ptr"), options.get("servers")
+        self.pointers |= {ptr: None} if isinstance(ptr, str) else {}
+        self.servers |= {each: None for each in servers if isinstance(each, str)} if isinstance(servers, list) else {}
+
+
+def copy_threads(source: Side, target: Side, ends: Sequence[Place], mint: Mint, *, keep: bool) -> tuple[Copier, Copied]:
+    """Copy the threads that lead to the ends, the names that point at their turns, and what is said of them. The target
+    is locked, and without ``keep`` the source, too.
+
+    Without ``keep`` the names leave the source; its turns stay. What was erased arrives as erased, with a receipt.
+    Cost: one statement for about fifty turns; one for each
+    large payload; about five for each name.
+    Raises: TurnTaken, BookmarkTaken, KeyTaken, CorruptTurn, CorruptRecord, BarredContent,
+    QuotaExceeded.
+    """
+    copier = Copier(source, target, mint)
+    segments = copier.copy(ends)
+    found = names_of_segments(*source, segments)
+    names = {name: copier.arrived[place] for place, at in found.items() if place in copier.arrived for name in at}
+    for name in sorted(copier.moves.keys() | names.keys()):
+        _settle_name(target, name, copier.moves.get(name, []), names.get(name))
+    records = [name for name in sorted(names) if copy_record(*source, name, *target)]
+    records += [first for first in _nameless(source, target, ends) if copy_record(*source, first, *target)]
+    if not keep:
+        for name in sorted(names):
+            remove_bookmark(*source, name)
+    return copier, Copied(
+        tips=tuple(copier.arrived[end].id for end in ends),
+        stored=copier.stored,
+        known=len(copier.arrived) - copier.stored,
+        names=tuple(map(stored_name, sorted(names))),
+        records=tuple(map(stored_name, records)),
+    )
+
+
+def _nameless(source: Side, target: Side, ends: Sequence[Place]) -> list[bytes]:
+    """The first turns of the conversations of the ends that have no name, neither here nor there."""
+    firsts = dict.fromkeys(first for end in ends if (first := find_first(*source, end)) is not None)
+    there = turns_by_ids(*target, [first.id for first in firsts])
+    return [
+        first.id.encode()
+        for first in firsts
+        if not names_in(*source, first.place, 1) and not names_in(*target, there[first.id].place, 1)
+    ]
+
+
+def _check_seal(stored: StoredTurn, parents: Sequence[Arrived | StoredTurn]) -> None:
+    """Whether a record is as its digest and seal say. Raises: CorruptTurn."""
+    said = Said(
+        role=stored.role,
+        hash=stored.hash,
+        type=stored.type,
+        content_type=stored.content_type or BLOCKS_TYPE,
+        document_name=read_mapping(stored, "system").get("document_name"),
+        attributes=stored.attributes,
+    )
+    digest = digest_turn(said, [parent.digest for parent in parents])
+    seal = seal_turn(
+        stored.id, digest, [parent.id for parent in parents], head=stored.head, cache=bool(stored.cache),
+        inherited=stored.inherited, system=stored.system, app=stored.app,
+    )  # fmt: skip
+    if (digest, seal) != (stored.digest, stored.seal):
+        raise CorruptTurn(stored.id, "its digest or seal disagrees with what it says")
+
+
+def _settle_name(target: Side, name: bytes, steps: Sequence[Step], at: Arrived | None) -> None:
+    """Log in the target what its new turns say of a name, and leave the name where it belongs: where it is in the
+    source, if that is a turn of the copy, else where it was in the target."""
+    before = find_named(*target, name)
+    if at is not None and before is not None:
+        _check_forward(target, name, before, at)
+    if steps:
+        move_bookmark(*target, name, steps, before)
+    end = at.place if at is not None else before and before.place
+    if end is None:
+        remove_bookmark(*target, name)
+    elif (steps[-1].place if steps else before and before.place) != end:
+        stored = turn_at(*target, end)
+        assert stored is not None
+        set_bookmark(*target, name, stored)
+
+
+def _check_forward(target: Side, name: bytes, before: Named, at: Arrived) -> None:
+    if not leads_to(*target, before.place, at.place):
+        stored = turn_at(*target, before.place)
+        raise BookmarkTaken(stored_name(name), stored.id if stored else str(before.place), is_copy=True)

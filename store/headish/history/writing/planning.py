@@ -1,0 +1,237 @@
+"""Planning: what each draft continues, and which name moves with it, before a row is written.
+
+Every name that a batch mentions is looked up first, all of them at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from headish.database.query import Connection
+from headish.errors import BookmarkMoved, BookmarkTaken, InvalidArgument, UnknownTurn, shown
+from headish.history.reading.find import find_turn
+from headish.history.reading.walk import leads_to
+from headish.rows.bookmarks import bookmarks_at, find_bookmarks
+from headish.rows.turns import StoredTurn, Tip, newest_turn, parent_at, turn_at, turn_by_seq
+from headish.values.grammar import Headish
+from headish.values.ids import TurnId
+from headish.values.names import Absent, stored_name
+from headish.values.places import Place
+
+if TYPE_CHECKING:
+    from headish.content.drafts import Draft, Reference
+
+EARLIER_ITEM = "an earlier item of this batch"
+
+
+class Earlier(NamedTuple):
+    """How the items of earlier batches of one stream are found: their first index, and its commit number.
+
+    ``seqs`` has the commit number of each item of a batch that named turns which were known by their keys; of any other
+    batch the numbers follow one another.
+    """
+
+    first_index: int
+    first_seq: int
+    seqs: Sequence[int] | None = None
+
+    def seq_of(self, item: int) -> int:
+        """The commit number of an item of the batch."""
+        index = item - self.first_index
+        return self.first_seq + index if self.seqs is None else self.seqs[index]
+
+
+class Stream(NamedTuple):
+    """The stream that a batch is a part of: the index of the batch's first item, and how the items before are found."""
+
+    first_index: int = 0
+    earlier: Sequence[Earlier] = ()
+
+
+ALONE = Stream()
+"""A batch that is all there is."""
+
+
+class Known(NamedTuple):
+    """What a child needs to know of a stored parent. A parent in this batch is known by its index alone.
+
+    ``head`` is the name that moved with it.
+    """
+
+    place: Place
+    id: TurnId
+    digest: bytes
+    head: bytes | None
+
+
+class Plan(NamedTuple):
+    """What a draft continues, and the name that moves with it."""
+
+    parents: tuple[Known | int, ...]
+    name: bytes | None
+
+
+class Planner:
+    """Finds what each draft continues and which name moves with it, as if the drafts came one by one."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        space: int,
+        drafts: Sequence[Draft],
+        stream: Stream,
+        carries_names: bool,
+    ) -> None:
+        self._connection, self._space, self._carries_names = connection, space, carries_names
+        self._first_index, self._earlier = stream
+        self.mentioned = _mentioned(drafts)
+        self.found = find_bookmarks(connection, space, self.mentioned)
+        """Where the names that the batch mentions were before it, of those that there are."""
+        self._names: dict[bytes, Known | int | None] = {}
+        self.plans: list[Plan] = []
+
+    def plan(self, index: int, draft: Draft) -> Plan:
+        found = [self._find(reference, index) for reference in draft.continues]
+        if draft.respond:
+            found.append(self._newest(index))
+        parents = tuple(dict.fromkeys(found))
+        name = self._moving_name(draft, parents)
+        self._check_expected(draft, name)
+        if draft.bookmark is not None and not draft.force:
+            self._check_forward(draft.bookmark, parents)
+        if name is not None:
+            self._names[name] = index
+        self.plans.append(Plan(parents, name))
+        return self.plans[-1]
+
+    def _find(self, reference: Reference, index: int) -> Known | int:
+        if isinstance(reference, Place):
+            return self._known(turn_at(self._connection, self._space, reference), str(reference))
+        if isinstance(reference, int):
+            return self._find_item(reference, index)
+        if reference.bookmark is not None:
+            moved = self._position(reference.bookmark.encode())
+            if moved is not None:
+                return moved
+        elif reference.name == "@" and index and not reference.steps:
+            return index - 1
+        stored = find_turn(self._connection, self._space, reference)
+        return self._known(stored, reference.text)
+
+    def _find_item(self, item: int, index: int) -> Known | int:
+        """An earlier item: of this batch by its own index, of a former one by its commit number."""
+        if not 0 <= item < self._first_index + index:
+            raise UnknownTurn(shown(item), "an item can continue only the items before it")
+        if item >= self._first_index:
+            return item - self._first_index
+        batch = max((each for each in self._earlier if each.first_index <= item), key=lambda each: each.first_index)
+        return self._known(turn_by_seq(self._connection, self._space, batch.seq_of(item)), str(item))
+
+    def _newest(self, index: int) -> Known | int:
+        return index - 1 if index else self._known(newest_turn(self._connection, self._space), "@")
+
+    def _known(self, stored: StoredTurn | None, text: str) -> Known:
+        if stored is None:
+            raise UnknownTurn(text)
+        return Known(stored.place, stored.id, stored.digest, stored.head)
+
+    def _position(self, name: bytes) -> Known | int | None:
+        """Where a name that the batch mentions points at this moment of the batch."""
+        if name not in self._names:
+            found = self.found.get(name)
+            self._names[name] = found and self._stored(found.place)
+        return self._names[name]
+
+    def _stored(self, place: Place) -> Known | None:
+        parent = parent_at(self._connection, self._space, place)
+        return parent and Known(place, *parent)
+
+    def _moving_name(self, draft: Draft, parents: tuple[Known | int, ...]) -> bytes | None:
+        """The one name that moves with a turn (rule R2, one name moves): the given one, else that of the first turn it
+        continues."""
+        if draft.bookmark is not None or not parents or not (self._carries_names and draft.moves):
+            return draft.bookmark
+        first = draft.continues[0] if draft.continues else None
+        if isinstance(first, Headish) and first.bookmark is not None:
+            name = first.bookmark.encode()
+            if self._position(name) is not None:
+                return name
+        names = self._names_at(parents[0])
+        return names[0] if len(names) == 1 else None
+
+    def _names_at(self, parent: Known | int) -> list[bytes]:
+        here = [name for name, where in self._names.items() if where == parent]
+        if isinstance(parent, Known):
+            # Two more than the batch may have moved away: it only matters whether none, one or several are left.
+            stored = bookmarks_at(self._connection, self._space, parent.place, parent.head, len(self._names) + 2)
+            here += [name for name in stored if name not in self._names]
+        return here
+
+    def _check_expected(self, draft: Draft, moving: bytes | None) -> None:
+        if draft.expect is None:
+            return
+        first = draft.continues[0] if draft.continues else None
+        named = draft.bookmark or (first.bookmark.encode() if isinstance(first, Headish) and first.bookmark else None)
+        if named is None or moving != named:
+            raise InvalidArgument("expect needs a bookmark: give bookmark=, or continue a bookmark by its name")
+        actual = self._position(named)
+        if isinstance(actual, int):  # an earlier draft of this batch moved it
+            raise BookmarkMoved(stored_name(named), expected_id(draft.expect), EARLIER_ITEM)
+        check_expected(named, draft.expect, None if actual is None else actual.id)
+
+    def _check_forward(self, name: bytes, parents: tuple[Known | int, ...]) -> None:
+        """Refuse to take a name away from turns that these parents do not continue (rule R24, not taken away)."""
+        position = self._position(name)
+        if position is None:
+            return
+        ahead, seen = list(parents), set[Known | int]()
+        while ahead:
+            parent = ahead.pop()
+            if parent == position or (
+                isinstance(position, Known)
+                and isinstance(parent, Known)
+                and leads_to(self._connection, self._space, position.place, parent.place)
+            ):
+                return
+            if isinstance(parent, int) and parent not in seen:
+                seen.add(parent)
+                ahead.extend(self.plans[parent].parents)
+        raise BookmarkTaken(stored_name(name), position.id if isinstance(position, Known) else EARLIER_ITEM)
+
+
+def check_expected(name: bytes, expect: TurnId | Absent | None, actual: TurnId | None) -> None:
+    """Raises: BookmarkMoved where a name is not where it is expected."""
+    if expect is not None and expected_id(expect) != actual:
+        raise BookmarkMoved(stored_name(name), expected_id(expect), actual)
+
+
+def expected_id(expect: TurnId | Absent | None) -> TurnId | None:
+    """The id that is expected; None for no such name."""
+    return None if isinstance(expect, Absent) else expect
+
+
+def stored_parents(plans: Iterable[Plan]) -> set[Place]:
+    """The places of the stored turns that drafts continue."""
+    return {parent.place for plan in plans for parent in plan.parents if isinstance(parent, Known)}
+
+
+def count_ends(plans: Sequence[Plan], tips: Mapping[Place, Tip]) -> tuple[int, int]:
+    """How many roots and heads the drafts add. ``tips`` has the stored turns that they continue."""
+    heads: set[Place | int] = {place for place, tip in tips.items() if not tip.continued}
+    before = len(heads)
+    for index, plan in enumerate(plans):
+        heads.difference_update(parent.place if isinstance(parent, Known) else parent for parent in plan.parents)
+        heads.add(index)
+    return sum(not plan.parents for plan in plans), len(heads) - before
+
+
+def _mentioned(drafts: Sequence[Draft]) -> set[bytes]:
+    """The names that drafts continue or set."""
+    continued = {
+        reference.bookmark.encode()
+        for draft in drafts
+        for reference in draft.continues
+        if isinstance(reference, Headish) and reference.bookmark is not None
+    }
+    return continued | {draft.bookmark for draft in drafts if draft.bookmark is not None}

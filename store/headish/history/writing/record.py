@@ -1,0 +1,265 @@
+"""Record: a client sends its whole message list again, and only the new tail is stored (rule I4, digest and seal;
+rule R4, only the new tail).
+
+A stored turn's parents are stored, and its digest covers theirs. So the messages of a list that are stored are its
+first ones, and the last of them is found by looking at a few digests, wherever in the list it stands. No thread is
+read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from headish.content.drafts import Draft
+from headish.content.hashes import digest_turn
+from headish.database.query import Connection
+from headish.history.edits.versions import find_root_versions
+from headish.history.reading.decode import continues_of
+from headish.history.reading.find import find_turn, parents_of
+from headish.history.reading.order import arrange
+from headish.history.writing.append import Appended, append
+from headish.history.writing.keys import refuse_known
+from headish.rows.bookmarks import find_bookmark, set_bookmark
+from headish.rows.payloads import LOOKED_UP
+from headish.rows.threads.walks import read_inherited, read_links
+from headish.rows.turns import At, StoredTurn, places_by_digest, turn_at, turns_by_digest
+from headish.rows.upkeep.erasures import count_erased, has_erasures
+from headish.values.grammar import Headish
+from headish.values.ids import Mint
+from headish.values.places import Place, Segment
+
+TWINS_TRIED = 4
+"""How many equal turns are looked at one by one. Where there are more, every message is looked up."""
+
+
+Matched = tuple[int, StoredTurn | None]
+"""How many messages of a list are stored, and the turn of the last of them."""
+
+
+class Wanted(NamedTuple):
+    """A list that may be stored: the digest of each message, the first one behind ``base``.
+
+    ``roots`` are the turns that it may begin with. Without base and roots only turns match whose whole thread sets no
+    options, because the list sets none either (rule R4, only the new tail).
+    """
+
+    digests: Sequence[bytes]
+    base: StoredTurn | None
+    roots: set[Place] | None
+
+
+def record_list(
+    connection: Connection,
+    space: int,
+    drafts: Sequence[Draft],
+    base: Headish | None,
+    name: bytes | None,
+    mint: Mint,
+) -> tuple[Appended, int, int]:
+    """Store what is new of a list; returns the turn of its last message, how many turns were new, and how many of the
+    known ones are erased: what they said does not come back.
+
+    A list that was not found as it stands is compared with what a model sees of the thread.
+    Cost: as ``match_recorded`` and ``append``; then as ``match_window``.
+    """
+    before = None if name is None else find_bookmark(connection, space, name)
+    stored_base = None if base is None else find_turn(connection, space, base)
+    roots = None if name is None or base is not None else thread_roots(connection, space, before)
+    wanted = Wanted(digests_of_list(drafts, stored_base), stored_base, roots)
+    matched, tip = match_recorded(connection, space, wanted)
+    end = before if stored_base is None else stored_base.place
+    if end is not None and (not matched if base is not None else tip is None or tip.place != end):
+        matched, tip = _match_seen(connection, space, drafts, end, (matched, tip))
+    tail = [_follow(draft, index, tip) for index, draft in enumerate(drafts[matched:])]
+    refuse_known(connection, space, tail)
+    # By place, not by name: only the bookmark that was given may move (rule R4, only the new tail).
+    built = append(connection, space, tail, mint, carries_names=False) if tail else []
+    last = built[-1] if built else _as_appended(connection, space, tip)
+    if name is not None and before != last.turn.place:
+        set_bookmark(connection, space, name, last.turn, drafts[-1].facts.said_at)
+    return last, len(built), 0 if tip is None else _count_erased(connection, space, matched, tip)
+
+
+def _match_seen(connection: Connection, space: int, drafts: Sequence[Draft], end: Place, matched: Matched) -> Matched:
+    """The same, if the thread holds overlays and the list says what a model sees of it (rule R34, overlays)."""
+    from headish.history.overlays.recorded import match_window  # late: it reads windows, which record does not
+
+    found = match_window(connection, space, end, drafts)
+    if found is None:
+        return matched
+    known, tip = found
+    rest = drafts[known:]
+    further, last = match_recorded(connection, space, Wanted(digests_of_list(rest, tip), tip, None))
+    return known + further, last
+
+
+def match_recorded(connection: Connection, space: int, wanted: Wanted) -> tuple[int, StoredTurn | None]:
+    """How many messages of a list, from the first on, are stored where it belongs; and the turn of the last of them.
+
+    Among equal turns the one with the lowest commit number is taken.
+    Cost: a statement or two to find the last known message, however long the list; three or four to see that it belongs
+    there. If it does not, as ``match_stored``.
+    """
+    last, twins = find_last_known(connection, space, wanted.digests)
+    if not twins:
+        return 0, wanted.base
+    for twin in twins if len(twins) <= TWINS_TRIED else ():
+        if _belongs(connection, space, wanted, last, twin.place):
+            return last + 1, turn_at(connection, space, twin.place)
+    return match_by_each(connection, space, wanted)
+
+
+def match_by_each(connection: Connection, space: int, wanted: Wanted) -> tuple[int, StoredTurn | None]:
+    """``match_recorded`` by looking every message up. Cost: as ``match_stored``."""
+    return match_stored(connection, space, wanted.digests, wanted.base, _fits(wanted))
+
+
+def find_last_known(connection: Connection, space: int, digests: Sequence[bytes]) -> tuple[int, list[At]]:
+    """The index of the last digest that a turn has, and where those turns are, in commit order; none if there is none.
+
+    Cost: one statement if the last known message is among the last ``LOOKED_UP // 2``; else one more for each time that
+    the length of the list can be divided by half of that.
+    """
+    low, high = 0, len(digests)  # those before low are known, those from high on are not
+    last, twins = -1, list[At]()
+    while low < high:
+        probed = _spread(low, high)
+        found: dict[bytes, list[At]] = {}
+        for at in places_by_digest(connection, space, [digests[index] for index in probed]):
+            found.setdefault(at.digest, []).append(at)
+        known = [index for index in probed if digests[index] in found]
+        if known:
+            last = known[-1]
+            low, twins = last + 1, sorted(found[digests[last]], key=lambda at: at.seq)
+        high = min((index for index in probed if index > last), default=high)
+    return last, twins
+
+
+def match_stored(
+    connection: Connection,
+    space: int,
+    digests: Sequence[bytes],
+    base: StoredTurn | None,
+    fits: Callable[[int, StoredTurn], bool],
+) -> tuple[int, StoredTurn | None]:
+    """How many of a list's digests, from the first on, are stored below ``base``; and the last turn that matches.
+
+    Without a base the list begins with turns that continue nothing. ``fits`` says of each index which of the turns with
+    its digest may stand for it; among equals the one with the lowest commit number does.
+    Cost: one statement for every 64 digests, and one for each match that begins a chain.
+    """
+    parents = None if base is None else {base.place}
+    matched, tip = 0, base
+    for start in range(0, len(digests), LOOKED_UP):
+        portion = digests[start : start + LOOKED_UP]
+        candidates: dict[bytes, list[StoredTurn]] = {}
+        for stored in turns_by_digest(connection, space, dict.fromkeys(portion)):
+            candidates.setdefault(stored.digest, []).append(stored)
+        for digest in portion:
+            level = [
+                stored
+                for stored in candidates.get(digest, [])
+                if fits(matched, stored) and _continues_one(connection, space, stored, parents)
+            ]
+            if not level:
+                return matched, tip
+            matched, tip, parents = matched + 1, level[0], {stored.place for stored in level}
+    return matched, tip
+
+
+def thread_roots(connection: Connection, space: int, place: Place | None) -> set[Place] | None:
+    """The turns without parents that the thread of a place begins with, and their other versions; None if there is no
+    place."""
+    if place is None:
+        return None
+    links = read_links(connection, space, place)
+    roots = {Place(chain, 0) for chain, _, _ in arrange([place], links) if chain not in links}
+    return roots | find_root_versions(connection, space, roots)
+
+
+def digests_of_list(drafts: Sequence[Draft], base: StoredTurn | None) -> list[bytes]:
+    """The digest of each draft, if each continues the one before, the first one ``base``."""
+    digests: list[bytes] = []
+    parents = [] if base is None else [base.digest]
+    for draft in drafts:
+        digests.append(digest_turn(draft.said, parents))
+        parents = digests[-1:]
+    return digests
+
+
+def _spread(low: int, high: int) -> list[int]:
+    """Which indexes of a range to look at: the last ones, because a client adds a few messages; some of the rest."""
+    near = max(low, high - LOOKED_UP // 2)
+    step = -(-(near - low) // (LOOKED_UP // 2)) or 1
+    return [*range(low, near, step), *range(near, high)]
+
+
+def _belongs(connection: Connection, space: int, wanted: Wanted, last: int, place: Place) -> bool:
+    """Whether the turn at a place, which has the digest of the message ``last``, is where the list belongs."""
+    segments = arrange([place], read_links(connection, space, place))
+    if wanted.base is not None:
+        return _place_before(segments, last + 1) == wanted.base.place
+    if wanted.roots is not None:
+        return Place(segments[0].chain, 0) in wanted.roots
+    return not read_inherited(connection, space, [place])
+
+
+def _count_erased(connection: Connection, space: int, matched: int, tip: StoredTurn) -> int:
+    """How many of the matched turns are erased. Cost: one statement, more only where anything was erased."""
+    if not matched or not has_erasures(connection, space):
+        return 0
+    segments = arrange([tip.place], read_links(connection, space, tip.place))
+    return count_erased(connection, space, _last_turns(segments, matched))
+
+
+def _last_turns(segments: Sequence[Segment], count: int) -> list[Segment]:
+    """The ranges of the last so many turns of a thread."""
+    last: list[Segment] = []
+    for chain, low, high in reversed(segments):
+        if count <= 0:
+            break
+        last.append(Segment(chain, max(low, high - count + 1), high))
+        count -= high - low + 1
+    return last
+
+
+def _place_before(segments: Sequence[Segment], steps: int) -> Place | None:
+    """The place so many turns before the last one of a thread without merges."""
+    for chain, low, high in reversed(segments):
+        if steps <= high - low:
+            return Place(chain, high - steps)
+        steps -= high - low + 1
+    return None
+
+
+def _fits(wanted: Wanted) -> Callable[[int, StoredTurn], bool]:
+    """What the messages of a list may match, one by one: as ``Wanted`` says."""
+
+    def fits(index: int, stored: StoredTurn) -> bool:
+        if wanted.base is not None:
+            return True
+        if wanted.roots is None:
+            return stored.inherited is None
+        return index > 0 or stored.place in wanted.roots
+
+    return fits
+
+
+def _continues_one(connection: Connection, space: int, stored: StoredTurn, parents: set[Place] | None) -> bool:
+    """Whether a turn continues exactly one of the matched ones; if none is matched yet, whether it is a root."""
+    own = parents_of(connection, space, stored)
+    return not own if parents is None else len(own) == 1 and own[0] in parents
+
+
+def _follow(draft: Draft, index: int, tip: StoredTurn | None) -> Draft:
+    """The draft, continuing the one before it; the first continues the matched tip."""
+    before: tuple[int | Place, ...] = (index - 1,) if index else () if tip is None else (tip.place,)
+    return replace(draft, continues=before)
+
+
+def _as_appended(connection: Connection, space: int, tip: StoredTurn | None) -> Appended:
+    assert tip is not None  # a list is not empty: what is not new was matched
+    return Appended(tip, continues_of(connection, space, tip))

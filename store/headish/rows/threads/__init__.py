@@ -1,0 +1,1 @@
+"""Statements that read threads and trees."""

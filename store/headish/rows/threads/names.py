@@ -1,0 +1,53 @@
+"""Which names point at many turns: of a tree, or of ranges of chains. No other name of the space is read.
+
+A name that moved with its turn stands in the turn (``turn.head``), if it still points there; the sparse index
+``bookmark_place`` has those that were set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from headish.database.query import Connection, Query, Row
+from headish.rows.payloads import in_portions
+from headish.rows.threads.places import segment_portions
+from headish.values.ids import TurnId
+from headish.values.places import Place, Segment
+
+PLACES_OF = Query("places of turns by their ids")
+NAMES_OF_TREE = Query("names at the turns of a tree")
+NAMES_OF_SEGMENTS = Query("names at the turns of ranges of chains")
+
+
+def names_of_tree(connection: Connection, space: int, place: Place) -> dict[Place, list[bytes]]:
+    """The names at each turn that grew from the roots of a place, in their order. Cost: one statement."""
+    return _by_place(connection.rows(NAMES_OF_TREE, space=space, chain=place.chain))
+
+
+def names_of_segments(connection: Connection, space: int, segments: Iterable[Segment]) -> dict[Place, list[bytes]]:
+    """The names at each turn of ranges, in their order; those at other turns of these names may be there, too.
+
+    Cost: one statement for each ``LOOKED_UP`` ranges.
+    """
+    rows: list[Row] = []
+    for portion in segment_portions(segments):
+        rows += connection.rows(NAMES_OF_SEGMENTS, space=space, **portion)
+    return _by_place(rows)
+
+
+def names_of_turns(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, list[bytes]]:
+    """The names at turns, in their order; of turns without a name nothing.
+
+    Cost: two statements for each ``LOOKED_UP`` ids.
+    """
+    rows = [row for portion in in_portions(ids) for row in connection.rows(PLACES_OF, space=space, **portion)]
+    places = {Place(chain, pos): turn_id for turn_id, chain, pos in rows}
+    names = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
+    return {turn_id: names[place] for place, turn_id in places.items() if place in names}
+
+
+def _by_place(rows: Sequence[Row]) -> dict[Place, list[bytes]]:
+    names: dict[Place, list[bytes]] = {}
+    for name, place in sorted({(name, Place(chain, pos)) for name, chain, pos in rows if name is not None}):
+        names.setdefault(place, []).append(name)
+    return names

@@ -1,0 +1,160 @@
+"""Reading whole threads: the statements that step from fork to fork.
+
+``reach`` is the set of places that the end of a thread leads to, one for each link followed; ``top`` is how far into
+each chain. Both take as many steps as there are forks, however long the chains are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from headish.database.query import Connection, Query, Row
+from headish.rows.threads.places import place_portions
+from headish.values.blocks import Erased
+from headish.values.ids import TurnId
+from headish.values.places import Place
+
+
+class Walked(NamedTuple):
+    """A turn met on a walk: only what a context window needs of it, because a long thread pays for every column.
+
+    ``history/reading/walk`` compared ``payload`` with ``hash``, and both with ``digest``; of what was erased it is a
+    mark. Fields in column order, places first: sorted rows are in order.
+    """
+
+    chain: int
+    pos: int
+    seq: int
+    id: TurnId
+    role: str
+    type: str | None
+    content_type: str | None
+    cache: int | None
+    attributes: bytes | None
+    inherited: bytes | None
+    system: bytes | None
+    digest: bytes
+    hash: bytes
+    payload: bytes | Erased
+
+    @property
+    def place(self) -> Place:
+        return Place(self.chain, self.pos)
+
+
+HAS_LINKS = Query("whether a chain continues anything")
+READ_THREAD = Query("turns that lead to a place, with payloads")
+READ_CHAIN = Query("turns of a chain up to a place, with payloads")
+READ_PLACES = Query("turns at places, with payloads")
+READ_LINKS = Query("links that lead to a place")
+READ_LINKS_OF_SEVERAL = Query("links that lead to some places")
+READ_INHERITED = Query("turns that set options on the way to a place")
+READ_INHERITED_OF_SEVERAL = Query("turns that set options on the way to some places")
+READ_THREADS = Query("turns that lead to some places, with payloads")
+READ_TREE = Query("turns of a tree, with payloads")
+READ_TREE_LINKS = Query("links of a tree")
+
+
+def read_links(connection: Connection, space: int, end: Place) -> dict[int, list[Place]]:
+    """For each chain on the way to ``end``: what its first turn continues, in order.
+
+    Cost: one look-up if the thread is linear, otherwise one more statement.
+    """
+    if connection.row(HAS_LINKS, space=space, chain=end.chain) is None:
+        return {}
+    return _grouped(connection.rows(READ_LINKS, space=space, chain=end.chain, pos=end.pos))
+
+
+def read_links_of(connection: Connection, space: int, ends: Sequence[Place]) -> dict[int, list[Place]]:
+    """As ``read_links``, of all chains on the way to any of the ends. Cost: one statement for ``LOOKED_UP`` ends."""
+    if len(ends) == 1:
+        return read_links(connection, space, ends[0])
+    links: dict[int, list[Place]] = {}
+    for portion in place_portions(ends):
+        links |= _grouped(connection.rows(READ_LINKS_OF_SEVERAL, space=space, **portion))
+    return links
+
+
+def read_thread(connection: Connection, space: int, end: Place, *, linear: bool) -> list[Walked]:
+    """The turns that lead to ``end`` with their payloads, by place; ``linear`` if nothing leads to its chain."""
+    query = READ_CHAIN if linear else READ_THREAD
+    rows = connection.rows(query, space=space, chain=end.chain, pos=end.pos)
+    return _walked(rows if linear else _sorted(rows))
+
+
+def read_threads(connection: Connection, space: int, ends: Sequence[Place]) -> Iterator[list[Walked]]:
+    """The turns that lead to any of the ends with their payloads, by place; a list for ``LOOKED_UP`` ends.
+
+    Cost: one statement for a list, which reads each turn once.
+    """
+    for portion in place_portions(ends):
+        yield _walked(_sorted(connection.rows(READ_THREADS, space=space, **portion)))
+
+
+def read_inherited(connection: Connection, space: int, ends: Sequence[Place]) -> Sequence[Row]:
+    """``(chain, pos, id, inherited)`` of the turns that set options on the way to the ends, in no order.
+
+    Cost: one statement for ``LOOKED_UP`` ends.
+    """
+    rows: list[Row] = []
+    if len(ends) == 1:
+        rows += connection.rows(READ_INHERITED, space=space, chain=ends[0].chain, pos=ends[0].pos)
+    else:
+        for portion in place_portions(ends):
+            rows += connection.rows(READ_INHERITED_OF_SEVERAL, space=space, **portion)
+    return [row for row in rows if row[0] is not None]
+
+
+def _sorted(rows: Sequence[Row]) -> Sequence[Row]:
+    return sorted(row for row in rows if row[0] is not None)
+
+
+def read_places(connection: Connection, space: int, places: Iterable[Place]) -> list[Walked]:
+    """The turns at places with their payloads, in no order. Cost: one statement for each ``LOOKED_UP`` places."""
+    found: dict[Place, Walked] = {}
+    for portion in place_portions(places):
+        rows = connection.rows(READ_PLACES, space=space, **portion)
+        found |= {each.place: each for each in _walked([row for row in rows if row[0] is not None])}
+    return list(found.values())
+
+
+def read_tree(connection: Connection, space: int, place: Place) -> list[Walked]:
+    """All turns that grew from the roots of ``place``, with payloads, in no order."""
+    return _walked(connection.rows(READ_TREE, space=space, chain=place.chain))
+
+
+def read_tree_links(connection: Connection, space: int, place: Place) -> dict[int, list[Place]]:
+    """The links of all chains that grew from the roots of ``place``."""
+    return _grouped(connection.rows(READ_TREE_LINKS, space=space, chain=place.chain))
+
+
+def _walked(rows: Sequence[Row]) -> list[Walked]:
+    return list(map(Walked._make, rows))
+
+
+def _grouped(rows: Sequence[Row]) -> dict[int, list[Place]]:
+    links: dict[int, list[Place]] = {}
+    for chain, parent_chain, parent_pos in rows:
+        links.setdefault(chain, []).append(Place(parent_chain, parent_pos))
+    return links
+
+
+READ_MARKED = Query("types and attributes of turns that lead to a place")
+
+
+def read_marked(connection: Connection, space: int, end: Place) -> Sequence[Row]:
+    """``(type, attributes)`` of the turns that lead to ``end`` and have either, in no order; of a chain without one,
+    a pair of None.
+
+    Cost: one statement, which looks at every turn of the thread, without payloads.
+    """
+    return connection.rows(READ_MARKED, space=space, chain=end.chain, pos=end.pos)
+
+
+READ_NEWEST = Query("the newest turns, with payloads")
+
+
+def read_newest(connection: Connection, space: int, limit: int) -> list[Walked]:
+    """The turns with the highest commit numbers, with payloads, in no order. Cost: one statement."""
+    return _walked(connection.rows(READ_NEWEST, space=space, limit=limit))

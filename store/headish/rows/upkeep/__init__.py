@@ -1,0 +1,1 @@
+"""Statements of what looks after a space: the feed, erasures, the search index, backups."""

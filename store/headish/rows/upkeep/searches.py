@@ -1,0 +1,220 @@
+"""Rows of the search index, and what it is made of: turns with their payloads, by commit number.
+
+An entry is a turn: its commit number, and its words, each behind the number of the space and a sign. SQLite and
+PostgreSQL get the same words and the same questions; a question is written in FTS5's words, and PostgreSQL's spelling
+of the statement turns them into its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from headish.database.file.fulltext import SEQ_BITS
+from headish.database.query import Connection, Query, Row
+from headish.rows.payloads import in_portions
+from headish.values.ids import TurnId
+from headish.values.places import Place
+
+NO_SPACE = 0
+"""No space has this number: its row says that the database keeps no index."""
+
+OFF = -1
+LAST = 2**SEQ_BITS - 1
+
+
+class Indexed(NamedTuple):
+    """How far an index is, as ``search`` has it."""
+
+    seq: int
+    version: int
+    emptied: int
+
+
+class Source(NamedTuple):
+    """What of a turn is searched. ``data`` is null where its payload is large, erased or missing."""
+
+    seq: int
+    chain: int
+    pos: int
+    id: TurnId
+    role: str
+    type: str | None
+    content_type: str | None
+    system: bytes | None
+    erased: int | None
+    data: bytes | None
+
+    @property
+    def place(self) -> Place:
+        return Place(self.chain, self.pos)
+
+
+class Word(NamedTuple):
+    """A word of the index, with its sign, and how many turns of the space have it."""
+
+    word: str
+    turns: int
+
+
+CAN_INDEX = Query("whether the database has a search index")
+POSITION = Query("how far the search index is")
+BEGIN = Query("begin the search index of a space")
+TAKE = Query("the search index goes on")
+EMPTIED = Query("words were taken out of the search index")
+FORGET_POSITION = Query("forget how far the search index is")
+RESTART = Query("begin the search index anew")
+EMPTY = Query("empty the search index")
+ADD = Query("add to the search index")
+REMOVE = Query("take out of the search index")
+MERGE = Query("merge the search index")
+IS_WIPED = Query("whether what is freed is overwritten")
+WIPE_FREED = Query("overwrite what is freed")
+KEEP_FREED = Query("leave what is freed")
+MATCHING = Query("turns that may match, the newest first")
+COUNT_MATCHING = Query("how many turns may match, up to a limit")
+WORDS = Query("words of the search index, a page")
+SUMS = Query("how many words the search index has, and of which turns")
+FIRST_WORD = Query("the next space with words in the search index")
+AFTER = Query("what of turns after a commit number is searched")
+BEFORE = Query("what of turns before a commit number is searched")
+AT = Query("what of turns with these commit numbers is searched")
+LARGE = Query("large payload of a turn")
+SPACES = Query("numbers of all spaces")
+SUBJECTS = Query("conversations that have tags, a page")
+
+
+def can_index(connection: Connection) -> bool:
+    """Whether the database has the table of the index, and can use it."""
+    row = connection.row(CAN_INDEX)
+    return row is not None and bool(row[0])
+
+
+def is_off(connection: Connection) -> bool:
+    """Whether the database keeps no index."""
+    return connection.row(POSITION, space=NO_SPACE) is not None
+
+
+def switch(connection: Connection, on: bool, version: int) -> None:
+    """Say whether the database keeps an index."""
+    if on:
+        connection.run(FORGET_POSITION, space=NO_SPACE)
+    else:
+        connection.run(BEGIN, space=NO_SPACE, seq=OFF, version=version, emptied=0)
+
+
+def indexed(connection: Connection, space: int) -> Indexed | None:
+    """How far the index of a space is; None where it has not begun."""
+    row = connection.row(POSITION, space=space)
+    return None if row is None else Indexed._make(row)
+
+
+def begin(connection: Connection, space: int, version: int) -> None:
+    """Begin the index of a space, if nobody has."""
+    connection.run(BEGIN, space=space, seq=0, version=version, emptied=0)
+
+
+def take(connection: Connection, space: int, known: Indexed, seq: int) -> bool:
+    """Move the index on, if it is where it is known to be. Whoever did waits for nobody, and others for it."""
+    return connection.run(TAKE, space=space, known=known.seq, known_emptied=known.emptied, to_seq=seq) == 1
+
+
+def count_emptied(connection: Connection, space: int) -> None:
+    """Say that words are taken out. Nobody moves the index on until this transaction ends."""
+    connection.run(EMPTIED, space=space)
+
+
+def forget_position(connection: Connection, space: int) -> None:
+    """The index of a space has not begun."""
+    connection.run(FORGET_POSITION, space=space)
+
+
+def restart(connection: Connection, space: int, version: int) -> None:
+    """Empty the index of a space, on SQLite that of all spaces, and begin it anew."""
+    connection.run(RESTART, space=space, version=version)
+    empty(connection, space)
+
+
+def empty(connection: Connection, space: int) -> None:
+    """Take all words of a space out of the index; on SQLite those of all spaces."""
+    connection.run(EMPTY, space=space)
+
+
+def add_entries(connection: Connection, space: int, entries: Iterable[tuple[int, str]]) -> None:
+    """Add turns: pairs of a commit number and its words, separated by blanks."""
+    connection.run_many(ADD, [{"space": space, "seq": seq, "words": words} for seq, words in entries])
+
+
+def remove_entries(connection: Connection, space: int, entries: Sequence[tuple[int, str]]) -> None:
+    """Take turns out, given the very words that were added, and leave nothing of them where they stood."""
+    is_wiped = connection.row(IS_WIPED) == (1,)
+    if not is_wiped:
+        connection.rows(WIPE_FREED)
+    try:
+        connection.run_many(REMOVE, [{"space": space, "seq": seq, "words": words} for seq, words in entries])
+        connection.run(MERGE)
+    finally:
+        if not is_wiped:
+            connection.rows(KEEP_FREED)
+
+
+def matching(connection: Connection, space: int, question: str, low: int, high: int, limit: int) -> list[int]:
+    """The commit numbers between two, both left out, of turns that may match, the highest first."""
+    rows = connection.rows(MATCHING, space=space, question=question, low=low, high=high, limit=limit)
+    return [int(seq) for (seq,) in rows]
+
+
+def count_matching(connection: Connection, space: int, question: str, limit: int) -> int:
+    """How many turns may match; counted up to the limit."""
+    row = connection.row(COUNT_MATCHING, space=space, question=question, high=LAST, limit=limit)
+    return 0 if row is None else int(row[0])
+
+
+def words_page(connection: Connection, space: int, after: str, end: str, limit: int) -> list[Word]:
+    """Words of a space between two, by their bytes."""
+    rows = connection.rows(WORDS, space=space, after=after, end=end, limit=limit)
+    return [Word(word, int(count)) for word, count in rows]
+
+
+def sums(connection: Connection, space: int, after: str, end: str) -> tuple[int, int]:
+    """How many words all turns have together, each of a turn once, and the sum of the turns' numbers over them."""
+    row = connection.row(SUMS, space=space, after=after, end=end)
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
+
+def next_space(connection: Connection, number: int) -> str | None:
+    """The first word of the next space behind a number that has any, in the order of the words."""
+    row = connection.row(FIRST_WORD, after=f"{number}/" if number else "", number=number)
+    return None if row is None else row[0]
+
+
+def sources_after(connection: Connection, space: int, seq: int, limit: int) -> list[Source]:
+    """Turns behind a commit number, in commit order."""
+    return list(map(Source._make, connection.rows(AFTER, space=space, seq=seq, limit=limit)))
+
+
+def sources_before(connection: Connection, space: int, low: int, high: int, limit: int) -> list[Source]:
+    """Turns between two commit numbers, both left out, the newest first."""
+    return list(map(Source._make, connection.rows(BEFORE, space=space, low=low, high=high, limit=limit)))
+
+
+def sources_at(connection: Connection, space: int, seqs: Iterable[int]) -> list[Source]:
+    """Turns by their commit numbers, the newest first. Cost: one statement for each ``LOOKED_UP``."""
+    rows = [row for portion in in_portions(seqs) for row in connection.rows(AT, space=space, **portion)]
+    return sorted(map(Source._make, rows), reverse=True)
+
+
+def large_payload(connection: Connection, space: int, place: Place) -> bytes | None:
+    """The payload of a turn that does not stand in its row."""
+    row = connection.row(LARGE, space=space, chain=place.chain, pos=place.pos)
+    return None if row is None else row[0]
+
+
+def subjects_page(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
+    """``(subject, data)`` of what is said of conversations, by subject."""
+    return connection.rows(SUBJECTS, space=space, after=after, limit=limit)
+
+
+def all_spaces(connection: Connection) -> list[int]:
+    """The numbers of all spaces, those of the removed ones too."""
+    return [number for (number,) in connection.rows(SPACES)]

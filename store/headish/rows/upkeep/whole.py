@@ -1,0 +1,120 @@
+"""All rows of a space, table by table: what a backup holds, and what a restore puts back.
+
+A restore marks the counter of its space with a word of its own, ``restoring:`` and 16 hex digits. As long as the mark
+stands nobody opens the space, and whoever finds another mark has lost it to a later restore.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from headish.database.query import Connection, Query, Row
+from headish.database.revisions import TABLES
+from headish.rows.counters import ERASED, state_of
+from headish.rows.upkeep import searches
+
+APART = ("counter", "search", "space_log")
+"""Tables that a restore does not fill: it makes the space, which has its own name and counter, and the next search
+makes its index from the turns."""
+BACKED_UP = tuple(table for table in TABLES if table not in APART)
+"""The tables of a backup, each after those that it refers to."""
+FIRST = {table: Query(f"first rows of {table}") for table in BACKED_UP}
+NEXT = {table: Query(f"rows of {table} behind a key") for table in BACKED_UP}
+ADD = {table: Query(f"put a row of {table} back") for table in BACKED_UP}
+REMOVE = {table: Query(f"remove all rows of {table}") for table in BACKED_UP}
+READ_COUNTS = Query("all that the counter of a space says")
+BEGIN = Query("begin to restore a space")
+STILL = Query("whether a space is still being restored")
+FINISH = Query("count what was restored")
+OPEN = Query("open a restored space")
+RESTORING = "restoring:"
+FEW, MANY = 16, 1000
+"""Rows of a page: of tables whose rows may be large, and of the others."""
+_LARGE = ("payload", "object", "stream_chunk", "definition")
+
+
+class Counts(NamedTuple):
+    """What a counter says beside its epoch and state."""
+
+    seq: int
+    change: int
+    latest: int
+    roots: int
+    heads: int
+    given_bytes: int
+    bars: int
+    limit_turns: int | None
+    limit_bytes: int | None
+
+
+def columns_of(connection: Connection, table: str) -> tuple[str, ...]:
+    """The columns of a table's rows, without ``space``, in the order of a page."""
+    return connection.parameters_of(ADD[table])[1:]
+
+
+def pages_of(connection: Connection, space: int, table: str) -> Iterator[Sequence[Row]]:
+    """All rows of a table without ``space``, in pages, by key. One statement for each page."""
+    limit = FEW if table in _LARGE else MANY
+    columns = columns_of(connection, table)
+    keys = [name for name in connection.parameters_of(NEXT[table]) if name.startswith("after_")]
+    places = [columns.index(name.removeprefix("after_")) for name in keys]
+    page = connection.rows(FIRST[table], space=space, limit=limit)
+    while page:
+        yield page
+        after = {name: page[-1][place] for name, place in zip(keys, places, strict=True)}
+        page = connection.rows(NEXT[table], space=space, limit=limit, **after)
+
+
+def add_rows(connection: Connection, space: int, table: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Store rows of a table, their values in the order of ``columns_of``."""
+    connection.run_rows(ADD[table], [(space, *row) for row in rows])
+
+
+def counts_of(connection: Connection, space: int) -> Counts | None:
+    """What the counter of a space says; None where its row is missing."""
+    row = connection.row(READ_COUNTS, space=space)
+    return None if row is None else Counts._make(row)
+
+
+def is_restoring(connection: Connection, space: int) -> bool:
+    """Whether a space is being restored, or its restore was cut off."""
+    return (state_of(connection, space) or "").startswith(RESTORING)
+
+
+def begin_restore(connection: Connection, space: int) -> str | None:
+    """Mark a space that holds nothing, or that a restore has left unfinished, and empty it. None where it is in use."""
+    mark = RESTORING + os.urandom(8).hex()
+    if connection.run(BEGIN, space=space, mark=mark, low=RESTORING, high=RESTORING + "~") != 1:
+        return None
+    for table in reversed(BACKED_UP):
+        connection.run(REMOVE[table], space=space)
+    _forget_index(connection, space)
+    return mark
+
+
+def still_restores(connection: Connection, space: int, mark: str) -> bool:
+    """Whether the space still bears this mark; its row is then locked until the commit."""
+    return connection.row(STILL, space=space, mark=mark) is not None
+
+
+def finish_restore(connection: Connection, space: int, mark: str, counts: Counts) -> bool:
+    """Let the counter say what was restored. False where the mark is another's."""
+    return connection.run(FINISH, space=space, mark=mark, **{f"to_{k}": v for k, v in counts._asdict().items()}) == 1
+
+
+def open_restored(connection: Connection, space: int, mark: str, *, is_erased: bool = False) -> bool:
+    """Let everybody in, under a new epoch. False where the mark is another's.
+
+    Of a space that was erased as a whole only the receipts were restored, and it takes nothing any more.
+    """
+    became = ERASED if is_erased else None
+    return connection.run(OPEN, space=space, mark=mark, random=os.urandom(16), became=became) == 1
+
+
+def _forget_index(connection: Connection, space: int) -> None:
+    """A store that was open before an earlier restore may have indexed what that one left, and what is gone now."""
+    known = searches.indexed(connection, space)
+    if known is not None and known.seq > 0 and searches.can_index(connection):
+        searches.restart(connection, space, known.version)

@@ -1,0 +1,17 @@
+"""The statements of ``history/reading/usage``."""
+
+from __future__ import annotations
+
+from sqlalchemy import bindparam, select
+
+from headish.database.schema import turn
+from headish.history.reading.usage import KEPT_AFTER
+from headish.statements.compiling import define
+
+define(
+    KEPT_AFTER,
+    select(turn.c.seq, turn.c.id, turn.c.head, turn.c.system)
+    .where(turn.c.space == bindparam("space"), turn.c.seq > bindparam("seq"), turn.c.system.is_not(None))
+    .order_by(turn.c.seq)
+    .limit(bindparam("limit")),
+)

@@ -1,0 +1,1 @@
+"""Verbs that look after a space: follow, search, audit, report, back up."""

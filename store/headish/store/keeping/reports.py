@@ -1,0 +1,65 @@
+"""Verbs that report on a whole space or thread: the tokens that replies cost, counts, and what ``verify`` finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from headish.database.query import Connection
+from headish.history.reading.usage import Count, CountedReply, count_usage, read_page, read_replies
+from headish.rows.bookmarks import count_bookmarks
+from headish.rows.counters import read_counter
+from headish.store.space import Headishes, Space
+from headish.values.checks.doors import door
+from headish.values.results.reports import Report, Stats
+from headish.verify.space import Progress, verify_space
+
+
+@door()
+def usage(space: Space, headish: Headishes | None = "@", *, by: str | None = None) -> list[Count]:
+    """The tokens of the replies on the way to a headish, or to several; None: of the whole space.
+
+    ``by`` counts them apart by ``model``, ``provider``, ``day`` (UTC) or ``bookmark``. A turn that several branches
+    share counts once.
+    Cost: a statement or two, and one for each 512 turns of a thread, or 1,000 replies of the space.
+    Raises: InvalidArgument; CorruptTurn.
+    """
+    if headish is None:
+        return count_usage(_all_replies(space), by)
+    replies = space._read_from(headish, lambda connection, places: read_replies(connection, space._number, places))
+    return count_usage(replies, by)
+
+
+def stats(space: Space) -> Stats:
+    """Counts and sizes of the space. Cost: two statements, however large it is."""
+
+    def work(connection: Connection) -> Stats:
+        counted = read_counter(connection, space._number)
+        return Stats(
+            turns=counted.seq,
+            roots=counted.roots,
+            heads=counted.heads,
+            bookmarks=count_bookmarks(connection, space._number),
+            payload_bytes=counted.given_bytes,
+            database_bytes=size,
+        )
+
+    size = space._backend.size_bytes()
+    return space._read(work)
+
+
+@door()
+def verify(space: Space, progress: Progress | None = None) -> Report:
+    """Derive every hash, digest and seal again, check links, chains and bookmarks, and say what disagrees.
+
+    ``Database.verify`` checks every space, and the database's own indexes too.
+    """
+    return verify_space(space._open_backend(), space._number, progress)
+
+
+def _all_replies(space: Space) -> Iterator[CountedReply]:
+    """The space's replies, a page at a time."""
+    seq: int | None = 0
+    while seq is not None:
+        page, seq = space._read(partial(read_page, space=space._number, seq=seq))
+        yield from page

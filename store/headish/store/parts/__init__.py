@@ -1,0 +1,1 @@
+"""The parts of a store: its bookmarks, pointers, objects and the like."""

@@ -1,0 +1,128 @@
+"""``store.pointers``: short names for a provider, a model and its parameters, each with its history."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headish.database.query import Connection
+from headish.errors import UnknownPointer
+from headish.history.definitions import (
+    DEFAULT_NAME,
+    encode_default,
+    find_default,
+    find_pointer,
+    read_named_pointer,
+)
+from headish.providers.pointers import NamedPointer, Pointer, encode_pointer, make_pointer
+from headish.rows.definitions import (
+    DEFAULT,
+    POINTER,
+    definition_history,
+    definition_is,
+    list_definitions,
+    set_definition,
+)
+from headish.store.space import Space
+from headish.values.checks.doors import door
+from headish.values.names import check_name
+
+KIND = "provider pointer"
+
+
+class Pointers(Mapping[str, Pointer]):
+    """The provider pointers of a space: a mapping from each name to what it points at."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    def __getitem__(self, name: str) -> Pointer:
+        """What a name points at. Raises: UnknownPointer (an InputError and a KeyError), InvalidName."""
+        space, encoded = self._space, check_name(name, KIND)
+        return space._read(lambda connection: find_pointer(connection, space._number, encoded))
+
+    def __iter__(self) -> Iterator[str]:
+        return (each.name for each in self.list())
+
+    def __len__(self) -> int:
+        return len(self.list())
+
+    def list(self) -> builtins.list[NamedPointer]:
+        """All provider pointers, by name. Cost: one statement."""
+        space = self._space
+        return space._read(
+            lambda connection: [read_named_pointer(row) for row in list_definitions(connection, space._number, POINTER)]
+        )
+
+    @door()
+    def set(
+        self,
+        name: str,
+        target: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        base_url: str | None = None,
+        key_env: str | None = None,
+        context_window: int | None = None,
+    ) -> Pointer:
+        """Let a name point at ``PROVIDER/MODEL`` from now on; what it pointed at is kept in its history.
+
+        ``params`` are defaults below the option ``params`` of a thread. ``base_url`` is the server of a compatible
+        provider, ``key_env`` the environment variable that holds the key for it; a key itself is refused.
+        ``context_window`` is how many tokens the model takes, its answer included: ``budget="auto"`` goes by it.
+        Raises: InvalidName, InvalidArgument, InvalidContent.
+        """
+        encoded = check_name(name, KIND, is_new=True)
+        pointer = make_pointer(target, params=params, base_url=base_url, key_env=key_env, context_window=context_window)
+        self._define(encoded, encode_pointer(pointer))
+        return pointer
+
+    def remove(self, name: str) -> None:
+        """Remove a name; its history stays. Raises: UnknownPointer."""
+        if not self._define(check_name(name, KIND), None):
+            raise UnknownPointer(name)
+
+    @property
+    def default(self) -> str | None:
+        """The pointer that a thread without one is asked by; None if there is none. ``set_default`` chooses it."""
+        space = self._space
+        return space._read(lambda connection: find_default(connection, space._number))
+
+    @door()
+    def set_default(self, name: str | None) -> None:
+        """Let threads that name no pointer be asked by this one from now on; None: by none.
+
+        A thread keeps the pointer that it was first asked by, whatever the default is later.
+        Raises: UnknownPointer, InvalidName.
+        """
+        space = self._space
+        if name is not None:
+            encoded = check_name(name, KIND)
+            space._read(lambda connection: find_pointer(connection, space._number, encoded))
+        self._define(DEFAULT_NAME, None if name is None else encode_default(name), DEFAULT)
+
+    def history(self, name: str) -> builtins.list[NamedPointer]:
+        """All that a name ever pointed at, the last first. Raises: UnknownPointer if it never was."""
+        space, encoded = self._space, check_name(name, KIND)
+
+        def work(connection: Connection) -> builtins.list[NamedPointer]:
+            rows = definition_history(connection, space._number, POINTER, encoded)
+            return [read_named_pointer(row) for row in rows]
+
+        found = space._read(work)
+        if not found:
+            raise UnknownPointer(name)
+        return found
+
+    def _define(self, name: bytes, data: bytes | None, kind: str = POINTER) -> bool:
+        space = self._space
+        key = (space._number, kind, name)
+        number = space._write(
+            lambda connection: set_definition(connection, *key, data),
+            lambda connection, number: definition_is(connection, *key, number, data),
+        )
+        return number is not None
+
+    def __repr__(self) -> str:
+        return f"<Pointers of the space {self._space.space!r}>"

@@ -1,0 +1,1 @@
+"""The verbs of a store, each in the module of its kind."""

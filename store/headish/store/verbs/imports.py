@@ -1,0 +1,138 @@
+"""The verb that imports: files of other programs become threads, in bounded memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial as bind
+from typing import Any, BinaryIO
+
+from msgspec.structs import replace
+
+from headish.errors import InvalidArgument, UnknownFormat
+from headish.imports.files import Opened, Progress, read_lines
+from headish.imports.imported import Imported, ImportedTree, Names
+from headish.imports.notes import Notes, Told
+from headish.imports.readers import READERS
+from headish.imports.sources import CONVERSATIONS, Given, reader_of
+from headish.imports.trees import in_tree_batches, preview_trees, store_trees
+from headish.store.keeping.finding import bring_up_to_date_quietly
+from headish.store.space import Space
+from headish.values.checks.doors import FILE, door
+from headish.values.grammar import parse_headish
+
+
+@door(source=FILE)
+def import_file(
+    space: Space,
+    source: str | os.PathLike[str] | BinaryIO,
+    format: str | None = None,
+    *,
+    bookmark: str | None = None,
+    force: bool = False,
+    continues: str | None = None,
+    partial: bool = False,
+    strict: bool = True,
+    start_role: str | None = None,
+    bos: str = "[BOS]",
+    eos: str = "[EOS]",
+    keep_raw: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+    told: Told | None = None,
+) -> Imported:
+    """Import a file (a path, or one open for reading bytes); its format is detected when not given.
+
+    ``oasst``: Open Assistant trees, one per line; some thousand messages are one transaction, and if a line is refused,
+    the lines before it stay stored. Transcripts (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``): one thread, one
+    turn per message. If the file does not parse, nothing is stored, except the file itself as a document with
+    ``keep_raw``. Its tip is named ``bookmark``, else as the file, where that is free. The messages of an API (``chat``,
+    ``responses``, ``anthropic``, as JSON, never detected) become a thread too, and so do the thread records of the
+    schema reference (``records``: ``{id, role, content, inherited, cache}``, a JSON list or one per line, never
+    detected), whose ``head`` becomes a bookmark and whose older key ``options`` is read as ``inherited``.
+
+    Whole conversations of other programs (``claude-code``, ``codex``, ``chatgpt``, ``claude``, ``llm``; exports may be
+    ZIP archives) are kept with every branch, their times, titles and ids; the tip that the program shows gets a name. A
+    second import stores nothing, that of a longer file its tails. A record that cannot be read costs itself: it is
+    counted (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for all that had no place of its own.
+    ``dry_run`` counts, and stores nothing; transcripts do not take it.
+
+    ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
+    ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
+    nothing; a ``bookmark`` is set or moved forward all the same, and ``force`` takes it from wherever it is.
+    Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName, BookmarkTaken; InvalidArgument for a
+    ``bookmark`` of trees, which are named by their own ids.
+    """
+    space._check_writable()
+    if format not in READERS and format not in CONVERSATIONS:
+        settings = {"partial": partial, "strict": strict, "start_role": start_role, "bos": bos, "eos": eos}
+        names = Names(bookmark, force, None if continues is None else parse_headish(continues))
+        return _import_other(space, source, format, names, keep_raw, dry_run, progress, told, settings)
+    _refuse_names(format, bookmark, continues)
+    with Opened(source, rewindable=format in CONVERSATIONS) as (file, name):
+        path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
+        return _import_trees(
+            space, Given(file, path, name, Notes(name, told), _limit(space), progress), format, dry_run
+        )
+
+
+def _import_other(
+    space: Space,
+    source: str | os.PathLike[str] | BinaryIO,
+    format: str | None,
+    names: Names,
+    keep_raw: bool,
+    dry_run: bool,
+    progress: Progress | None,
+    told: Told | None,
+    settings: dict[str, Any],
+) -> Imported:
+    """A transcript, or a file whose format is to be detected."""
+    # Late: it brings every parser, and most processes read none.
+    from headish.imports.thread import API_READERS, FORMATS, ThreadImport, detect_file, is_format
+
+    if format is not None and not is_format(format) and format not in API_READERS:
+        raise UnknownFormat(format, (*READERS, *CONVERSATIONS, *FORMATS, *API_READERS))
+    with Opened(source, rewindable=True) as (file, name):
+        # A completion begins inside a header, where nothing tells its format (2.2 unless it is named).
+        found = format or ("2.2" if settings["start_role"] else detect_file(file, name))
+        if found in READERS or found in CONVERSATIONS:
+            _refuse_names(found, names.bookmark, names.continues)
+            path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
+            given = Given(file, path, name, Notes(name, told), _limit(space), progress)
+            return _import_trees(space, given, found, dry_run)
+        if dry_run:
+            raise InvalidArgument(f"a transcript ({found}) is not counted beforehand; convert it to look at it")
+        importing = ThreadImport(space._read, space._store, space._number, space._payload_limit_bytes)
+        done = importing.run(file, name, found, names, keep_raw, progress, settings)
+    bring_up_to_date_quietly(space)
+    return done
+
+
+def _refuse_names(format: str, bookmark: str | None, continues: object) -> None:
+    if continues is not None:
+        raise InvalidArgument(f"a file of {format} holds whole trees; continues is for one thread")
+    if bookmark is not None:
+        raise InvalidArgument(f"a file of {format} names its trees itself; bookmark is for one thread")
+
+
+def _import_trees(space: Space, given: Given, format: str, dry_run: bool) -> Imported:
+    done = Imported()
+    for trees in in_tree_batches(_trees(given, format)):
+        if dry_run:
+            done = done.plus(space._read(bind(preview_trees, space=space._number, trees=trees)))
+        else:
+            done = done.plus(space._store(bind(store_trees, space=space._number, trees=trees)))
+    if not dry_run:
+        bring_up_to_date_quietly(space)
+    return replace(done, broken=given.notes.broken, unmapped=dict(given.notes.counts))
+
+
+def _trees(given: Given, format: str) -> Iterator[ImportedTree]:
+    if format in CONVERSATIONS:
+        return reader_of(format)(given)
+    return READERS[format](read_lines(given.file, given.name, given.progress), given.name)
+
+
+def _limit(space: Space) -> int:
+    return space._payload_limit_bytes

@@ -1,0 +1,1 @@
+"""What arguments, texts and addresses must be."""

@@ -1,0 +1,98 @@
+"""Changes of a space, as whoever follows it gets them, each once and in the order of the commits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, ClassVar, Literal
+
+from msgspec import Struct
+
+from headish.values.ids import TurnId
+from headish.values.results.conversations import Record
+from headish.values.turns import Turn
+
+
+class TurnChange(Struct, frozen=True):
+    """A turn was stored. ``turn.meta.bookmark`` is the name that moved to it in the same moment, if one did."""
+
+    kind: ClassVar[Literal["turn"]] = "turn"
+    cursor: str
+    time: datetime
+    turn: Turn
+
+
+class MoveChange(Struct, frozen=True):
+    """A name moved from one turn to another.
+
+    ``old`` is None where there was no such name, ``new`` where it was removed. ``was`` is the name that it had before,
+    where it was renamed: that name is gone since. Whoever reads a move after the name was renamed sees the new name
+    already. A move that a turn made stands in the turn, unless turns are not
+    among what is read; its ``old`` is the first turn that the turn continues.
+    """
+
+    kind: ClassVar[Literal["move"]] = "move"
+    cursor: str
+    time: datetime
+    name: str
+    old: TurnId | None
+    new: TurnId | None
+    was: str | None = None
+
+
+class RecordChange(Struct, frozen=True):
+    """Something was said of a conversation: its title, its tags and so on.
+
+    ``subject`` is the bookmark, or the id of the first turn of a conversation without one. ``record`` is what is said
+    of it now, which may be newer than this change; None where nothing is said under this subject any more. It is
+    something new, too, when a bookmark was renamed, or made where a conversation had none.
+    """
+
+    kind: ClassVar[Literal["record"]] = "record"
+    cursor: str
+    time: datetime
+    subject: str
+    record: Record | None
+    revision: int | None
+
+
+class DefinitionChange(Struct, frozen=True):
+    """A provider pointer (``of`` is ``pointer``) or the tools of a server (``tools``) were set or removed."""
+
+    kind: ClassVar[Literal["definition"]] = "definition"
+    cursor: str
+    time: datetime
+    of: str
+    name: str
+    number: int
+    removed: bool
+
+
+class ErasureChange(Struct, frozen=True):
+    """Something was erased. ``receipt`` says what: whoever keeps copies erases them, too."""
+
+    kind: ClassVar[Literal["erasure"]] = "erasure"
+    cursor: str
+    time: datetime
+    number: int
+    id: str
+    receipt: Mapping[str, Any]
+
+
+class Live(Struct, frozen=True):
+    """The past is read: what comes from now on happens now. Said once."""
+
+    kind: ClassVar[Literal["live"]] = "live"
+    cursor: str
+
+
+class Pulse(Struct, frozen=True):
+    """Nothing came for a while. The cursor advances even where a filter lets nothing through."""
+
+    kind: ClassVar[Literal["pulse"]] = "pulse"
+    cursor: str
+
+
+Change = TurnChange | MoveChange | RecordChange | DefinitionChange | ErasureChange | Live | Pulse
+KINDS = ("turn", "move", "record", "definition", "erasure")
+"""What can be asked for. ``live`` and ``pulse`` come whatever is asked for."""
