@@ -10,6 +10,8 @@ import pytest
 
 TESTS = Path(__file__).parent
 LIBRARY = TESTS.parent / "store" / "headish"
+MODULES = 15
+"""What fits into one look."""
 OTHERS = {
     "benchmarks",
     "cli",
@@ -100,6 +102,17 @@ def marked_slow(module: ast.Module) -> set[str]:
         if isinstance(node, Function | ast.ClassDef):
             marked += [node for mark in node.decorator_list if ast.unparse(mark) == "pytest.mark.slow"]
     return {node.name for place in marked for node in ast.walk(place) if isinstance(node, Function)}
+
+
+@pytest.mark.parametrize("root", [LIBRARY, LIBRARY.parents[1] / "cli" / "headish_cli"], ids=lambda path: path.name)
+def test_a_folder_holds_at_most_fifteen_modules(root: Path) -> None:
+    folders = {path.parent for path in root.rglob("*.py")}
+    crowded = {
+        str(folder.relative_to(root)): count
+        for folder in folders
+        if (count := sum(path.name != "__init__.py" for path in folder.glob("*.py"))) > MODULES
+    }
+    assert not crowded
 
 
 def test_each_folder_of_the_library_has_its_tests() -> None:
