@@ -10,7 +10,7 @@ import pytest
 
 TESTS = Path(__file__).parent
 LIBRARY = TESTS.parent / "store" / "headish"
-MODULES = 15
+FOLDER_MODULES = 15
 """What fits into one look."""
 OTHERS = {
     "benchmarks",
@@ -110,7 +110,7 @@ def test_a_folder_holds_at_most_fifteen_modules(root: Path) -> None:
     crowded = {
         str(folder.relative_to(root)): count
         for folder in folders
-        if (count := sum(path.name != "__init__.py" for path in folder.glob("*.py"))) > MODULES
+        if (count := sum(path.name != "__init__.py" for path in folder.glob("*.py"))) > FOLDER_MODULES
     }
     assert not crowded
 
