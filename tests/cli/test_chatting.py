@@ -81,6 +81,12 @@ class TestPlainLines:
         assert said(headish, "main") == ["Hi", "Hello.", "Better", "Right."]
         assert said(headish, "side") == ["Hi", "Hello.", "Better", "Right.", "Other", "Elsewhere."]
 
+    def test_edit_says_it_otherwise_and_the_old_words_stay_a_version(self, headish: Command, server: Loopback) -> None:
+        answers(server, "Hello.", "Wrong.", "Right.")
+        headish("chat", "main", stdin="Hi\nOops\n/edit Better\n")
+        assert said(headish, "main") == ["Hi", "Hello.", "Better", "Right."]
+        assert [each["version"] for each in headish("siblings", "main~1", "--json").json_lines] == [1, 2]
+
     def test_undo_of_everything_begins_anew_with_what_it_began_with(self, headish: Command, server: Loopback) -> None:
         answers(server, "Hello.", "Again.")
         headish("chat", "main", "-p", "kilo", "-s", "Be brief.", stdin="Hi\n/undo\n")

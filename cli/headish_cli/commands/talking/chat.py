@@ -39,6 +39,7 @@ def chat_command(
 
     \b
     /help              what there is
+    /edit [TEXT]       say something else in the place of your last line, and ask again; alone: in an editor
     /retry [MODEL]     ask again for the last answer, or ask another model for it
     /model [NAME]      whom to ask from now on: a pointer, else a model
     /attach FILE|URL   send it along with the next line
@@ -190,6 +191,15 @@ def _attach(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
         say("Nothing is attached: /attach FILE or /attach URL.")
 
 
+def _edit(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
+    if not rest:
+        turn, _ = conversation.last_said()
+        rest = (click.edit(conversation.store.text(turn.id)) or "").strip()
+    if not rest:
+        raise Told("/edit takes what is to be said instead")
+    conversation.edit(rest)
+
+
 def _undo(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
     if rest and not (rest.isascii() and rest.isdigit() and len(rest) < 10):
         raise Told("/undo takes a number: how many of your lines to take back")
@@ -221,7 +231,7 @@ def _quit(_ctx: click.Context, _conversation: Conversation, _rest: str) -> None:
 KEPT = "; what you said is kept, and /retry asks again"
 LEAVING = ("quit", "exit")
 COMMANDS: dict[str, Callable[[click.Context, Conversation, str], None]] = {
-    "attach": _attach, "exit": _quit, "fork": _fork, "help": _help, "model": _model, "quit": _quit, "retry": _retry,
-    "tree": _tree, "undo": _undo,
+    "attach": _attach, "edit": _edit, "exit": _quit, "fork": _fork, "help": _help, "model": _model, "quit": _quit,
+    "retry": _retry, "tree": _tree, "undo": _undo,
 }  # fmt: skip
 """The commands of a chat, each with what comes behind its name."""

@@ -102,6 +102,25 @@ class Conversation:
         self.store.bookmarks.set(name, at, expect=ABSENT)
         self.name, self.head = name, None
 
+    def last_said(self) -> tuple[Turn, int]:
+        """The turn that the person said last, and how many turns ago that was. Raises: Told if there is none."""
+        at, ago = self.at(), 0
+        turn = None if at is None else self.store.get(at)
+        while turn is not None and turn.meta.role != "user":
+            parents = turn.meta.continues
+            turn, ago = self.store.get(parents[0]) if parents else None, ago + 1
+        if turn is None:
+            raise Told(NOTHING)
+        return turn, ago
+
+    def edit(self, text: str) -> None:
+        """Say something else in the place of what was said last, and ask again. The old words stay a version of it."""
+        turn, ago = self.last_said()
+        edited = self.store.edit(f"{self.name}~{ago}" if self.name else turn.id, text)
+        self.head, self.unanswered = edited.turn.id, True
+        at = self.name or edited.turn.id
+        self._show(lambda: self.store.open_answer(at, **self.call))
+
     def undo(self, count: int = 1) -> list[str]:
         """Take back what was said last, with all that came after it; the words, oldest first. They stay stored."""
         at = self.at()
