@@ -159,7 +159,7 @@ class TestAWriterThatIsKilled:
     ) -> None:
         store = file_place.open()
         store.add_turn("How was it?", bookmark="main")
-        run_sql(store, "ALTER TABLE stream RENAME COLUMN expires TO away")
+        run_sql(store, "ALTER TABLE stream RENAME COLUMN outcome TO away")
         with caplog.at_level(logging.WARNING, "headish"):
             assert file_place.open().recovered == ()
         [record] = caplog.records

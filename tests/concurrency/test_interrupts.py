@@ -184,9 +184,8 @@ assert store.verify().problems == ()
     def test_one_forked_while_threads_wait_writes_and_waits_for_none_of_them(self, file_place: FilePlace) -> None:
         file_place.open().add_turn("root", bookmark="main")
         code = """
-import os, subprocess, sys, threading, time
+import os, random, subprocess, sys, threading, time
 from headish import Store
-from headish.database import sqlite
 store = Store.open(sys.argv[1])
 store.add_turn("before", continues="main")
 shared = store._backend._shared
@@ -194,7 +193,7 @@ hold = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=No
     "print(flush=True); sys.stdin.readline(); c.execute('ROLLBACK')"
 other = subprocess.Popen([sys.executable, "-c", hold, sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 other.stdout.readline()
-sqlite.random.uniform = lambda *_: 0.05  # a fork of a thread that is inside of SQLite is a matter of luck
+random.uniform = lambda *_: 0.05  # a fork of a thread that is inside of SQLite is a matter of luck
 def write(number):
     store.add_turn(f"thread {number}", continues="main")
 threads = [threading.Thread(target=write, args=(number,)) for number in range(6)]

@@ -63,7 +63,8 @@ def test_it_is_named_where_the_store_remembers_the_name(durable_place: Place) ->
         store,
         "one more move",
         sqlalchemy.text(
-            "INSERT INTO bookmark_log SELECT space, name, move + 1, chain, pos, milliseconds, seq, change, running "
+            "INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running) "
+            "SELECT space, name, move + 1, chain, pos, milliseconds, seq, change, running "
             "FROM bookmark_log WHERE space = :space AND move = 2"
         ),
     )

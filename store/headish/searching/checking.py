@@ -13,6 +13,7 @@ from typing import NamedTuple
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.backend import Backend
 from headish.database.query import Connection
+from headish.errors import DatabaseError
 from headish.rows.counters import read_counter
 from headish.rows.upkeep import searches
 from headish.rows.upkeep.searches import Indexed, Source
@@ -62,7 +63,13 @@ def check_index(backend: Backend, space: int) -> Iterator[Problem]:
         seq = page[-1][0].seq
     if expected == held.total or _has_moved(backend, space, held.known):
         return  # what was erased meanwhile is no longer there to be compared
-    named = list(_named(backend, space, held.known))
+    try:
+        named = list(_named(backend, space, held.known))
+    except DatabaseError as error:
+        if type(error) is not DatabaseError:
+            raise
+        # A damaged role or model makes words that no question can ask for.
+        named = [Problem(SUBJECT, f"its words cannot be compared with those of the turns ({error.reason})")]
     yield from named or [Problem(SUBJECT, "it holds words that no turn says")]
 
 

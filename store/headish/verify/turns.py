@@ -130,6 +130,8 @@ def _check_record(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -
         yield f"its role is {stored.role!r}"
     if stored.type == "" or stored.content_type == "":  # a hash cannot tell these from none
         yield "its type or content type is empty"
+    if stored.key == b"" or stored.supersedes == "":  # likewise
+        yield "its key, or what it supersedes, is empty"
     for column in ("attributes", "inherited", "system", "app"):
         encoded = getattr(stored, column)
         try:
