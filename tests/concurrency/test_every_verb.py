@@ -31,18 +31,26 @@ WRITING = {
             "Store.add_turn", "Store.add_turns", "Store.add_document", "Store.record", "Store.import_file",
             "Store.reply", "Store.edit", "Bookmarks.set", "Bookmarks.remove", "Bookmarks.rename", "Bookmarks.undo",
             "Conversations.set", "Objects.put", "Objects.remove", "Pointers.set", "Pointers.remove", "Tools.set",
-            "Tools.remove", "Store.copy_to",
+            "Tools.remove", "Store.copy_to", "Store.hide", "Store.unhide", "Store.replace", "Store.original",
+            "Store.keep", "Store.summarize", "Store.compact", "Pointers.set_default",
         ),
         RACES,
     ),
     **dict.fromkeys(("Store.capture", "Streams.recover", "Streams.drop"), JOURNALS),
     "Database.move": COPIES,
+    "Store.erase": "erasing/test_races.py",
+    "Spaces.erase": "erasing/test_spaces.py",
+    "Database.gc": "erasing/test_killed.py",
+    "Spaces.limit": "store/test_quotas.py",
+    **dict.fromkeys(("Store.search", "Store.reindex", "Database.search_index"), "searching/test_index.py"),
+    "Database.distribute": "database/test_spreading.py",
     **dict.fromkeys(("Spaces.add", "Spaces.remove", "Spaces.rename"), SPACES),
 }  # fmt: skip
 """What stores something, and the file whose tests call it beside others."""
 THROUGH = {
     **dict.fromkeys(("Store.ask", "Store.open_answer", "Store.retry", "Store.open_retry"), "Store.capture"),
     "Store.say": "Store.add_turn",
+    "Store.ask_title": "Conversations.set",
     "Store.run_tools": "Store.add_turn",
     "Streams.recover_quietly": "Streams.recover",
     "Store.open": "Database.open",
@@ -52,16 +60,16 @@ READING = {
     *(f"Store.{name}" for name in (
         "abbreviate", "blocks", "children", "diff", "export", "find", "get", "heads", "lint", "log", "messages",
         "open_calls", "options", "payload", "render", "request", "resolve", "siblings", "stats", "text", "thread",
-        "tree", "turns", "usage", "verify", "versions",
+        "tree", "turns", "usage", "verify", "versions", "follow", "position", "audit", "backup", "tokens",
     )),
     *(f"Bookmarks.{name}" for name in ("at", "history", "list")),
     *(f"Conversations.{name}" for name in ("find", "get", "list")),
     *(f"Objects.{name}" for name in ("get", "list")),
     *(f"Pointers.{name}" for name in ("history", "list")),
-    "Streams.list", "Tools.list", "Database.verify", "Spaces.list",
+    "Streams.list", "Tools.list", "Database.verify", "Database.backup", "Spaces.list",
 }  # fmt: skip
 """What stores nothing."""
-OPENING = {"Store.close", "Database.open", "Database.close", "Database.store"}
+OPENING = {"Store.at_least", "Store.close", "Database.open", "Database.close", "Database.store"}
 """What opens and closes: concurrency/test_sharing.py and database/ have their races."""
 
 

@@ -187,6 +187,49 @@ class TestEdits:
         assert len(store.conversations.list().entries) == 1
 
 
+class TestOverlays:
+    def test_overlays_that_are_laid_at_once_follow_one_another(self, durable_place: Place) -> None:
+        first = durable_place.open()
+        first.add_turns({"content": f"{index} says something", "respond": index > 0} for index in range(12))
+        first.bookmarks.set("main", "@")
+        begun = [turn.id for turn in reversed(first.log("main"))]
+
+        def work(store: Store, number: int) -> None:
+            at = begun[number + 2]
+            store.hide(at, viewer="model", continues="main")
+            store.unhide(at, continues="main")
+            store.replace(at, f"by {number}", continues="main")
+            store.original(at, continues="main")
+            store.keep(at, continues="main")
+            store.summarize(at, at, f"sum {number}", continues="main")
+
+        together(durable_place, work)
+        store = durable_place.open()
+        assert len(store.log("main")) == 12 + 6 * WRITERS
+        assert {f"sum {number}" for number in range(WRITERS)} <= {each.text for each in store.resolve("main").messages}
+        assert store.verify().problems == ()
+
+    def test_of_compactions_at_once_each_leaves_the_thread_smaller(self, durable_place: Place) -> None:
+        first = durable_place.open()
+        first.add_turns({"content": f"{index} " + "word " * 200, "respond": index > 0} for index in range(20))
+        first.bookmarks.set("main", "@")
+        before = first.tokens("main").tokens
+        together(durable_place, lambda store, _: store.compact("main", to=0.5))
+        store = durable_place.open()
+        assert store.tokens("main").tokens < before
+        assert store.verify().problems == ()
+
+
+class TestDefaults:
+    def test_the_last_default_that_was_set_holds(self, durable_place: Place) -> None:
+        names = [f"p{number}" for number in range(WRITERS)]
+        for name in names:
+            durable_place.open().pointers.set(name, "openai/m")
+        together(durable_place, lambda store, number: store.pointers.set_default(names[number]))
+        assert durable_place.open().pointers.default in names
+        assert durable_place.open().verify().problems == ()
+
+
 class TestCopies:
     def test_copies_at_once_store_each_turn_once(self, durable_place: Place) -> None:
         other = durable_place.open("copies")

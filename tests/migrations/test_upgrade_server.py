@@ -123,7 +123,7 @@ def _upgrade_until(url: str, at: int, die: Callable[[], object]) -> None:
                 die()
 
         database: Any = connect(url, create=False)
-        sqlalchemy.event.listen(database._engine, "before_cursor_execute", step)
+        sqlalchemy.event.listen(sqlalchemy.Engine, "before_cursor_execute", step)
         upgrade_schema(database)
         os._exit(0)
     finally:
