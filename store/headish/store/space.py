@@ -96,8 +96,12 @@ class Space:
         self._awaited: Awaited | None = None
         self._is_closed = False
         self._remembered: Remembered | None = None
-        self._options_at = Later(self)
-        """What a turn reads when asked: its options if called, its content by ``blocks``."""
+
+    @property
+    def _options_at(self) -> Later:
+        """What a turn reads when asked: its options if called, its content by ``blocks``. Made anew each time: a store
+        that held it would hold itself, and would not be gone when it is dropped."""
+        return Later(self)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         """What a piece of work reads, in one transaction.

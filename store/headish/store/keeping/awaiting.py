@@ -11,7 +11,7 @@ from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import NotReplicated
 from headish.feeds.cursors import Cursor, find_reached, parse_cursor, resume
-from headish.store.space import Later, Space
+from headish.store.space import Space
 from headish.values.checks.doors import SECONDS, door
 
 T = TypeVar("T")
@@ -48,7 +48,6 @@ def at_least(space: S, cursor: str, *, timeout: float = 10.0) -> S:
     parsed = parse_cursor(cursor)
     space._open_backend()
     view: Any = copy(space)
-    view._options_at = Later(view)
     view._owns_database, view._awaited = False, Awaited(parsed, float(timeout))
     found: S = view
     return found
