@@ -51,7 +51,7 @@ bench-peers: .venv-peers/.installed
 	.venv-peers/bin/python tests/benchmarks/peers.py $(BENCH)
 
 sql: .venv/.dev
-	$(BIN)/python store/compile_statements.py
+	$(BIN)/python -m headish.statements
 
 docs: .venv/.dev
 	$(BIN)/python docs/generate.py

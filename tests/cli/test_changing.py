@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,7 +119,8 @@ class TestEditor:
         self, talk: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         """Somebody went on while the editor was open."""
-        code = f'python -c "from headish_cli.main import main; main()" --db {talk.target} add late -c main >/dev/null'
+        command = f'{sys.executable} -c "from headish_cli.main import main; main()"'
+        code = f"{command} --db {talk.target} add late -c main >/dev/null"
         written = self.edit(talk, f'echo "long work" > "$1"; {code}', monkeypatch, tmp_path)
         kept = Path(written.split("your text is in ")[1].strip())
         assert (kept.read_text(), stat.S_IMODE(kept.stat().st_mode)) == ("long work", 0o600)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import gc
 import importlib
 import pkgutil
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,18 +13,8 @@ from headish.database.query import Query
 from headish.database.revisions import TABLES
 from headish.database.schema import metadata
 from headish.database.sql import postgresql, sqlite
+from headish.statements.__main__ import FOLDER, module_of
 from headish.statements.compiling import DIALECTS, define, defined
-
-ROOT = Path(__file__).parents[2]
-
-
-def the_compiler() -> Any:
-    spec = spec_from_file_location("compile_statements", ROOT / "store" / "compile_statements.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def asked_for() -> set[str]:
@@ -39,9 +26,8 @@ def asked_for() -> set[str]:
 
 @pytest.mark.parametrize("database", DIALECTS)
 def test_the_compiled_statements_are_those_of_the_tables(database: str) -> None:
-    compiler = the_compiler()
-    path = compiler.FOLDER / f"{database}.py"
-    assert compiler.module_of(database) == path.read_text(encoding="utf-8"), "run: make sql"
+    path = FOLDER / f"{database}.py"
+    assert module_of(database) == path.read_text(encoding="utf-8"), "run: make sql"
 
 
 def test_every_statement_that_is_asked_for_is_defined_and_no_other() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from headish.database.query import Compiled
 from headish.statements.compiling import DIALECTS, compile_for, defined
 
-FOLDER = Path(__file__).parent / "headish" / "database" / "sql"
+FOLDER = Path(__file__).parents[1] / "database" / "sql"
 
 
 def module_of(database: str) -> str:
