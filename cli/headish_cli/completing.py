@@ -11,16 +11,17 @@ from os import environ
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from headish_cli.options import ROLES, Settings
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from headish import Store
 
 OFFERED = 50
 """So many names, and so many handles, are offered at the most."""
-Offer = Callable[[click.Context, str], Iterable[CompletionItem]]
+Offer = Callable[[click.Context, str], "Iterable[CompletionItem]"]
 
 
 class Completed(click.types.StringParamType):
@@ -57,6 +58,8 @@ def _from_store(read: Callable[[Store, str], Iterable[CompletionItem]]) -> Offer
 
 def _headishes(store: Store, incomplete: str) -> Iterable[CompletionItem]:
     """Names, the last moved first, then handles of the newest turns, with their words."""
+    from click.shell_completion import CompletionItem  # late: only a shell asks for it
+
     yield from _names(store, incomplete)
     if incomplete and not set(incomplete) <= set("klmnopqrstuvwxyz"):
         return
@@ -68,17 +71,23 @@ def _headishes(store: Store, incomplete: str) -> Iterable[CompletionItem]:
 
 
 def _names(store: Store, incomplete: str) -> Iterable[CompletionItem]:
+    from click.shell_completion import CompletionItem  # late: only a shell asks for it
+
     for each in store.bookmarks.list(prefix=incomplete, by="recency", limit=OFFERED):
         yield CompletionItem(each.name, help=_words(store, each.turn))
 
 
 def _pointers(store: Store, incomplete: str) -> Iterable[CompletionItem]:
+    from click.shell_completion import CompletionItem  # late: only a shell asks for it
+
     for each in store.pointers.list():
         if each.name.startswith(incomplete):
             yield CompletionItem(each.name, help=str(each.pointer))
 
 
 def _spaces(ctx: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+    from click.shell_completion import CompletionItem  # late: only a shell asks for it
+
     with settings_of(ctx).open_database() as database:
         return [CompletionItem(each) for each in database.spaces.list(limit=1000) if each.startswith(incomplete)]
 
@@ -102,6 +111,8 @@ def _providers(_: click.Context, incomplete: str) -> Iterable[CompletionItem]:
 
 
 def _matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem  # late: only a shell asks for it
+
     return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 

@@ -7,7 +7,6 @@ help.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -53,6 +52,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.modules and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
             close = get_close_matches(args[0], self.modules, SUGGESTED)
             hint = f" Did you mean {' or '.join(close)}?" if close else ""
             ctx.fail(f"No such command {args[0]!r}.{hint}")

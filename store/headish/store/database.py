@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING, Literal, Self
 from headish.database.backend import Backend, Durability
 from headish.database.dialects import connect
 from headish.database.query import Connection
-from headish.database.spreading import Placed, distribute
 from headish.database.upgrade import ensure_schema
 from headish.errors import DatabaseError, SpaceNotEmpty, SpaceRestoring, SpaceTaken, UnknownSpace
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.counters import ERASED, lock_space, read_quota, set_quota, state_of
 from headish.rows.spaces import add_space, count_spaces, find_space, list_spaces, remove_space, rename_space
-from headish.searching.switching import keeps_index, switch
 from headish.store.paging import check_limit
 from headish.store.space import Headishes
 from headish.store.store import Store
@@ -33,6 +31,7 @@ from headish.values.names import check_name, refusal, stored_name
 from headish.values.results.quotas import Quota
 
 if TYPE_CHECKING:
+    from headish.database.spreading import Placed
     from headish.history.writing.copies import Copied
     from headish.values.results.backups import Backup
     from headish.values.results.erasures import Collected, Erasure
@@ -177,6 +176,8 @@ class Database:
         Cost: one statement to ask; to switch, a transaction for each space.
         Raises: ReadOnly, and CannotIndex on a SQLite that was built without FTS5, where one is switched.
         """
+        from headish.searching.switching import keeps_index, switch
+
         if on is not None:
             self.backend.check_writable()
             if not (on and self.backend.read(keeps_index)):
@@ -212,6 +213,8 @@ class Database:
         alone, so it is run again after an upgrade that brought new tables. Nobody should write meanwhile.
         Raises: DatabaseError without Citus, and for a table that is kept in another way; ReadOnly.
         """
+        from headish.database.spreading import distribute
+
         return distribute(self.backend, dry_run=dry_run)
 
     @door(dry_run=FLAG, scrub=FLAG)
