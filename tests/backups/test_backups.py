@@ -160,6 +160,15 @@ class TestItsFile:
         assert sorted(os.listdir(folder)) == ["chat.db", "chat.hbackup"]
         assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
+    def test_a_target_at_home_that_exists_is_restored_into(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        with Store.open("~/chat.db") as store:
+            grow(store)
+            made = store.backup(tmp_path / "a.hbackup", verify="quick")
+        assert restore(made.path, "~/chat.db", only="default", to="again").spaces == ("again",)
+
     def test_its_sum_is_that_of_the_file(self, grown: Store, tmp_path: Path) -> None:
         from blake3 import blake3
 
@@ -279,6 +288,9 @@ class TestARestoreThatIsCutOff:
                 restore(made.path, target, only="default", to=to)
         with pytest.raises(SpaceRestoring):
             Store.open(target, space=to)
+        with Database.open(target) as database, pytest.raises(SpaceRestoring):
+            database.backup(tmp_path / "torn.hbackup", verify="quick")
+        assert not (tmp_path / "torn.hbackup").exists()
         restore(made.path, target, only="default", to=to)
         with Store.open(target, space=to, create=False) as back:
             assert content_of(back) == content_of(source)

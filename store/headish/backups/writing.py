@@ -9,8 +9,10 @@ from typing import Any, BinaryIO
 from headish.backups.frames import FRAME_BYTES, FrameWriter, Kind
 from headish.database.query import Connection, Row
 from headish.database.revisions import REVISION
+from headish.errors import SpaceRestoring
+from headish.rows.counters import state_of
 from headish.rows.spaces import find_space, list_spaces
-from headish.rows.upkeep.whole import BACKED_UP, columns_of, counts_of, pages_of
+from headish.rows.upkeep.whole import BACKED_UP, RESTORING, columns_of, counts_of, pages_of
 from headish.values.names import stored_name
 
 Progress = Callable[[int], None]
@@ -18,11 +20,13 @@ Progress = Callable[[int], None]
 
 
 def write_spaces(
-    connection: Connection, file: BinaryIO, names: Sequence[bytes] | None, progress: Progress | None
+    connection: Connection, target: str, file: BinaryIO, names: Sequence[bytes] | None, progress: Progress | None
 ) -> tuple[FrameWriter, list[str], int]:
-    """Write the named spaces, or all; returns the writer, the names and how many turns they hold.
+    """Write the named spaces of the database ``target``, or all; returns the writer, the names and how many turns they
+    hold.
 
     The connection's transaction is the moment. Memory holds a page of rows.
+    Raises: SpaceRestoring for a space of which a restore has put back a part.
     """
     writer = FrameWriter(file)
     chosen = list_spaces(connection) if names is None else list(names)
@@ -31,6 +35,8 @@ def write_spaces(
     for name in chosen:
         number = find_space(connection, name)
         if number is not None:
+            if (state_of(connection, number) or "").startswith(RESTORING):
+                raise SpaceRestoring(target, stored_name(name))
             turns += _write_space(connection, writer, number, name, progress)
     writer.write(Kind.END, {"spaces": len(chosen), "turns": turns})
     return writer, [stored_name(name) for name in chosen], turns

@@ -114,7 +114,7 @@ def _write_frames(
         def work(connection: Any) -> Backup:
             file.seek(0)  # the database may ask for it again
             file.truncate()
-            writer, spaces, turns = write_spaces(connection, file, names, progress)
+            writer, spaces, turns = write_spaces(connection, database.target, file, names, progress)
             return Backup(path, writer.size_bytes, writer.digest(), tuple(spaces), turns)
 
         found = database.backend.read(work)
@@ -139,7 +139,7 @@ def _check_frames(file: BinaryIO, path: str, verify: Verify) -> None:
 
 def _is_new_file(target: str | os.PathLike[str]) -> bool:
     text = os.fspath(target)
-    return "://" not in text and text != ":memory:" and not os.path.lexists(text)
+    return "://" not in text and text != ":memory:" and not os.path.lexists(os.path.expanduser(text))
 
 
 def _restore_to_file(opened: BinaryIO, target: str, chosen: _Chosen) -> Restored:
@@ -184,7 +184,7 @@ def _opened(source: str) -> BinaryIO:
     frames = tempfile.TemporaryFile()  # noqa: SIM115 - returned
     try:
         with Database.open(source, create=False, read_only=True) as database:
-            database.backend.read(lambda connection: write_spaces(connection, frames, None, None))
+            database.backend.read(lambda connection: write_spaces(connection, source, frames, None, None))
     except HeadishError:
         frames.close()
         raise
