@@ -9,6 +9,8 @@ import pytest
 from sqlalchemy import Column, Table
 
 from headish import Database
+from headish.database.postgresql import OUR_INDEXES
+from headish.database.revisions import ALL_TABLES
 from headish.database.schema import metadata
 from support.damage.databases import DamagedServer, problems_of
 from support.damage.holding import hold, spread
@@ -50,3 +52,15 @@ def test_damage_is_seen_as_its_verdict_says(
     attempts = list(damages(table, column, kind, damaged.rows[table.name]))
     seen = hold(damaged, table, spread(attempts, 1), said)
     assert len(seen) <= 1
+
+
+def test_the_indexes_of_every_table_are_those_that_amcheck_is_asked_of(postgresql_url: str) -> None:
+    with Database.open(postgresql_url) as database, database.backend.schema_connection() as connection:
+        looked_at = {name for _, name in connection.exec_driver_sql(OUR_INDEXES, (list(ALL_TABLES),))}
+        held = connection.exec_driver_sql(
+            "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() AND tablename = ANY(%s) "
+            "AND indexdef LIKE '%%USING btree%%'",
+            (list(ALL_TABLES),),
+        )
+        assert looked_at == set(held.scalars())
+        assert {"turn_seq", "object_pkey", "erasure_pkey", "conversation_key"} <= looked_at

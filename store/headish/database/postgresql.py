@@ -21,9 +21,9 @@ from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
 from headish.database.query import Compiled, Connection, Query, Statement
-from headish.database.revisions import TABLES
+from headish.database.revisions import ALL_TABLES
 from headish.database.sql.postgresql import TEXTS
-from headish.database.urls import URL
+from headish.database.urls import URL, server_arguments
 from headish.errors import (
     DatabaseError,
     DatabaseFull,
@@ -69,12 +69,11 @@ _ANOTHER_PROGRAM = (
 )
 _TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
 _HAS_AMCHECK = "SELECT 1 FROM pg_extension WHERE extname = 'amcheck'"
-_OUR_INDEXES = """
+OUR_INDEXES = """
 SELECT i.indexrelid, c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
 JOIN pg_class t ON t.oid = i.indrelid
 WHERE a.amname = 'btree' AND i.indisvalid AND pg_table_is_visible(t.oid)
-AND t.relname IN
-    ('space', 'payload', 'turn', 'link', 'bookmark', 'bookmark_log', 'definition', 'stream', 'stream_chunk')
+AND t.relname = ANY(%s)
 ORDER BY c.relname
 """
 _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
@@ -186,18 +185,10 @@ class PostgreSQLBackend:
         """What the driver is told: the URL, whose settings win over ours."""
         from psycopg.conninfo import make_conninfo
 
-        url = self._url
-        named = {"user": url.user, "password": url.password, "host": url.host, "port": url.port, "dbname": url.database}
-        arguments: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS}
-        arguments |= {key: value for key, value in named.items() if value}
-        # Several hosts are one list to the driver, each with a port of its own.
-        hosts = [each.partition(":") for each in _listed(url.query.get("host")) if each]
-        if len(hosts) > 1:
-            arguments |= {"host": ",".join(each[0] for each in hosts), "port": ",".join(each[2] for each in hosts)}
-        arguments |= {key: url.get(key) for key in url.query if key not in arguments or key == "connect_timeout"}
         try:
+            arguments = {"connect_timeout": CONNECT_SECONDS, **server_arguments(self._url)}
             make_conninfo(**arguments)
-        except self._psycopg.Error as error:
+        except (ValueError, self._psycopg.Error) as error:
             raise InvalidArgument(f"the database URL cannot be used: {error}") from None
         return arguments if self._prepared else arguments | {"prepare_threshold": None}
 
@@ -378,7 +369,7 @@ class PostgreSQLBackend:
         with self.schema_connection() as connection:
             if not connection.exec_driver_sql(_HAS_AMCHECK).scalar():
                 return []
-            for oid, name in connection.exec_driver_sql(_OUR_INDEXES).fetchall():
+            for oid, name in connection.exec_driver_sql(OUR_INDEXES, (list(ALL_TABLES),)).fetchall():
                 savepoint = connection.begin_nested()
                 try:
                     connection.exec_driver_sql(f"SELECT bt_index_check({int(oid)}, true)")
@@ -398,7 +389,7 @@ class PostgreSQLBackend:
             driver = self._connect()
             try:
                 driver.autocommit = True
-                for table in ("space", *TABLES):
+                for table in ALL_TABLES:
                     driver.execute(f'VACUUM (FULL) "{table}"')
             finally:
                 driver.close()
@@ -448,7 +439,3 @@ def _is_away(error: Exception) -> bool:
 def _state(error: Exception) -> str:
     """The SQLSTATE, or the empty string if the server was not reached."""
     return getattr(error, "sqlstate", None) or ""
-
-
-def _listed(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    return value if isinstance(value, tuple) else (value or "",)

@@ -26,3 +26,4 @@ TABLES = (
     "stream_chunk",
 )
 """The tables of every space, each after those that it refers to. A test keeps them equal to the schema."""
+ALL_TABLES = ("space", *TABLES)

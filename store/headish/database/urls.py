@@ -1,14 +1,14 @@
 """Addresses of databases: ``driver://user:password@host:port/database?key=value``, in SQLAlchemy's spelling.
 
-User and password are percent-decoded, the name of the database is taken as it stands, and a key that is given several
-times has a tuple of values.
+User, password and the name of the database are percent-decoded, and a key that is given several times has a tuple of
+values. Nothing here asks a server: a test holds what is read to what SQLAlchemy reads.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, quote_plus, unquote
 
 _URL = re.compile(
@@ -49,7 +49,7 @@ class URL(NamedTuple):
         if self.host is not None:
             text += f"[{self.host}]" if ":" in self.host else self.host
         text += "" if self.port is None else f":{self.port}"
-        text += "" if self.database is None else f"/{self.database}"
+        text += "" if self.database is None else f"/{quote(self.database, safe=_PLAIN + '/')}"
         return text + self._written_query()
 
     def _written_query(self) -> str:
@@ -77,15 +77,39 @@ def parse_url(text: str) -> URL:
         None if found["user"] is None else unquote(found["user"]),
         None if found["password"] is None else unquote(found["password"]),
         found["literal"] or found["host"],
-        int(port) if port else None,
-        found["database"],
+        None if port is None else int(port),
+        None if found["database"] is None else unquote(found["database"]),
         _query(found["query"] or ""),
     )
 
 
+def server_arguments(url: URL) -> dict[str, Any]:
+    """What a server's driver is told, by libpq's names; what stands in the query wins.
+
+    Several hosts, ``?host=a:1&host=b:2`` or ``?host=a,b&port=1,2``, are one list to the driver.
+    Raises: ValueError where ports are given in both ways.
+    """
+    named = {"user": url.user, "password": url.password, "host": url.host, "port": url.port, "dbname": url.database}
+    arguments: dict[str, Any] = {key: value for key, value in named.items() if value}
+    arguments |= {key: ",".join(_all(value)) if key == "port" else url.get(key) for key, value in url.query.items()}
+    hosts = url.query.get("host", "")
+    if isinstance(hosts, str) and not ("port" not in url.query and _HOST_AND_PORT.fullmatch(hosts)):
+        return arguments
+    if "port" in url.query:
+        raise ValueError("a port stands behind its host, or all ports stand in port=, and not both")
+    pairs = [each.partition(":") for each in _all(hosts)]
+    ports = [port for _, _, port in pairs]
+    return (
+        arguments | {"host": ",".join(host for host, _, _ in pairs)} | ({"port": ",".join(ports)} if any(ports) else {})
+    )
+
+
+_HOST_AND_PORT = re.compile(r"[A-Za-z0-9.-]*:[0-9]*")  # and no path of a socket
+
+
 def _query(text: str) -> dict[str, str | tuple[str, ...]]:
     values: dict[str, str | tuple[str, ...]] = {}
-    for key, value in parse_qsl(text, keep_blank_values=True):
+    for key, value in parse_qsl(text):
         values[key] = (*_all(values[key]), value) if key in values else value
     return values
 

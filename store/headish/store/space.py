@@ -56,7 +56,7 @@ class Opened(Protocol):
     def close(self) -> None: ...
 
 
-class Later:
+class OnDemand:
     """What a turn of a space reads when it is asked."""
 
     def __init__(self, space: Space) -> None:
@@ -98,10 +98,10 @@ class Space:
         self._remembered: Remembered | None = None
 
     @property
-    def _options_at(self) -> Later:
+    def _options_at(self) -> OnDemand:
         """What a turn reads when asked: its options if called, its content by ``blocks``. Made anew each time: a store
         that held it would hold itself, and would not be gone when it is dropped."""
-        return Later(self)
+        return OnDemand(self)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         """What a piece of work reads, in one transaction.
