@@ -19,7 +19,7 @@ help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
 	@echo "make quick  in a minute: format lint types floors, and the tests that need no server, browser or wheel"
 	@echo "make test   every check: $(STEPS)"
-	@echo "make soak   kills, failing and full disks, restarts, interrupts and forks, for MINUTES=10"
+	@echo "make soak   kills, failing and full disks, restarts, interrupts, erasures, backups …, for MINUTES=10"
 	@echo "make fix    format, and mend what the linter can mend"
 	@echo "make docs   write the generated pages anew"
 	@echo "make sql    compile the statements of store/headish/statements for each database"
