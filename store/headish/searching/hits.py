@@ -64,10 +64,10 @@ def find_matches(connection: Connection, space: int, wanted: Wanted) -> list[Mat
         found.append(match)
         if len(found) == enough:
             break
+    if not is_ranked:
+        return found  # how common a word is would be counted for nothing
     scored = _scored(connection, space, wanted, found, state)
-    if wanted.order == "rank":
-        scored.sort(key=lambda match: (-match.score, -match.source.seq))
-    return scored[: wanted.limit]
+    return sorted(scored, key=lambda match: (-match.score, -match.source.seq))[: wanted.limit]
 
 
 def each_match(connection: Connection, space: int, wanted: Wanted, state: Found) -> Iterator[Match]:
