@@ -35,11 +35,11 @@ class Given(NamedTuple):
 
 Reader: TypeAlias = Callable[[Given], Iterator[ImportedTree]]
 CONVERSATIONS = {
-    "chatgpt": "headish.imports.readers.chatgpt",
-    "claude": "headish.imports.readers.claude_ai",
-    "claude-code": "headish.imports.readers.claude_code",
-    "codex": "headish.imports.readers.codex",
-    "llm": "headish.imports.readers.llm_logs",
+    "chatgpt": "headish.imports.readers.exports.chatgpt",
+    "claude": "headish.imports.readers.exports.claude_ai",
+    "claude-code": "headish.imports.readers.coding.claude_code",
+    "codex": "headish.imports.readers.coding.codex",
+    "llm": "headish.imports.readers.logs.llm_logs",
 }
 """Each format's module; its ``read_conversations`` is the reader."""
 _LOG = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{"')
