@@ -1,4 +1,4 @@
-"""A turn that an earlier edition of a reader stored stands for its message, though blocks are mapped otherwise today."""
+"""A turn that an earlier edition of a reader stored stands for its message, though it is mapped otherwise today."""
 
 from __future__ import annotations
 
