@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from headish.errors import InvalidImport
+from headish.imports.archives import CHUNK_BYTES
 from headish.imports.cleaning import NotJson, decode
-from headish.imports.files import CHUNK_BYTES, Progress
+from headish.imports.files import Progress
 from headish.imports.notes import Notes
 from headish.limits import IMPORT_LINE_BYTES
 

@@ -12,11 +12,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from headish.imports.files import read_beginning
-from headish.imports.sources import detect_log
+from headish.imports.sources import detect_beginning
 
-LOGS = {"claude-code": (".jsonl",), "codex": (".jsonl", ".jsonl.zst")}
+LOGS = {
+    "claude-code": (".jsonl",), "codex": (".jsonl", ".jsonl.zst"), "gemini-cli": (".jsonl", ".json"),
+}  # fmt: skip
 """The endings of the files that hold a program's sessions."""
-_TIME = re.compile(rb'"timestamp"\s*:\s*"([^"]{1,40})"')
+_TIME = re.compile(rb'"(?:timestamp|startTime)"\s*:\s*"([^"]{1,40})"')
 
 
 def files_in(path: str | os.PathLike[str], format: str | None = None) -> list[str]:
@@ -28,6 +30,7 @@ def files_in(path: str | os.PathLike[str], format: str | None = None) -> list[st
     if not root.is_dir():
         return [os.fspath(path)]
     found = sorted(each for each in root.rglob("*") if not each.name.startswith(".") and _is_inside(each, root))
+    found = _without_payloads(found)
     formats = LOGS.keys() if format is None else LOGS.keys() & {format}
     logs = [(begun, each) for each in found for begun in _beginnings(each, formats)]
     if logs or (format is not None and formats):
@@ -44,7 +47,7 @@ def _beginnings(path: Path, formats: Iterable[str]) -> list[bytes]:
     beginning = read_beginning(path)
     if beginning is None:
         return [b""]  # the import itself says what is wrong with it
-    if detect_log(beginning) not in set(formats):
+    if detect_beginning(beginning) not in set(formats):
         return []
     time = _TIME.search(beginning)
     return [b"" if time is None else time[1]]
@@ -54,3 +57,9 @@ def _is_inside(path: Path, root: Path) -> bool:
     if not path.is_file():
         return False
     return not path.is_symlink() or path.resolve().is_relative_to(root.resolve())
+
+
+def _without_payloads(found: list[Path]) -> list[Path]:
+    """Beside a file of frames lies the folder of their payloads, which its reader opens."""
+    payloads = {each.parent / "cas" for each in found if each.name == "frames.jsonl"}
+    return [each for each in found if each.parent not in payloads] if payloads else found

@@ -39,17 +39,30 @@ CONVERSATIONS = {
     "claude": "headish.imports.readers.exports.claude_ai",
     "claude-code": "headish.imports.readers.coding.claude_code",
     "codex": "headish.imports.readers.coding.codex",
+    "gemini-cli": "headish.imports.readers.coding.gemini_cli",
+    "cross-stream": "headish.imports.readers.logs.cross_stream",
     "llm": "headish.imports.readers.logs.llm_logs",
 }
 """Each format's module; its ``read_conversations`` is the reader."""
 _LOG = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{"')
 _FIRST_LINES = 40
 _JSON = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*[\[{]")
-_EXPORTS = (("chatgpt", re.compile(rb'"mapping"\s*:\s*\{')), ("claude", re.compile(rb'"chat_messages"\s*:\s*\[')))
-"""What stands in the beginning of an export."""
+_EXPORTS = (
+    ("chatgpt", re.compile(rb'"mapping"\s*:\s*\{')),
+    ("claude", re.compile(rb'"chat_messages"\s*:\s*\[')),
+    (
+        "gemini-cli",
+        re.compile(
+            rb'"projectHash"\s*:|\A\s*(?:\{\s*"history"\s*:\s*)?\[\s*\{\s*"(?:role|parts)"\s*:[^{}]{0,20}\{?[^{}]*"(?:parts|text)"'
+        ),
+    ),
+)
+"""What stands in the beginning of an export, or of another file that is one JSON value."""
 _BEGINNING_BYTES = 1024 * 1024
 _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    ("gemini-cli", re.compile(rb'"projectHash"\s*:')),
     ("codex", re.compile(rb'"type"\s*:\s*"(?:session_meta|response_item|turn_context)"')),
+    ("cross-stream", re.compile(rb'\A\s*\{"(?:topic"\s*:\s*"[^"]+"\s*,\s*"id"|id"\s*:\s*"[^"]+"\s*,\s*"topic")\s*:')),
     ("claude-code", re.compile(rb'"(?:parentUuid|leafUuid|sessionId)"\s*:')),
 )
 """What stands in one of the first lines of a log."""
@@ -78,6 +91,11 @@ def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | N
         return found
     if beginning.startswith(SQLITE):
         return "llm"  # its reader says what it is if it is not
+    return detect_beginning(beginning)
+
+
+def detect_beginning(beginning: bytes) -> str | None:
+    """The format of a file that is neither an archive nor a database, by its beginning; None where it is none."""
     return detect_log(beginning) or _detect_export(beginning)
 
 
