@@ -17,7 +17,7 @@ from headish.imports.files import Progress
 from headish.imports.imported import ImportedTree
 from headish.imports.notes import Notes
 
-SQLITE = b"SQLite format 3\0"
+SQLITE, PARQUET = b"SQLite format 3\0", b"PAR1"
 EXPORTS = re.compile(r"conversations(?:[-_]\d+)?\.json")
 """The files of ChatGPT's and of Claude.ai's exports, which have one name."""
 
@@ -41,6 +41,10 @@ CONVERSATIONS = {
     "codex": "headish.imports.readers.coding.codex",
     "gemini-cli": "headish.imports.readers.coding.gemini_cli",
     "cross-stream": "headish.imports.readers.logs.cross_stream",
+    "openai-finetune": "headish.imports.readers.datasets.rows",
+    "openai-log": "headish.imports.readers.datasets.rows",
+    "hf": "headish.imports.readers.datasets.rows",
+    "sharegpt": "headish.imports.readers.datasets.rows",
     "llm": "headish.imports.readers.logs.llm_logs",
 }
 """Each format's module; its ``read_conversations`` is the reader."""
@@ -91,12 +95,14 @@ def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | N
         return found
     if beginning.startswith(SQLITE):
         return "llm"  # its reader says what it is if it is not
+    if beginning.startswith(PARQUET):
+        return "hf"
     return detect_beginning(beginning)
 
 
 def detect_beginning(beginning: bytes) -> str | None:
     """The format of a file that is neither an archive nor a database, by its beginning; None where it is none."""
-    return detect_log(beginning) or _detect_export(beginning)
+    return detect_log(beginning) or _detect_export(beginning) or _detect_rows(beginning)
 
 
 def _detect_export(beginning: bytes) -> str | None:
@@ -113,3 +119,24 @@ def detect_log(beginning: bytes) -> str | None:
         return None
     lines = beginning.split(b"\n", _FIRST_LINES)[:_FIRST_LINES]
     return next((format for format, mark in _LINES for line in lines if mark.search(line)), None)
+
+
+_CALL = re.compile(rb'"(?:body|request|response)"\s*:\s*\{.{0,4000}?"(?:messages|choices|body)"\s*:', re.S)
+_SAID = rb'\s*:\s*\[?\s*\{\s*"(?:%s)"\s*:'
+_ROWS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    ("sharegpt", re.compile(rb'"(?:conversations?|chosen)"' + _SAID % rb"from|value")),
+    ("openai-log", _CALL),
+    (
+        "openai-finetune",
+        re.compile(rb'"(?:preferred_output|input)"\s*:\s*\{?\s*(?:"messages")?' + _SAID % rb"role|content"),
+    ),
+    ("hf", re.compile(rb'"(?:messages|conversations?|prompt|chosen)"' + _SAID % rb"role|content")),
+)
+"""What stands in the first rows of a data set; the first that fits."""
+_ROWS_BYTES = 64 * 1024
+
+
+def _detect_rows(beginning: bytes) -> str | None:
+    if not _JSON.match(beginning):
+        return None
+    return next((format for format, mark in _ROWS if mark.search(beginning, 0, _ROWS_BYTES)), None)
