@@ -26,16 +26,25 @@ def files_in(path: str | os.PathLike[str], format: str | None = None) -> list[st
 
     Those of a program's sessions (or of ``format``) alone, by the time of their first record; else all, by name.
     """
-    root = Path(path)
-    if not root.is_dir():
+    if not os.path.isdir(path):
         return [os.fspath(path)]
+    found = list_files(path)
+    logs = choose_sessions(found, format)
+    return logs if logs or format in LOGS else [str(each) for each in found]
+
+
+def list_files(path: str | os.PathLike[str]) -> list[Path]:
+    """The files of a folder, sorted by name. Hidden ones are left out, and links that lead out of it."""
+    root = Path(path)
     found = sorted(each for each in root.rglob("*") if not each.name.startswith(".") and _is_inside(each, root))
-    found = _without_payloads(found)
+    return _without_payloads(found)
+
+
+def choose_sessions(files: Iterable[Path], format: str | None = None) -> list[str]:
+    """The sessions of programs, or of one, by the time of their first record. Cost: reads the beginning of each."""
     formats = LOGS.keys() if format is None else LOGS.keys() & {format}
-    logs = [(begun, each) for each in found for begun in _beginnings(each, formats)]
-    if logs or (format is not None and formats):
-        return [str(each) for _, each in sorted(logs)]
-    return [str(each) for each in found]
+    logs = [(begun, each) for each in files for begun in _beginnings(each, formats)]
+    return [str(each) for _, each in sorted(logs)]
 
 
 def _beginnings(path: Path, formats: Iterable[str]) -> list[bytes]:

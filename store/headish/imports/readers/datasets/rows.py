@@ -153,13 +153,13 @@ class _Row:
             return found
         id = self._met[same] = str(len(self._nodes))
         time = None if answer is None or not isinstance(answer.time, int | float) else round(answer.time * 1000)
-        self._nodes.append(
-            Node(
-                id=id, key=make_key(ROW, self._hash, id), parent=parent, role=kept.role, content=kept.blocks, form=kept.form, speaker=kept.speaker,
-                meta={**meta, **({"message": dict(kept.rest)} if kept.rest else {})}, where=where, said_at=time,
-                reply=None if answer is None else answer.reply,
-            )
+        rest = {"message": dict(kept.rest)} if kept.rest else {}
+        node = Node(
+            id=id, key=make_key(ROW, self._hash, id), parent=parent, role=kept.role, content=kept.blocks,
+            form=kept.form, speaker=kept.speaker, meta={**meta, **rest}, where=where, said_at=time,
+            reply=None if answer is None else answer.reply,
         )  # fmt: skip
+        self._nodes.append(node)
         return id
 
 
