@@ -15,9 +15,11 @@ from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, NamedTuple, cast
 
 from headish.errors import InvalidImport
-from headish.imports.files import CHUNK_BYTES, SPOOLED_BYTES
 from headish.limits import STREAM_LIMIT_BYTES
 
+CHUNK_BYTES = 1024 * 1024
+SPOOLED_BYTES = 16 * 1024 * 1024
+"""What must be read twice is kept in memory up to here, then in an unnamed temporary file."""
 MEMBERS_LIMIT = 500_000
 RATIO_LIMIT = 250
 """How much a member may swell: JSON of conversations is packed to a tenth, a bomb to a thousandth."""

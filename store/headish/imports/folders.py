@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from headish.imports.files import CHUNK_BYTES
+from headish.imports.files import read_beginning
 from headish.imports.sources import detect_log
-from headish.values.checks.files import open_regular
 
 LOGS = {"claude-code": (".jsonl",), "codex": (".jsonl", ".jsonl.zst")}
 """The endings of the files that hold a program's sessions."""
@@ -40,12 +39,10 @@ def _beginnings(path: Path, formats: Iterable[str]) -> list[bytes]:
     """When a session's file begins; nothing where it is none of the formats, or empty."""
     if not any(path.name.endswith(LOGS[format]) for format in formats):
         return []
-    if path.name.endswith(".zst"):  # the import says how to unpack it, where that was not done
-        return [] if path.with_suffix("").exists() else [b""]
-    try:
-        with open_regular(path) as file:
-            beginning = file.read(CHUNK_BYTES)
-    except OSError:
+    if path.name.endswith(".zst") and path.with_suffix("").exists():
+        return []  # unpacked already
+    beginning = read_beginning(path)
+    if beginning is None:
         return [b""]  # the import itself says what is wrong with it
     if detect_log(beginning) not in set(formats):
         return []

@@ -17,7 +17,7 @@ from headish.imports.files import Progress
 from headish.imports.imported import ImportedTree
 from headish.imports.notes import Notes
 
-SQLITE, ZSTD = b"SQLite format 3\0", b"\x28\xb5\x2f\xfd"
+SQLITE = b"SQLite format 3\0"
 EXPORTS = re.compile(r"conversations(?:[-_]\d+)?\.json")
 """The files of ChatGPT's and of Claude.ai's exports, which have one name."""
 
@@ -78,8 +78,6 @@ def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | N
         return found
     if beginning.startswith(SQLITE):
         return "llm"  # its reader says what it is if it is not
-    if beginning.startswith(ZSTD):
-        raise InvalidImport(name, None, "it is packed with zstd; unpack it with `zstd -d FILE` and import that")
     return detect_log(beginning) or _detect_export(beginning)
 
 

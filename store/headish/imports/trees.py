@@ -21,6 +21,7 @@ from headish.history.writing.append import Appended, append
 from headish.history.writing.keys import next_version, said_by, versions_of
 from headish.imports.imported import Imported, ImportedTree
 from headish.imports.naming import find_named, name_conversation
+from headish.imports.sameness import says_it_as_before
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark
 from headish.rows.keys import turns_by_keys
@@ -114,8 +115,7 @@ class _Met:
         if key is None or first is None or not follows:
             return self.meet(draft, self._digest(draft, before))
         versions = versions_of(self._connection, self._space, key, first)
-        digest = self._digest(draft, before)
-        same = next((each for each in versions if each.digest == digest), None)
+        same = next((each for each in versions if self._is_behind(each, draft, before)), None)
         if same is None:
             self.new.append(with_key(draft, next_version(key, versions[-1].key), versions[-1].id))
         self._met_keys[key] = len(self.new) - 1 if same is None else same
@@ -126,6 +126,18 @@ class _Met:
         if isinstance(before, int):
             return b""
         return digest_turn(draft.said, () if before is None else (before.digest,))
+
+    def _is_behind(self, version: StoredTurn, draft: Draft, before: StoredTurn | int | None) -> bool:
+        """Whether a version of a message says what the draft says, behind the same turn."""
+        if isinstance(before, int):
+            return False
+        parents = () if before is None else (before.digest,)
+        if version.digest == digest_turn(draft.said, parents):
+            return True
+        return version.digest == digest_turn(said_by(version), parents) and self._is_older(version, draft)
+
+    def _is_older(self, version: StoredTurn, draft: Draft) -> bool:
+        return says_it_as_before(self._connection, self._space, version, draft)
 
     def _is_version(self, turn: StoredTurn | int) -> bool:
         facts_of = self.new[turn].facts if isinstance(turn, int) else turn
@@ -145,7 +157,7 @@ class _Met:
         first = self._by_key.get(key)
         versions = [] if first is None else self._versions(key, first, draft)
         for version in versions:
-            if said_by(version) == draft.said:
+            if said_by(version) == draft.said or self._is_older(version, draft):
                 return version
         if versions:
             last = versions[-1]
