@@ -113,7 +113,7 @@ _DATABASES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def _detect_database(name: str) -> str:
-    from headish.imports.databases import opened  # late: most imports read none
+    from headish.imports.readers.shared.databases import opened  # late: most imports read none
 
     try:
         with opened(name, name) as foreign:

@@ -21,9 +21,9 @@ from msgspec.structs import replace
 from headish.errors import InvalidImport
 from headish.imports.building import Node, Talk, build_tree, read_native
 from headish.imports.cleaning import NotJson, decode
-from headish.imports.databases import Foreign, TooLargeValue, opened
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.readers.logs.llm_messages import utc
+from headish.imports.readers.shared.databases import Foreign, TooLargeValue, opened
 from headish.imports.sources import Given
 from headish.values.blocks import Text
 

@@ -18,11 +18,11 @@ from typing import Any
 
 from headish.errors import InvalidImport
 from headish.imports.building import Node, Talk, build_tree
-from headish.imports.databases import Foreign, TooLargeValue, opened
 from headish.imports.imported import ImportedTree, make_key
-from headish.imports.paths import Paths, fingerprint
 from headish.imports.readers.frameworks.langchain_messages import kind_of_message, make_node
 from headish.imports.readers.frameworks.langgraph_values import Revivable, Unreadable, plain, read_value
+from headish.imports.readers.shared.databases import Foreign, TooLargeValue, opened
+from headish.imports.readers.shared.paths import Paths, fingerprint
 from headish.imports.sources import Given
 from headish.values.blocks import Text
 

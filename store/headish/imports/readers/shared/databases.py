@@ -73,7 +73,10 @@ class Foreign:
         return next((table for table in sorted(self.tables) if self.has(table, *columns)), None)
 
     def rows(self, table: str, columns: Sequence[str], *order: str, **equal: Any) -> list[dict[str, Any]]:
-        """The columns of the rows in which each of ``equal`` is so, in an order. Raises: TooLargeValue; sqlite3.Error."""
+        """The columns of the rows in which each of ``equal`` is so, in an order.
+
+        Raises: TooLargeValue; sqlite3.Error.
+        """
         where = " AND ".join(f"{quoted(column)} = ?" for column in equal)
         return self._run(table, columns, f"WHERE {where}" if where else "", order, 0, equal.values())
 
