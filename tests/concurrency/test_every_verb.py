@@ -50,6 +50,7 @@ WRITING = {
 THROUGH = {
     **dict.fromkeys(("Store.ask", "Store.open_answer", "Store.retry", "Store.open_retry"), "Store.capture"),
     "Store.say": "Store.add_turn",
+    "Store.import_changed": "Store.import_file",
     "Store.ask_title": "Conversations.set",
     "Store.run_tools": "Store.add_turn",
     "Streams.recover_quietly": "Streams.recover",

@@ -149,6 +149,7 @@ FOREIGN = {
 CALLED = {"to": "openai", "model": "gpt-5", "key_env": "HEADISH_TEST_NO_SUCH_KEY"}
 OWN: dict[str, dict[str, Any]] = {
     "Store.import_file": {"source": "chat.txt"},
+    "Store.import_changed": {"source": "chat.txt"},
     "Store.say": {"to": "openai"},
     "Store.request": {"to": "openai", "model": "gpt-5"},
     "Store.lint": {"to": "openai", "model": "gpt-5"},

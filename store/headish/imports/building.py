@@ -79,7 +79,7 @@ def build_tree(talk: Talk, nodes: Iterable[Node], notes: Notes, limit_bytes: int
     for index in _ordered(parents):
         node, parent = listed[index], parents[index]
         before = built.get(parent) if parent is not None else _elsewhere(talk, node)
-        draft = _draft(talk.format, node, notes, limit_bytes)
+        draft = draft_node(talk.format, node, notes, limit_bytes)
         built[index] = before if draft is None else len(drafts)
         if draft is not None:
             drafts.append(draft)
@@ -163,7 +163,8 @@ def _tip(
     return max(range(len(drafts)), key=lambda each: (drafts[each].facts.said_at or 0, each))
 
 
-def _draft(format: str, node: Node, notes: Notes, limit_bytes: int) -> Draft | None:
+def draft_node(format: str, node: Node, notes: Notes, limit_bytes: int) -> Draft | None:
+    """The draft of a message; None for one that says nothing, or is noted as broken."""
     if node.content is None:
         return None
     meta, hid = without_secrets(node.meta)

@@ -87,6 +87,7 @@ class Store(Space):
     add_turns = write.add_turns
     record = write.record
     import_file = imports.import_file
+    import_changed = imports.import_changed
 
     # Read
     get = read.get
