@@ -632,7 +632,7 @@ class Unrepresentable(HeadishError):
         drop: str | None = None,
         more: Sequence[Unrepresentable] = (),
     ) -> None:
-        self.target, self.what, self.turn, self.drop = target, what, turn, drop
+        self.target, self.what, self.turn, self.drop, self.more = target, what, turn, drop, tuple(more)
         self.drops = tuple(dict.fromkeys(loss.drop for loss in (self, *more) if loss.drop))
         losses = [f"{loss.what} (turn {loss.turn})" if loss.turn else loss.what for loss in (self, *more)]
         self.reason = f"{target} cannot carry {', '.join(losses)}"

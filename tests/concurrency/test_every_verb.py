@@ -62,6 +62,7 @@ READING = {
         "abbreviate", "blocks", "children", "diff", "export", "find", "get", "heads", "lint", "log", "messages",
         "open_calls", "options", "payload", "render", "request", "resolve", "siblings", "stats", "text", "thread",
         "tree", "turns", "usage", "verify", "versions", "follow", "position", "audit", "backup", "tokens",
+        "export_each", "export_folder",
     )),
     *(f"Bookmarks.{name}" for name in ("at", "history", "list")),
     *(f"Conversations.{name}" for name in ("find", "get", "list")),

@@ -34,6 +34,7 @@ from headish.errors import (
 )
 from headish.providers import Settings
 from headish.store.database import Spaces
+from headish.store.keeping.exporting import ExportOptions
 from headish.store.parts.bookmarks import Bookmarks
 from headish.store.parts.conversations import Conversations
 from headish.store.parts.erasing import Erasures
@@ -164,6 +165,7 @@ OWN: dict[str, dict[str, Any]] = {
     "Database.open": {"target": ":memory:"},
     "Store.at_least": {"cursor": f"{'0' * 32}.0.0.{'0' * 8}"},
     "Store.copy_to": {"to": "other"},
+    "Store.export_folder": {"folder": "exported"},
     "Store.edit": {"content": "another word"},
     "Store.diff": {"first": "main", "second": "answered"},
     "Database.move": {"to": "other", "headish": "main"},
@@ -223,6 +225,8 @@ FURTHER_OF = {
     "providers.prepare_request": [Settings],
     "providers.lint": [Settings],
     "headish.emit": [Settings],
+    "Store.export_each": [ExportOptions],
+    "Store.export_folder": [ExportOptions],
     "Store.summarize": [CallOptions],
     "Store.compact": [CallOptions],
     "Store.ask": [CallOptions, Settings],

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from headish.errors import InvalidImport
-from headish.imports.archives import ZIP, open_matching
+from headish.imports.archives import ZIP, Archive, open_matching
 from headish.imports.files import Progress
 from headish.imports.imported import ImportedTree
 from headish.imports.notes import Notes
@@ -46,6 +46,13 @@ CONVERSATIONS = {
     "hf": "headish.imports.readers.datasets.rows",
     "sharegpt": "headish.imports.readers.datasets.rows",
     "llm": "headish.imports.readers.logs.llm_logs",
+    "openai-agents": "headish.imports.readers.frameworks.agents_sdk",
+    "langgraph": "headish.imports.readers.frameworks.langgraph",
+    "pydantic-ai": "headish.imports.readers.frameworks.pydantic_ai",
+    "open-webui": "headish.imports.readers.services.open_webui",
+    "librechat": "headish.imports.readers.services.librechat",
+    "inspect": "headish.imports.readers.services.inspect_logs",
+    "otel": "headish.imports.readers.services.otel",
 }
 """Each format's module; its ``read_conversations`` is the reader."""
 _LOG = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{"')
@@ -62,6 +69,15 @@ _EXPORTS = (
     ),
 )
 """What stands in the beginning of an export, or of another file that is one JSON value."""
+_SERVICES = (
+    ("inspect", re.compile(rb'"eval"\s*:\s*\{\s*"(?:eval_id|run_id|created|task)"\s*:')),
+    ("otel", re.compile(rb'"(?:resourceSpans|resource_spans)"\s*:\s*\[')),
+    ("librechat", re.compile(rb'"(?:messagesTree|isCreatedByUser|exportAt)"\s*:')),
+    ("open-webui", re.compile(rb'"(?:currentId|childrenIds)"\s*:')),
+    # From the first message on: what looks like one of Gemini's has parts, too.
+    ("pydantic-ai", re.compile(rb'[\[{]\s*\{?\s*"(?:parts|kind)"\s*:.{0,100000}?"part_kind"\s*:', re.S)),
+)
+"""As ``_EXPORTS``, and before them: of frameworks and services."""
 _BEGINNING_BYTES = 1024 * 1024
 _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("gemini-cli", re.compile(rb'"projectHash"\s*:')),
@@ -90,11 +106,13 @@ def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | N
                 found = next((_detect_export(each.file.read(_BEGINNING_BYTES)) for each in opened), None)
         finally:
             file.seek(0)
+        if found is None and _is_inspect(file, name):
+            return "inspect"
         if found is None:
             raise InvalidImport(name, None, "no conversations.json of ChatGPT or Claude.ai is in this archive")
         return found
     if beginning.startswith(SQLITE):
-        return "llm"  # its reader says what it is if it is not
+        return _detect_database(name)
     if beginning.startswith(PARQUET):
         return "hf"
     return detect_beginning(beginning)
@@ -105,12 +123,38 @@ def detect_beginning(beginning: bytes) -> str | None:
     return detect_log(beginning) or _detect_export(beginning) or _detect_rows(beginning)
 
 
+def _is_inspect(file: BinaryIO, name: str) -> bool:
+    """Whether an archive is a log of Inspect AI: what it begins with is written first."""
+    members = Archive(file, name).members
+    file.seek(0)
+    return "header.json" in members or "_journal/start.json" in members
+
+
+_DATABASES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("openai-agents", ("id", "session_id", "message_data")),
+    ("langgraph", ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint")),
+    ("open-webui", ("id", "user_id", "title", "chat")),
+)
+"""The columns of a table that only one program has."""
+
+
+def _detect_database(name: str) -> str:
+    from headish.imports.readers.shared.databases import opened  # late: most imports read none
+
+    try:
+        with opened(name, name) as foreign:
+            return next((format for format, columns in _DATABASES if foreign.find(*columns) is not None), "llm")
+    except InvalidImport:
+        return "llm"  # its reader says what is wrong with it
+
+
 def _detect_export(beginning: bytes) -> str | None:
     """The one whose mark comes first: people paste the other one's exports into their messages."""
     if not _JSON.match(beginning):
         return None
-    marks = [(found.start(), format) for format, mark in _EXPORTS if (found := mark.search(beginning)) is not None]
-    return min(marks)[1] if marks else None
+    known = (*_SERVICES, *_EXPORTS)
+    marks = [(found.start(), at) for at, (_, mark) in enumerate(known) if (found := mark.search(beginning)) is not None]
+    return known[min(marks)[1]][0] if marks else None
 
 
 def detect_log(beginning: bytes) -> str | None:

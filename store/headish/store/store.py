@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     import headish.store.verbs.ask as asking
-    from headish.store.keeping import auditing, awaiting, feeding, finding, reports
+    from headish.store.keeping import auditing, awaiting, exporting, feeding, finding, reports
     from headish.store.parts import erasing
     from headish.store.verbs import (
         calls,
@@ -55,6 +55,7 @@ else:
     comparing = Later("headish.store.verbs.comparing")
     copying = Later("headish.store.verbs.copying")
     erasing = Later("headish.store.parts.erasing")
+    exporting = Later("headish.store.keeping.exporting")
     exports = Later("headish.store.verbs.exports")
     feeding = Later("headish.store.keeping.feeding")
     finding = Later("headish.store.keeping.finding")
@@ -106,6 +107,8 @@ class Store(Space):
     options = read.options
     render = exports.render
     export = exports.export
+    export_each = exporting.export_each
+    export_folder = exporting.export_folder
 
     # Find
     search = finding.search

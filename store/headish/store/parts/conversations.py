@@ -33,6 +33,8 @@ LIMIT = 1000
 """The most entries of a page."""
 LOOKED_AT = 8
 """A page looks at so many chains for each conversation without a name that it may have."""
+BEHIND_NAMES = f"c{NEWEST}"
+"""The ``after`` of the conversations without a bookmark."""
 _CURSOR = re.compile(r"(n)(\d{1,19})\.((?:[0-9a-f]{2})*)|(c)(\d{1,19})", re.ASCII)
 
 
