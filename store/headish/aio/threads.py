@@ -1,4 +1,4 @@
-"""Sync calls for asyncio, in one bounded pool of threads of the process.
+"""Sync calls for asyncio, in bounded pools of threads of the process.
 
 The invariant is about cancellation: when the caller learns of it, the outcome is fixed. ``asyncio.to_thread`` gives
 its caller up while the call goes on in its thread, and so does ``asyncio.shield`` around it: what was cancelled may
@@ -25,6 +25,9 @@ T = TypeVar("T")
 
 THREADS = 32
 """How many calls of a process run at once. Further ones wait their turn, first come, first served."""
+WAITING_THREADS = 256
+"""The same for calls that mostly wait for others than the database: models, tools. They have a pool of their own, or a
+few slow answers would hold up everybody's reads."""
 
 _inside: ContextVar[bool] = ContextVar("headish_inside_a_call", default=False)
 """Whether the code runs in a call of ``finish``, or in a task that such a call started in any loop."""
@@ -42,14 +45,22 @@ async def finish(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs)
     At the interpreter's exit calls that began are waited for. Cost: 30 to 60 µs beside the call.
     Raises: what the call raises; RuntimeError without a running loop, and while the interpreter exits.
     """
+    return await finish_or_stop(_nothing, THREADS, partial(function, *args, **kwargs))
+
+
+async def finish_or_stop(stop: Callable[[], object], threads: int, run: Callable[[], T]) -> T:
+    """``finish`` of a call that can be asked to end early: a cancellation that finds it under way calls ``stop`` once.
+
+    ``stop`` runs in the loop and must not wait. ``threads``: THREADS or WAITING_THREADS, which names the pool.
+    """
     loop = asyncio.get_running_loop()
-    run = partial(function, *args, **kwargs)
-    call: Future[T] = _start(copy_context().run, _run_inside, run)
+    call: Future[T] = start(threads, copy_context().run, _run_inside, run)
     waiting = _Waiting(loop, call)
     try:
         await waiting.next_end()
     except asyncio.CancelledError as cancelled:
         if not call.cancel():
+            stop()
             await waiting.for_the_end()
         _tell(loop, call, cancelled)
         raise
@@ -126,10 +137,14 @@ def _run_inside(run: Callable[[], T]) -> T:
     return run()
 
 
-def _start(run: Callable[..., T], *args: Any) -> Future[T]:
-    """Run a call in a thread."""
+def _nothing() -> None:
+    """What runs to its end whatever happens."""
+
+
+def start(threads: int, run: Callable[..., T], *args: Any) -> Future[T]:
+    """Run something in a thread of a pool; nobody need wait for it."""
     if not _inside.get():
-        return _pool().submit(run, *args)
+        return _pool(threads).submit(run, *args)
     # All threads of the pool may be taken by calls that wait for this one.
     call: Future[T] = Future()
     threading.Thread(target=_run_alone, args=(call, run, args), name="headish-inner").start()
@@ -148,11 +163,11 @@ def _run_alone(call: Future[T], run: Callable[..., T], args: tuple[Any, ...]) ->
 
 
 class _Process:
-    """The pool of this process, made when it is first needed."""
+    """The pools of this process by their sizes, made when they are first needed."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.pool: ThreadPoolExecutor | None = None
+        self.pools: dict[int, ThreadPoolExecutor] = {}
 
 
 _process = _Process()
@@ -160,12 +175,12 @@ _left_to_the_parent: list[_Process] = []
 """Pools whose threads stayed in the parent. They are kept: taking one down would wait for its threads."""
 
 
-def _pool() -> ThreadPoolExecutor:
+def _pool(threads: int) -> ThreadPoolExecutor:
     with _process.lock:
-        if _process.pool is None:
+        if threads not in _process.pools:
             # Its threads are waited for at exit, so that what was handed to the database is not cut off there.
-            _process.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="headish")
-        return _process.pool
+            _process.pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="headish")
+        return _process.pools[threads]
 
 
 def _begin_anew() -> None:
