@@ -47,9 +47,8 @@ def ask_summary(
         {"params": dict(pointer.params)} if pointer.params else {},
     )
     request = prepare_request(pointer.provider, window, model=pointer.model)
-    timeouts = call.get("timeouts") or Timeouts()
     given = {"base_url": pointer.base_url, "key_env": pointer.key_env, **_without_none(call)}
-    given["timeouts"] = Timeouts(read_seconds=timeouts) if isinstance(timeouts, int | float) else timeouts
+    given["timeouts"] = Timeouts.of(call.get("timeouts"))
     about = About(provider=pointer.provider, turns=(seed,), model=pointer.model, ptr=ptr)
     with open_call(pointer.provider, request.body, model=pointer.model, **given) as answer:
         reply = read_stream(about, answer)

@@ -199,11 +199,15 @@ class Store(Space):
             database.close()
             raise
         store._owns_database = True
-        if not store.read_only and store._has_open_streams():
-            store.recovered = store.streams.recover_quietly()
-        if not store.read_only:
-            store._warn_unscrubbed()
-        return store
+        return store._begin()
+
+    def _begin(self) -> Self:
+        """What opening a store does once: look after what others left undone."""
+        if not self.read_only and self._has_open_streams():
+            self.recovered = self.streams.recover_quietly()
+        if not self.read_only:
+            self._warn_unscrubbed()
+        return self
 
     def _has_open_streams(self) -> bool:
         """Whether any answer has not ended; also if that cannot be told, so that a recovery says why."""
