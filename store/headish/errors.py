@@ -50,6 +50,8 @@
     ├── CallError                 a provider could not be asked, or did not answer
     │   ├── MissingKey            no key for the provider in any of the usual places
     │   ├── InvalidKey            a key that no HTTP header can hold
+    │   ├── NoCredentials         a cloud's own credentials are missing, have run out or cannot be renewed
+    │   ├── ClockSkewed           a cloud refuses the signature, because this machine's clock is wrong
     │   ├── Unreachable           no connection, or it was lost before the answer began
     │   ├── TimedOut              no byte, or no end of the answer, within the time allowed
     │   ├── CallRefused           the provider answered with an error status
@@ -559,6 +561,26 @@ class InvalidKey(CallError):
     def __init__(self, provider: str, source: str, reason: str) -> None:
         self.source = source
         super().__init__(provider, f"the key in {source} cannot be sent: {reason}")
+
+
+class NoCredentials(CallError):
+    """The credentials of a cloud are missing, have run out or cannot be renewed; ``advice`` says what to do."""
+
+    def __init__(self, provider: str, cloud: str, reason: str, advice: str) -> None:
+        self.cloud, self.advice = cloud, advice
+        super().__init__(provider, f"no credentials for {cloud}: {reason}; {advice}")
+
+
+class ClockSkewed(CallError):
+    """A signature whose time the cloud does not accept. ``behind_seconds`` is how far this machine's clock is behind
+    the server's (negative: ahead), or None where the server's time is unknown."""
+
+    def __init__(self, provider: str, cloud: str, behind_seconds: int | None) -> None:
+        self.cloud, self.behind_seconds = cloud, behind_seconds
+        off = "is wrong"
+        if behind_seconds is not None:
+            off = f"is {abs(behind_seconds):,} s {'behind' if behind_seconds > 0 else 'ahead of'} the server's"
+        super().__init__(provider, f"{cloud} refuses the signature: the clock of this machine {off}; set the clock")
 
 
 class Unreachable(CallError):

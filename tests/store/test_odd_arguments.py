@@ -179,6 +179,7 @@ OWN: dict[str, dict[str, Any]] = {
     "Pointers.set": {"name": "small", "target": "openai/gpt-5"},
     "Pointers.remove": {"name": "milli"},
     "Pointers.history": {"name": "milli"},
+    "Pointers.url": {"name": "milli"},
     "Pointers.set_default": {"name": "milli"},
     "Pointers.__getitem__": {"name": "milli"},
     **{f"transcripts.{name}": FOREIGN for name in transcripts.__all__},

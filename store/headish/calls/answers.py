@@ -23,6 +23,8 @@ from headish.providers.registry import find_provider
 if TYPE_CHECKING:
     import httpx2
 
+    from headish.calls.clouds.credentials import Signer
+
 _LENGTHS = frozenset({"content-length", "transfer-encoding"})
 """The headers that say where an answer ends."""
 
@@ -35,7 +37,8 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
-    """What sending and reading share: the provider, the time and bytes allowed, and what to keep out of errors."""
+    """What sending and reading share: the provider, the time and bytes allowed, what to keep out of errors, and who
+    signs."""
 
     provider: str
     origin: str
@@ -43,6 +46,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
     limits: Limits
     deadline: Deadline
     redactor: Redactor
+    signer: Signer | None = None
 
     def overdue(self) -> TimedOut:
         """The error of a call whose whole time is over."""
