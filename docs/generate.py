@@ -32,6 +32,7 @@ from headish.history.edits.differences import Change, Diff, Stat
 from headish.history.edits.edit import Edited
 from headish.history.edits.versions import Siblings
 from headish.history.edits.words import Piece
+from headish.history.reading.costs import Cost
 from headish.history.reading.usage import Count
 from headish.history.writing.copies import Copied
 from headish.providers.registry import PROVIDERS
@@ -71,10 +72,10 @@ from provider_pages import write_overview, write_provider
 
 VALUES = (
     headish.Turn, Meta, headish.Message, Attributes, headish.ContextWindow, ThreadRecord, TreeTurn, Bookmark,
-    Move, Recorded, Conversation, Record, Entry, Page, Object, Count, Copied, Stats, Report, Problem, Edited, Siblings,
-    Diff, Change, Piece, Stat, Overlay, Tokens, TurnTokens, TurnChange, MoveChange, RecordChange, DefinitionChange,
-    ErasureChange, Live, Pulse, Audited, Authored, Erasure, Found, Kept, Repeat, Receipt, ErasedTurn, Barred, Collected,
-    Hit, Backup, Restored, *KINDS.values(), Erased,
+    Move, Recorded, Conversation, Record, Entry, Page, Object, Count, Cost, Copied, Stats, Report, Problem, Edited,
+    Siblings, Diff, Change, Piece, Stat, Overlay, Tokens, TurnTokens, TurnChange, MoveChange, RecordChange,
+    DefinitionChange, ErasureChange, Live, Pulse, Audited, Authored, Erasure, Found, Kept, Repeat, Receipt, ErasedTurn, Barred,
+    Collected, Hit, Backup, Restored, *KINDS.values(), Erased,
 )  # fmt: skip
 """The types of what the library gives, in the order of the reference."""
 _PROVIDER_VALUES = (Request, Origin, Note, Finding, Delta, Reply, Usage)

@@ -30,6 +30,7 @@
     │   ├── OverBudget            what must stay of a window has more tokens than the budget
     │   ├── InvalidImport         a file to import that does not hold what its format says
     │   ├── InvalidConfig         a file of tool servers that cannot be read
+    │   ├── InvalidPrices         a table of prices that cannot be read
     │   ├── InvalidCall           a tool call that cannot be run (E-CALL-SCHEMA)
     │   ├── InvalidReply          a provider's answer that cannot be read
     │   ├── InvalidAddress        a base URL that cannot be called, or to which no key may go
@@ -357,6 +358,14 @@ class InvalidConfig(InputError):
         self.file, self.server, self.reason = file, server, reason
         where = file if server is None else f"{file}, server {server!r}"
         super().__init__(f"the tool servers cannot be read from {where}: {reason}")
+
+
+class InvalidPrices(InputError):
+    """A table of prices that cannot be read; ``file`` is where it is."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        self.file, self.reason = file, reason
+        super().__init__(f"the prices cannot be read from {file}: {reason}")
 
 
 class InvalidTranscript(InputError):

@@ -60,12 +60,12 @@ READING = {
     *(f"Store.{name}" for name in (
         "abbreviate", "blocks", "children", "diff", "export", "find", "get", "heads", "lint", "log", "messages",
         "open_calls", "options", "payload", "render", "request", "resolve", "siblings", "stats", "text", "thread",
-        "tree", "turns", "usage", "verify", "versions", "follow", "position", "audit", "backup", "tokens",
+        "tree", "turns", "usage", "verify", "versions", "follow", "position", "audit", "backup", "tokens", "cost",
     )),
     *(f"Bookmarks.{name}" for name in ("at", "history", "list")),
     *(f"Conversations.{name}" for name in ("find", "get", "list")),
     *(f"Objects.{name}" for name in ("get", "list")),
-    *(f"Pointers.{name}" for name in ("history", "list")),
+    *(f"Pointers.{name}" for name in ("history", "list", "url")),
     "Streams.list", "Tools.list", "Database.verify", "Database.backup", "Spaces.list",
 }  # fmt: skip
 """What stores nothing."""

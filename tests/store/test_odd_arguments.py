@@ -130,6 +130,7 @@ DEFAULTS: dict[str, Any] = {
     "tools": [],
     "ptr": "nobody",
     "key": "main",
+    "prices": {"price": []},
     "reason": "asked for",
 }
 """What a program would give, by the name of the parameter; where a verb differs, ``OWN`` says so."""

@@ -156,6 +156,7 @@ class Store(Space):
 
     # Report
     usage = reports.usage
+    cost = reports.cost
     stats = reports.stats
     verify = reports.verify
 
