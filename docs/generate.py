@@ -74,8 +74,8 @@ VALUES = (
     headish.Turn, Meta, headish.Message, Attributes, headish.ContextWindow, ThreadRecord, TreeTurn, Bookmark,
     Move, Recorded, Conversation, Record, Entry, Page, Object, Count, Cost, Copied, Stats, Report, Problem, Edited,
     Siblings, Diff, Change, Piece, Stat, Overlay, Tokens, TurnTokens, TurnChange, MoveChange, RecordChange,
-    DefinitionChange, ErasureChange, Live, Pulse, Audited, Authored, Erasure, Found, Kept, Repeat, Receipt, ErasedTurn, Barred,
-    Collected, Hit, Backup, Restored, *KINDS.values(), Erased,
+    DefinitionChange, ErasureChange, Live, Pulse, Audited, Authored, Erasure, Found, Kept, Repeat, Receipt, ErasedTurn,
+    Barred, Collected, Hit, Backup, Restored, *KINDS.values(), Erased,
 )  # fmt: skip
 """The types of what the library gives, in the order of the reference."""
 _PROVIDER_VALUES = (Request, Origin, Note, Finding, Delta, Reply, Usage)
