@@ -13,6 +13,7 @@
     │   ├── UnknownServer         no tools are stored for a server that the thread names
     │   ├── UnknownStream         no stream of that id
     │   ├── UnknownObject         no object of that kind and key
+    │   ├── UnknownBatch          no batch of that name
     │   ├── UnknownErasure        no erasure of that number
     │   ├── UnknownConversation   no conversation of that key, or a turn that is in none
     │   ├── TurnTaken             a turn that another space holds otherwise, so it cannot be copied there
@@ -30,6 +31,7 @@
     │   ├── OverBudget            what must stay of a window has more tokens than the budget
     │   ├── InvalidImport         a file to import that does not hold what its format says
     │   ├── InvalidConfig         a file of tool servers that cannot be read
+    │   ├── InvalidPrices         a table of prices that cannot be read
     │   ├── InvalidCall           a tool call that cannot be run (E-CALL-SCHEMA)
     │   ├── InvalidReply          a provider's answer that cannot be read
     │   ├── InvalidAddress        a base URL that cannot be called, or to which no key may go
@@ -50,6 +52,9 @@
     ├── CallError                 a provider could not be asked, or did not answer
     │   ├── MissingKey            no key for the provider in any of the usual places
     │   ├── InvalidKey            a key that no HTTP header can hold
+    │   ├── NoCredentials         a cloud's own credentials are missing, have run out or cannot be renewed
+    │   ├── ClockSkewed           a cloud refuses the signature, because this machine's clock is wrong
+    │   ├── UncertainBatch        a batch whose creation was cut off: the provider may have it or not
     │   ├── Unreachable           no connection, or it was lost before the answer began
     │   │   └── ConnectTimedOut   no connection within the time allowed
     │   ├── TimedOut              a time allowed passed
@@ -224,6 +229,14 @@ class UnknownObject(InputError, KeyError):
         super().__init__(f"no object of the kind {kind!r} has the key {key!r} in this space")
 
 
+class UnknownBatch(InputError, KeyError):
+    """No batch has this name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"no batch is named {name!r} in this space: 'headish batch status' lists them")
+
+
 class UnknownErasure(InputError, KeyError):
     """No erasure of this space has this number."""
 
@@ -360,6 +373,14 @@ class InvalidConfig(InputError):
         self.file, self.server, self.reason = file, server, reason
         where = file if server is None else f"{file}, server {server!r}"
         super().__init__(f"the tool servers cannot be read from {where}: {reason}")
+
+
+class InvalidPrices(InputError):
+    """A table of prices that cannot be read; ``file`` is where it is."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        self.file, self.reason = file, reason
+        super().__init__(f"the prices cannot be read from {file}: {reason}")
 
 
 class InvalidTranscript(InputError):
@@ -564,6 +585,38 @@ class InvalidKey(CallError):
     def __init__(self, provider: str, source: str, reason: str) -> None:
         self.source = source
         super().__init__(provider, f"the key in {source} cannot be sent: {reason}")
+
+
+class NoCredentials(CallError):
+    """The credentials of a cloud are missing, have run out or cannot be renewed; ``advice`` says what to do."""
+
+    def __init__(self, provider: str, cloud: str, reason: str, advice: str) -> None:
+        self.cloud, self.advice = cloud, advice
+        super().__init__(provider, f"no credentials for {cloud}: {reason}; {advice}")
+
+
+class ClockSkewed(CallError):
+    """A signature whose time the cloud does not accept. ``behind_seconds`` is how far this machine's clock is behind
+    the server's (negative: ahead), or None where the server's time is unknown."""
+
+    def __init__(self, provider: str, cloud: str, behind_seconds: int | None) -> None:
+        self.cloud, self.behind_seconds = cloud, behind_seconds
+        off = "is wrong"
+        if behind_seconds is not None:
+            off = f"is {abs(behind_seconds):,} s {'behind' if behind_seconds > 0 else 'ahead of'} the server's"
+        super().__init__(provider, f"{cloud} refuses the signature: the clock of this machine {off}; set the clock")
+
+
+class UncertainBatch(CallError):
+    """A batch whose creation was cut off; ``name`` is what the store calls it. The provider may have it or not."""
+
+    def __init__(self, name: str, provider: str, reason: str) -> None:
+        self.name = name
+        super().__init__(
+            provider,
+            f"whether {name!r} was created is not known: {reason}; 'headish batch status {name}' looks for it, and"
+            f" 'headish batch drop {name}' forgets it",
+        )
 
 
 class Unreachable(CallError):

@@ -15,6 +15,7 @@ from headish.providers import prepare_request
 from headish.providers.pointers import Pointer
 from headish.providers.shared.values import Reply
 from headish.values.blocks import Text, Thinking, ToolResult, ToolUse, join_texts, kind_of
+from headish.values.checks.headers import lower_names
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 
@@ -47,7 +48,10 @@ def ask_summary(
         {"params": dict(pointer.params)} if pointer.params else {},
     )
     request = prepare_request(pointer.provider, window, model=pointer.model)
-    given = {"base_url": pointer.base_url, "key_env": pointer.key_env, **_without_none(call)}
+    own = _without_none(call)
+    # A server that is named for this call has nothing to do with the pointer's key, cloud and headers.
+    given = own if "base_url" in own else pointer.server | own
+    given["headers"] = ({} if "base_url" in own else pointer.headers) | lower_names(own.get("headers"))
     given["timeouts"] = Timeouts.of(call.get("timeouts"))
     about = About(provider=pointer.provider, turns=(seed,), model=pointer.model, ptr=ptr)
     with open_call(pointer.provider, request.body, model=pointer.model, **given) as answer:

@@ -32,6 +32,8 @@ from headish.providers.registry import find_provider
 if TYPE_CHECKING:
     import httpx2
 
+    from headish.calls.clouds.credentials import Signer
+
 DRAIN_SECONDS = 0.05
 """How long the end of a body is waited for once its last event has come, so that the connection can be kept."""
 DRAIN_CHUNKS = 8
@@ -48,7 +50,8 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
-    """What sending and reading share: the provider, the time and bytes allowed, and what to keep out of errors."""
+    """What sending and reading share: the provider, the time and bytes allowed, what to keep out of errors, and who
+    signs."""
 
     provider: str
     origin: str
@@ -56,6 +59,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
     limits: Limits
     deadline: Deadline
     redactor: Redactor
+    signer: Signer | None = None
 
     def ended(self) -> CallError:
         """The error of a call that its deadline has ended."""

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from headish.calls.answers import Call, Exchange, Limits
+from headish.calls.clouds.credentials import find_credentials
 from headish.calls.deadline import Deadline, Stop, Timeouts
-from headish.calls.endpoints import find_endpoint, write_url
 from headish.calls.headers import check_headers, find_secrets, write_headers
 from headish.calls.kept import Kept, borrowed
-from headish.calls.keys import find_key, refuse_readable
+from headish.calls.keys import refuse_readable
 from headish.calls.redaction import Redactor
 from headish.calls.refusals import check_answer
+from headish.calls.routes import find_route
 from headish.errors import (
     CallError,
     CallRefused,
@@ -31,8 +32,9 @@ from headish.errors import (
     Unreachable,
 )
 from headish.limits import RETRY_AFTER_LIMIT_SECONDS
-from headish.values.checks.addresses import Address, parse_address
-from headish.values.checks.doors import door
+from headish.providers.clouds import Cloud
+from headish.values.checks.addresses import Address
+from headish.values.checks.doors import an, door
 
 if TYPE_CHECKING:
     import httpx2
@@ -45,7 +47,7 @@ LONGEST_DELAY_SECONDS = 8.0
 """The waits double from the first to the longest. Source: anthropic 2.12.0 and openai 3.54.0, ``_constants.py``."""
 
 
-@door()
+@door(cloud=an(Cloud))
 def open_call(
     provider: str,
     body: Mapping[str, Any],
@@ -55,6 +57,7 @@ def open_call(
     base_url: str | None = None,
     key_env: str | None = None,
     headers: Mapping[str, str] | None = None,
+    cloud: Cloud | None = None,
     timeouts: Timeouts = Timeouts(),
     limits: Limits = Limits(),
     attempts: int = 4,
@@ -65,23 +68,24 @@ def open_call(
     """Send a request's body, as it is, and return the answer once it begins.
 
     ``model`` and ``stream`` choose the address where a provider's address depends on them (Gemini); for the others the
-    body says both. ``headers`` are added, and replace those that headish would send, the key's header included.
-    ``stop`` ends the call from another thread, and so does ``Call.cancel``.
+    body says both. ``cloud`` is who serves the model instead of its provider: the address, the credentials and parts of
+    the body are that cloud's. ``headers`` are added, and replace those that headish would send, the key's header
+    included. ``stop`` ends the call from another thread, and so does ``Call.cancel``.
     Raises: every CallError except Interrupted; InvalidAddress; InvalidArgument; InvalidContent for a body
     that is no JSON; UnknownFormat for the provider.
     """
     if attempts < 1:
         raise InvalidArgument("a call needs at least one attempt")
-    endpoint = find_endpoint(provider)
-    address = endpoint.address if base_url is None else parse_address(base_url)
-    url = write_url(endpoint, address, model, stream=stream)
+    route = find_route(provider, model=model, base_url=base_url, cloud=cloud, stream=stream)
+    address = route.address
     given = check_headers(headers or {})
-    key = None if endpoint.key_header in given else find_key(provider, base_url=base_url, key_env=key_env)
-    secrets = find_secrets(endpoint, given)
+    credentials = find_credentials(route, key_env, given)
+    secrets = find_secrets(route.endpoint, given)
     if secrets:
         refuse_readable(address)
-    sent = write_headers(endpoint, key, stream=stream) | given
-    content = _write_body(body)
+    written = write_headers(route.endpoint, None, stream=stream) | credentials.headers | given
+    dressed, sent = route.dress(body, written)
+    content = _write_body(dressed)
     stop = stop or Stop()
     with ExitStack() as resources:
         deadline = Deadline(timeouts, stop)
@@ -92,10 +96,12 @@ def open_call(
             timeouts=timeouts,
             limits=limits,
             deadline=deadline,
-            redactor=Redactor([*secrets, key or ""]),
+            redactor=Redactor([*secrets, *credentials.secrets]),
+            signer=credentials.signer,
         )
         kept = resources.enter_context(_open_client(exchange, address, transport))
-        response = _send(exchange, kept, _build_request(kept.client, url, sent, content, exchange), attempts, told)
+        request = _build_request(kept.client, route.url, sent, content, exchange)
+        response = _send(exchange, kept, request, attempts, told)
         resources.callback(response.close)
         return Call(exchange, response, resources.pop_all(), stop)
 
@@ -123,6 +129,9 @@ def _try_once(exchange: Exchange, kept: Kept, request: httpx2.Request) -> httpx2
 
     deadline = exchange.deadline
     was_used, kept.is_used = kept.is_used, False
+    if exchange.signer is not None:
+        signed = exchange.signer.sign(request.method, str(request.url), request.headers, request.content)
+        request.headers.update(signed)
     deadline.begin()
     try:
         if deadline.ended_by is not None:
@@ -137,8 +146,10 @@ def _try_once(exchange: Exchange, kept: Kept, request: httpx2.Request) -> httpx2
     except httpx2.RequestError as error:
         response.close()
         raise _as_call_error(exchange, error) from None
-    except BaseException:
+    except BaseException as error:
         response.close()
+        if exchange.signer is not None and isinstance(error, CallRefused):
+            raise exchange.signer.explain(error, response.headers) from None
         raise
     finally:
         deadline.heard()

@@ -19,7 +19,9 @@ from headish.content.secrecy import find_secret
 from headish.errors import InvalidArgument, shown
 from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers import PROVIDERS
+from headish.providers.clouds import Cloud, make_cloud
 from headish.values.checks.addresses import parse_address
+from headish.values.checks.headers import check_kept_headers
 
 MODEL_LIMIT = 512
 """The longest name of a model, in characters."""
@@ -33,7 +35,8 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
 
     ``base_url`` is a compatible server's (Ollama, vLLM, a gateway), None for the provider's own. ``key_env`` names the
     environment variable that holds the key for it. ``context_window`` is how many tokens the model takes, its answer
-    included.
+    included. ``cloud`` is who serves the model, None for the provider itself. ``headers`` go with each request; names
+    in lower case.
     """
 
     provider: str
@@ -42,6 +45,13 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
     base_url: str | None = None
     key_env: str | None = None
     context_window: int | None = None
+    cloud: Cloud | None = None
+    headers: dict[str, str] = {}
+
+    @property
+    def server(self) -> dict[str, Any]:
+        """Who is asked and what goes along, as arguments of ``headish.calls.open_call``."""
+        return {"base_url": self.base_url, "key_env": self.key_env, "cloud": self.cloud, "headers": dict(self.headers)}
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without what is not set."""
@@ -72,9 +82,13 @@ def make_pointer(
     base_url: str | None = None,
     key_env: str | None = None,
     context_window: int | None = None,
+    cloud: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    **account: str | None,
 ) -> Pointer:
     """The pointer to ``PROVIDER/MODEL``; a model's name may hold slashes of its own.
 
+    ``account`` is what the cloud must know: ``region``, ``project``, ``profile``, ``resource``, ``api_version``.
     Raises: InvalidArgument for another form, an unknown provider, or anything that looks like a key; InvalidAddress.
     """
     provider, slash, model = target.partition("/") if isinstance(target, str) else ("", "", "")
@@ -97,6 +111,8 @@ def make_pointer(
         base_url=base_url,
         key_env=key_env,
         context_window=context_window,
+        cloud=make_cloud(provider, cloud, base_url, account),
+        headers=check_kept_headers(headers or {}),
     )
     strictjson.encode_mapping(pointer.params, "the parameters of a pointer", MAPPING_LIMIT_BYTES)
     secret = find_secret(pointer.to_dict(), "pointer")

@@ -206,7 +206,8 @@ def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
     if "base_url" in reply and not given.keys() & {"to", "ptr"}:
         # A thread must not go from a local server to a provider only because the address was not given again.
         asked = request(space, parents, **before)
-        return replace(asked, ptr=None, base_url=reply["base_url"], key_env=reply.get("key_env"))
+        asked = replace(asked, ptr=None, cloud=None, headers={})
+        return replace(asked, base_url=reply["base_url"], key_env=reply.get("key_env"))
     if reply.get("provider") and _names_nobody(space, parents, given):
         # Who replied before, and not who is the default by now.
         given = {"ptr": reply["ptr"], **given} if "ptr" in reply else before
@@ -230,10 +231,11 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
     """Call the provider, and begin to capture what it answers."""
     from headish.answers.answer import Answer
     from headish.calls import Timeouts, open_call
+    from headish.values.checks.headers import lower_names
 
     base_url = options.get("base_url")
     if base_url is not None:  # a server that is named for this call has nothing to do with the pointer's key
-        asked = replace(asked, ptr=None, base_url=base_url, key_env=None)
+        asked = replace(asked, ptr=None, base_url=base_url, key_env=None, cloud=None, headers={})
     asked = replace(asked, key_env=options.get("key_env") or asked.key_env)
     call = open_call(
         asked.provider,
@@ -242,7 +244,8 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
         stream=stream,
         base_url=asked.base_url,
         key_env=asked.key_env,
-        headers=options.get("headers"),
+        cloud=asked.cloud,
+        headers=asked.headers | lower_names(options.get("headers")),
         told=options.get("told"),
         timeouts=Timeouts.of(options.get("timeouts")),
         attempts=options.get("attempts", 4),

@@ -101,9 +101,8 @@ def request(
         bookmark=asked.pinned.bookmark,
         options=asked.origins,
         ptr=asked.ptr,
-        base_url=pointer.base_url if pointer else None,
-        key_env=pointer.key_env if pointer else None,
         params=own,
+        **(pointer.server if pointer else {}),
     )
 
 

@@ -52,10 +52,7 @@ def _call(pointer: Pointer, window: ContextWindow) -> str:
 
     asked = prepare_request(pointer.provider, window, model=pointer.model, stream=False)
     stream = Stream(pointer.provider, model=pointer.model)
-    with open_call(
-        pointer.provider, asked.body, model=pointer.model, stream=False, base_url=pointer.base_url,
-        key_env=pointer.key_env,
-    ) as call:  # fmt: skip
+    with open_call(pointer.provider, asked.body, model=pointer.model, stream=False, **pointer.server) as call:
         for event in call:
             stream.feed(event)
     return join_texts(stream.finish().content)

@@ -69,7 +69,9 @@ class Sample:
         messages = pool.get("messages") if isinstance(pool, Mapping) else None
         refs = event.get("input_refs")
         found = list(listed) if isinstance(listed, list) else []
-        for ref in refs if isinstance(refs, list) and isinstance(messages, list) else ():
+        if not isinstance(refs, list) or not isinstance(messages, list):
+            return found
+        for ref in refs:
             if isinstance(ref, list) and len(ref) == 2 and all(type(at) is int and at >= 0 for at in ref):
                 found += messages[ref[0] : ref[1]]
                 if len(found) > len(messages) * 2:
