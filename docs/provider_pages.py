@@ -143,7 +143,9 @@ def write_overview() -> str:
              for name in PARAMETERS]  # fmt: skip
     legend = ("*sent*: it goes out; *noted*: it is altered, moved or left out, and a note says so; *refused*: "
               "`Unsupported` names it.\n\n")  # fmt: skip
-    return "# Providers\n\n" + NOTE + legend + head + "\n" + "\n".join(rows) + "\n" + _write_media()
+    more = ("What is refused, and why, [is listed](refused.md); servers that speak like OpenAI's Chat Completions have "
+            "[dialects](dialects/README.md).\n\n")  # fmt: skip
+    return "# Providers\n\n" + NOTE + more + legend + head + "\n" + "\n".join(rows) + "\n" + _write_media()
 
 
 def _write_media() -> str:

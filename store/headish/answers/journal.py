@@ -35,7 +35,7 @@ class About(Struct, frozen=True, omit_defaults=True):
 
     ``base_url`` is the server that was named for this call, and not by the pointer, and ``key_env`` names its key: who
     asks again asks there. ``params`` were given for this call alone. ``replaces`` is the turn whose place it takes,
-    where it was asked for again: the bookmark moves over from there.
+    where it was asked for again: the bookmark moves over from there. ``dialect`` is the one that the answer is read in.
     """
 
     provider: str
@@ -48,6 +48,7 @@ class About(Struct, frozen=True, omit_defaults=True):
     base_url: str | None = None
     key_env: str | None = None
     params: dict[str, Any] = {}
+    dialect: str | None = None
 
     @classmethod
     def of_request(cls, request: Request) -> About:
@@ -66,12 +67,14 @@ class About(Struct, frozen=True, omit_defaults=True):
             base_url=request.base_url if named else None,
             key_env=request.key_env if named else None,
             params=dict(request.params),
+            dialect=request.dialect,
         )
 
     @property
     def asked(self) -> dict[str, Any]:
         """Who was asked, as the turn keeps it beside what was answered."""
         said = {"ptr": self.ptr, "base_url": self.base_url, "key_env": self.key_env, "params": self.params or None}
+        said |= {"dialect": self.dialect}
         return {key: value for key, value in said.items() if value is not None}
 
 

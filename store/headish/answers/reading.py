@@ -24,7 +24,8 @@ from headish.values.messages import Message, Note
 
 def open_stream(about: About) -> Stream:
     """A reader of an answer."""
-    return Stream(about.provider, model=about.model, tool_names=about.tool_names, seed=about.turns[0])
+    seed = about.turns[0]
+    return Stream(about.provider, model=about.model, tool_names=about.tool_names, seed=seed, dialect=about.dialect)
 
 
 def read_response(about: About, response: bytes | str | Mapping[str, Any] | Iterable[Any]) -> Reply:

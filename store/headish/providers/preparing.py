@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from headish.content import strictjson
 from headish.content.encoding import read_content
 from headish.errors import InvalidArgument, InvalidContent
+from headish.providers.dialects.choosing import check_dialect
 from headish.providers.registry import find_provider
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.values import Finding, Request, Settings
@@ -72,6 +73,8 @@ def _writer(provider: str, window: Window, settings: Mapping[str, Any]) -> Reque
         checked = msgspec.convert(given, Settings, strict=True)
     except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
         raise InvalidArgument(f"a setting of the request cannot be taken: {error}") from None
+    if checked.dialect is not None:
+        check_dialect(provider, checked.dialect)
     return found.writer(as_window(window), checked)
 
 

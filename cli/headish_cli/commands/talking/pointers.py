@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +11,7 @@ from headish_cli.options import Settings, json_option, parse_settings, pass_sett
 from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
-    from headish.providers.pointers import NamedPointer
+    from headish.providers.pointers import NamedPointer, Pointer
 
 
 @click.group("ptr")
@@ -30,11 +31,13 @@ def ptr_command() -> None:
 @click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for --base-url.")
 @click.option("--context-window", type=click.IntRange(min=256), metavar="TOKENS",
               help="How many tokens the model takes, its answer included; --budget auto goes by it.")  # fmt: skip
+@click.option("--dialect", metavar="NAME",
+              help="How the server speaks Chat Completions, if its host does not tell: deepseek, vllm, …")  # fmt: skip
 @json_option
 @pass_settings
 def set_command(
     settings: Settings, name: str, target: str, params: tuple[str, ...], base_url: str | None, key_env: str | None,
-    context_window: int | None, as_json: bool,
+    context_window: int | None, dialect: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Let NAME point at a provider's model from now on. What it pointed at is kept in its history.
 
@@ -43,8 +46,9 @@ def set_command(
     parsed = parse_settings(params, "--param")
     with settings.open(create=True) as store:
         pointer = store.pointers.set(
-            name, target, params=parsed, base_url=base_url, key_env=key_env, context_window=context_window
-        )
+            name, target, params=parsed, base_url=base_url, key_env=key_env, context_window=context_window,
+            dialect=dialect,
+        )  # fmt: skip
     if as_json:
         print_json({"name": name, **pointer.to_dict()})
     else:
@@ -59,6 +63,22 @@ def list_command(settings: Settings, as_json: bool) -> None:
     with settings.open() as store:
         pointers = store.pointers.list()
     _print(pointers, as_json, dated=False)
+
+
+@ptr_command.command("show")
+@click.argument("name")
+@json_option
+@pass_settings
+def show_command(settings: Settings, name: str, as_json: bool) -> None:
+    """Show what NAME points at, and in which dialect its server is spoken to."""
+    with settings.open() as store:
+        pointer = store.pointers[name]
+    spoken = pointer.spoken
+    if as_json:
+        print_json({"name": name, **pointer.to_dict(), "spoken": None if spoken is None else spoken.to_dict()})
+        return
+    for label, value in _facts(pointer):
+        click.echo(one_line(f"{label:<16}{value}", None))
 
 
 @ptr_command.command("history")
@@ -123,20 +143,43 @@ def _print(pointers: list[NamedPointer], as_json: bool, *, dated: bool) -> None:
         click.echo(one_line(f"{when}{pad(each.name, room)}  {_describe(each)}", None))
 
 
+def _facts(pointer: Pointer) -> Iterator[tuple[str, str]]:
+    """What a pointer says, a line each; then what its dialect makes of a request."""
+    from headish.providers.dialects.telling import describe_dialect
+
+    yield "points at", str(pointer)
+    for label, value in (("server", pointer.base_url), ("key", pointer.key_env), ("takes", pointer.context_window)):
+        if value is not None:
+            yield label, f"{value:,} tokens" if isinstance(value, int) else value
+    yield from (("parameter", each) for each in _params(pointer))
+    spoken = pointer.spoken
+    if spoken is not None:
+        yield "dialect", f"{spoken.name}: {spoken.why}"
+        yield from (("", each) for each in describe_dialect(spoken.name))
+
+
+def _params(pointer: Pointer) -> list[str]:
+    import msgspec
+
+    return [f"{key}={msgspec.json.encode(value).decode()}" for key, value in pointer.params.items()]
+
+
 def _record(named: NamedPointer) -> dict[str, Any]:
     pointer = {} if named.pointer is None else named.pointer.to_dict()
-    return {"name": named.name, "time": named.time.isoformat(timespec="milliseconds"), **pointer}
+    spoken = None if named.pointer is None else named.pointer.spoken
+    said = {"name": named.name, "time": named.time.isoformat(timespec="milliseconds"), **pointer}
+    return said if spoken is None else {**said, "spoken": spoken.to_dict()}
 
 
 def _describe(named: NamedPointer) -> str:
     pointer = named.pointer
     if pointer is None:
         return "removed"
-    import msgspec
-
-    params = [f"{key}={msgspec.json.encode(value).decode()}" for key, value in pointer.params.items()]
     more = ([f"at {pointer.base_url}"] if pointer.base_url else []) + (
         [f"key in {pointer.key_env}"] if pointer.key_env else []
     )
     more += [f"takes {pointer.context_window:,} tokens"] if pointer.context_window else []
-    return "  ".join([str(pointer), *params, *more])
+    spoken = pointer.spoken
+    if spoken is not None and (pointer.dialect or not spoken.is_default):
+        more.append(f"speaks {spoken.name} ({spoken.why})")
+    return "  ".join([str(pointer), *_params(pointer), *more])

@@ -45,7 +45,7 @@ _WORDS = {"function": "a call", "reasoning": "reasoning", "thinking": "reasoning
 class ChatWriter(RequestWriter):
     """Writes a request of chat messages. Class attributes say in what the providers differ; the hooks below, too."""
 
-    roles: ClassVar[Mapping[str, str]] = {}
+    roles: Mapping[str, str] = {}
     """Roles that go out under another name."""
     order: ClassVar[Mapping[str, int]] = {"reasoning": 0, "text": 1, "function": 2}
     """In which order an answer's message holds its kinds of parts; what stands otherwise loses its place."""

@@ -34,13 +34,21 @@ class Parameter(NamedTuple):
     needs_tools: bool = False
 
 
-def place_parameters(report: Reporter, provider: str, params: Mapping[str, Any], *, has_tools: bool) -> Body:
-    """The part of a body that the parameters make; ``null`` is a parameter that is not set."""
+def place_parameters(
+    report: Reporter,
+    provider: str,
+    params: Mapping[str, Any],
+    *,
+    has_tools: bool,
+    places: Mapping[str, str] = {},
+) -> Body:
+    """The part of a body that the parameters make; ``null`` is a parameter that is not set. ``places`` are those that
+    stand elsewhere."""
     placed: Body = {}
     for name, value in params.items():
         if value is None or name == "model":
             continue
-        found = _place(report, provider, name, value, has_tools)
+        found = _place(report, provider, name, value, has_tools, places.get(name))
         placed = merge(placed, found) if found else placed
     own = params.get(provider)
     return merge(placed, own) if isinstance(own, Mapping) and not _reserved(report, provider, own) else placed
@@ -60,10 +68,11 @@ def read_params(report: Reporter, options: Mapping[str, Any]) -> Mapping[str, An
     return params
 
 
-def _place(report: Reporter, provider: str, name: str, value: Any, has_tools: bool) -> Body:
+def _place(report: Reporter, provider: str, name: str, value: Any, has_tools: bool, elsewhere: str | None) -> Body:
     parameter = PARAMETERS.get(name)
     if parameter is not None:
-        return _place_common(report, provider, name, value, parameter, has_tools)
+        place = parameter.places.get(provider) if elsewhere is None else elsewhere
+        return _place_common(report, name, value, parameter, place, has_tools)
     if name in NATIVE:
         if not isinstance(value, Mapping):
             report.refuse(f"params.{name}={value!r}: what is {name}'s own is an object")
@@ -79,9 +88,13 @@ def _place(report: Reporter, provider: str, name: str, value: Any, has_tools: bo
 
 
 def _place_common(
-    report: Reporter, provider: str, name: str, value: Any, parameter: Parameter, has_tools: bool
+    report: Reporter,
+    name: str,
+    value: Any,
+    parameter: Parameter,
+    place: str | Callable[[Any], Body] | None,
+    has_tools: bool,
 ) -> Body:
-    place = parameter.places.get(provider)
     if not parameter.kind.fits(value):
         report.refuse(f"params.{name}={value!r}: it is {parameter.kind.words}")
     elif place is None:

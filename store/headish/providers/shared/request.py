@@ -62,6 +62,14 @@ class RequestWriter(BlockMapper):
     def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
         """The whole body; ``placed`` is what the parameters make of it, by place."""
 
+    def check_parameters(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The parameters, less those that the server does not take."""
+        return params
+
+    def parameter_places(self) -> Mapping[str, str]:
+        """Where parameters stand that stand elsewhere than the table says."""
+        return {}
+
     def write(self) -> Request:
         """The request; it is not to be sent where ``refusals`` holds anything."""
         self.names.taken = self._taken_names()
@@ -84,7 +92,11 @@ class RequestWriter(BlockMapper):
         model = self.settings.model or params.get("model")
         tools = self._read_tools()
         has_tools = bool(tools) or self.options.get("search") is True
-        body = self.body(model, tools, place_parameters(self, self.provider, params, has_tools=has_tools))
+        params = self.check_parameters(params)
+        places = self.parameter_places()
+        body = self.body(
+            model, tools, place_parameters(self, self.provider, params, has_tools=has_tools, places=places)
+        )
         self._note_rest()
         sources = Sources(self.list_name, tuple(self.hoisted), tuple(self._sources))
         return Request(
@@ -94,6 +106,7 @@ class RequestWriter(BlockMapper):
             notes=tuple(self.notes),
             tool_names=self.names.rewritten,
             sources=sources,
+            dialect=self.settings.dialect,
         )
 
     def add(self, entry: Part, turns: tuple[TurnId, ...]) -> None:

@@ -65,16 +65,21 @@ class Pointers(Mapping[str, Pointer]):
         base_url: str | None = None,
         key_env: str | None = None,
         context_window: int | None = None,
+        dialect: str | None = None,
     ) -> Pointer:
         """Let a name point at ``PROVIDER/MODEL`` from now on; what it pointed at is kept in its history.
 
         ``params`` are defaults below the option ``params`` of a thread. ``base_url`` is the server of a compatible
         provider, ``key_env`` the environment variable that holds the key for it; a key itself is refused.
         ``context_window`` is how many tokens the model takes, its answer included: ``budget="auto"`` goes by it.
-        Raises: InvalidName, InvalidArgument, InvalidContent.
+        ``dialect`` is how a server that is not OpenAI's speaks Chat Completions (``headish.providers.dialects``); left
+        out, its host tells, and ``Pointer.spoken`` says which it is.
+        Raises: InvalidName, InvalidArgument, InvalidContent; UnknownFormat for the dialect.
         """
         encoded = check_name(name, KIND, is_new=True)
-        pointer = make_pointer(target, params=params, base_url=base_url, key_env=key_env, context_window=context_window)
+        pointer = make_pointer(
+            target, params=params, base_url=base_url, key_env=key_env, context_window=context_window, dialect=dialect
+        )
         self._define(encoded, encode_pointer(pointer))
         return pointer
 

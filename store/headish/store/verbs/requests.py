@@ -18,7 +18,8 @@ from headish.history.reading.resolve import option_origins, resolve_window
 from headish.history.reading.walk import walk
 from headish.history.writing.replies import Pinned, pin_turns
 from headish.limits import MAPPING_LIMIT_BYTES
-from headish.providers.pointers import Pointer
+from headish.providers.dialects.choosing import check_dialect
+from headish.providers.pointers import Pointer, dialect_of
 from headish.providers.registry import check_provider
 from headish.providers.shared.values import Finding, Request
 from headish.rows.threads.walks import Walked
@@ -63,6 +64,8 @@ def request(
     params: Mapping[str, Any] | None = None,
     budget: Budget = None,
     count: Count | None = None,
+    base_url: str | None = None,
+    dialect: str | None = None,
     **settings: Any,
 ) -> Request:
     """The request that asks a provider to continue a headish.
@@ -75,6 +78,9 @@ def request(
 
     ``budget`` is how many tokens the request may have: what does not fit is left out, with a note. ``"auto"`` is what
     the pointer's ``context_window`` leaves for it. ``count`` counts the tokens of a text; see ``Store.tokens``.
+
+    ``dialect`` is how the server speaks Chat Completions; left out, it is that of ``base_url``, which is asked instead
+    of the pointer's server, else that of the pointer.
     Cost: six statements and one for each server, however long the thread; one more where the model or the default
     names the pointer, and with a budget one more at the most.
     Raises: UnknownPointer if nothing names a provider; UnknownServer; Unsupported for what the provider cannot
@@ -93,6 +99,7 @@ def request(
         _with_params(asked.window, own),
         tools=[*asked.tools, *(tools or ())],
         model=model or (pointer.model if pointer else None),
+        dialect=_dialect_of(provider, pointer, base_url, dialect),
         **settings,
     )
     return replace(
@@ -110,7 +117,8 @@ def request(
 @door()
 def lint(
     space: Space, headish: Headishes = "@", to: str | None = None, *, ptr: str | None = None,
-    tools: ToolList | None = None, budget: Budget = None, count: Count | None = None, **settings: Any,
+    tools: ToolList | None = None, budget: Budget = None, count: Count | None = None, base_url: str | None = None,
+    dialect: str | None = None, **settings: Any,
 ) -> list[Finding]:  # fmt: skip
     """What a request would repair, leave out or refuse; refusals first. Nothing is changed.
 
@@ -119,7 +127,17 @@ def lint(
     from headish.providers.preparing import lint
 
     provider, asked = _ask(space, headish, to, ptr, Limit(budget, count, None, settings.get("max_tokens")), tools)
-    return lint(provider, asked.window, [*asked.tools, *(tools or ())], **settings)
+    spoken = _dialect_of(provider, asked.pointer, base_url, dialect)
+    return lint(provider, asked.window, [*asked.tools, *(tools or ())], dialect=spoken, **settings)
+
+
+def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, named: str | None) -> str | None:
+    """The dialect of a call. A pointer's own does not hold where another server than the pointer's is asked."""
+    if named is not None:
+        check_dialect(provider, named)
+    if named is None and base_url is None and pointer is not None:
+        base_url, named = pointer.base_url, pointer.dialect
+    return dialect_of(provider, base_url, named)
 
 
 class Limit(NamedTuple):
