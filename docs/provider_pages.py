@@ -104,7 +104,7 @@ TOOL = {"name": "f", "description": "Does it.", "inputSchema": _INTEGER}
 EXAMPLES: dict[str, Any] = {
     "max_tokens": 100, "temperature": 0.2, "top_p": 0.9, "top_k": 40, "seed": 7, "frequency_penalty": 0.5,
     "presence_penalty": 0.5, "stop_sequences": ["END"], "effort": "low", "schema": {"type": "object"},
-    "parallel_tool_calls": False,
+    "parallel_tool_calls": False, "strict": True,
 }  # fmt: skip
 
 

@@ -37,6 +37,7 @@ WRITING = {
         RACES,
     ),
     **dict.fromkeys(("Store.capture", "Streams.recover", "Streams.drop"), JOURNALS),
+    "Streams.recover_remote": "answers/test_remote.py",
     "Database.move": COPIES,
     "Store.erase": "erasing/test_races.py",
     "Spaces.erase": "erasing/test_spaces.py",

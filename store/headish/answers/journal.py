@@ -35,7 +35,8 @@ class About(Struct, frozen=True, omit_defaults=True):
 
     ``base_url`` is the server that was named for this call, and not by the pointer, and ``key_env`` names its key: who
     asks again asks there. ``params`` were given for this call alone. ``replaces`` is the turn whose place it takes,
-    where it was asked for again: the bookmark moves over from there. ``dialect`` is the one that the answer is read in.
+    where it was asked for again: the bookmark moves over from there. ``dialect`` is the one that the answer is read in,
+    ``schema`` the one that it has to follow.
     """
 
     provider: str
@@ -49,6 +50,7 @@ class About(Struct, frozen=True, omit_defaults=True):
     key_env: str | None = None
     params: dict[str, Any] = {}
     dialect: str | None = None
+    schema: dict[str, Any] | None = None
 
     @classmethod
     def of_request(cls, request: Request) -> About:
@@ -68,6 +70,7 @@ class About(Struct, frozen=True, omit_defaults=True):
             key_env=request.key_env if named else None,
             params=dict(request.params),
             dialect=request.dialect,
+            schema=request.schema,
         )
 
     @property

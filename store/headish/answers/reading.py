@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from headish.answers.checking import check_reply
 from headish.answers.journal import About
 from headish.answers.trimming import trim_reply
 from headish.content.drafts import Draft, make_message_draft
@@ -71,7 +72,7 @@ def reply_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
     Raises: TooLarge for the content.
     """
     message = Message(role="assistant", content=reply.content)
-    kept = reply.to_meta() | about.asked
+    kept = reply.to_meta() | about.asked | check_reply(about, reply)
     try:
         return make_message_draft(message, limit_bytes, system={"reply": kept})
     except TooLarge as error:

@@ -30,9 +30,10 @@ def prepare_request(
     """The request that asks a provider to continue a window. ``settings`` are those of ``values.Settings``.
 
     Deterministic: the same window gives the same bytes on every machine, and a message that is added leaves the content
-    blocks before it as they were. Five things break that on purpose: the place of a cache mark, an interrupted call
+    blocks before it as they were. Six things break that on purpose: the place of a cache mark, an interrupted call
     whose result came after all, a provider's own call that waits for its result at the end, a system message inside the
-    conversation where the provider takes them at its head only, and the tools.
+    conversation where the provider takes them at its head only, the tools, and a compaction, which stands for all
+    before it.
     Raises: UnknownFormat; Unsupported for what can neither be sent nor be left out; InvalidArgument, InvalidContent.
     """
     writer = _writer(provider, window, {"tools": tools, "model": model, **settings})

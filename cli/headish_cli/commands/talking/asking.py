@@ -223,7 +223,7 @@ def _end(store: Store, turn: Turn, call: dict[str, Any], *, stopped: bool, loope
     where = f" on {turn.meta.bookmark}" if turn.meta.bookmark else ""
     say(f"turn {turn.id}{where}")
     tell_reply(turn, _whom(call))
-    if stopped or turn.meta.reply.get("incomplete"):
+    if stopped or turn.meta.reply.get("incomplete") or turn.meta.reply.get("schema_error"):
         raise click.exceptions.Exit(INTERRUPTED if stopped else 1)
 
 

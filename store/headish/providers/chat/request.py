@@ -54,6 +54,8 @@ class ChatWriter(RequestWriter):
     """How many sequences that end an answer the API takes."""
     efforts: ClassVar[Collection[str]] = ()
     """The values of ``reasoning_effort``."""
+    has_strict_tools: ClassVar[bool] = True
+    """Whether each tool says for itself that its calls are held to its schema."""
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
@@ -236,11 +238,17 @@ class ChatWriter(RequestWriter):
 
     def _define(self, called: str, description: str | None, schema: Mapping[str, Any]) -> Part:
         function: Part = {"name": self.names.send(called)} | ({"description": description} if description else {})
-        return {"type": "function", "function": {**function, "parameters": self.write_schema(called, schema)}}
+        function["parameters"] = self.write_schema(called, schema)
+        if self.has_strict_tools and self.holds_to(called, function["parameters"]):
+            function["strict"] = True
+        return {"type": "function", "function": function}
 
 
 class OpenAIShapedWriter(ChatWriter):
     """What openai and cerebras share beside that: the choice of a tool, and tokens counted in streams."""
+
+    def schema_format(self, body: Part) -> Mapping[str, Any]:
+        return record(record(body.get("response_format")).get("json_schema"))
 
     def write_choice(self, choice: Choice) -> Any:
         if choice.mode == "tool":

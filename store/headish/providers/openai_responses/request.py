@@ -35,6 +35,7 @@ FUNCTIONS = ("function_call", "function_call_output")
 PHASES = ("commentary", "final_answer")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 SEARCH = "web_search"
+COMPACTION = "compaction"
 EMPTY_ERROR = "(empty result)"
 _AT_TOP = ("enum", "not")
 """Keywords that the API refuses at the top of a function's schema, beside those that can be joined."""
@@ -165,6 +166,7 @@ class OpenAIResponsesWriter(RequestWriter):
     # The body.
 
     def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+        self._drop_compacted()
         self._write_marks()
         self._check(placed)
         body: Part = {"model": model} if model else {}
@@ -209,8 +211,19 @@ class OpenAIResponsesWriter(RequestWriter):
             self.note(f"the top of the schema of {called} is made one object, without {', '.join(lost)}")
         parameters.setdefault("properties", {})
         described = {"name": self.names.send(called)} | ({"description": description} if description else {})
-        # Strict schemas are a dialect of their own, that an MCP server's are not written in.
-        return {"type": "function", **described, "parameters": parameters, "strict": False}
+        # Off unless asked for: an MCP server's schemas are seldom ones that calls can be held to.
+        strict = self.holds_to(called, parameters)
+        return {"type": "function", **described, "parameters": parameters, "strict": strict}
+
+    def _drop_compacted(self) -> None:
+        """What a compaction sums up is not sent: it stands for all that was said before."""
+        places = [at for at, item in enumerate(self.messages) if item.get("type") == COMPACTION]
+        if places:
+            behind = [item.get("call_id") for item in self.messages[places[-1] :] if "output" in item]
+            self.drop_before(places[-1], behind)
+
+    def schema_format(self, body: Part) -> Mapping[str, Any]:
+        return record(record(body.get("text")).get("format"))
 
 
 def _write_choice(choice: Choice, defined: Sequence[Part]) -> Any:

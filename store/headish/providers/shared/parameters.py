@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from headish.content.merge import merge
+from headish.providers.shared.schemas import strict_problem
 from headish.providers.shared.tools import Reporter
 
 Body = dict[str, Any]
@@ -136,10 +137,11 @@ def _gemini_level(effort: Any) -> Body:
 
 
 def _named(schema: Mapping[str, Any]) -> Body:
-    """A schema with the name that OpenAI wants for it."""
+    """A schema with the name that OpenAI wants for it. The answer is held to it if it is one that can be."""
     title = schema.get("title")
     legal = isinstance(title, str) and title.isascii() and title.replace("_", "").isalnum() and len(title) <= 64
-    return {"name": title if legal else "answer", "schema": dict(schema)}
+    strict = strict_problem(schema) is None
+    return {"name": title if legal else "answer", "schema": dict(schema), "strict": strict}
 
 
 def _openai_schema(schema: Any) -> Body:
@@ -196,6 +198,10 @@ PARAMETERS: dict[str, Parameter] = {
         "cohere": lambda schema: {"response_format": {"type": "json_object", "json_schema": dict(schema)}},
         "cerebras": _openai_schema,
     }),
+    "strict": Parameter(SWITCH, {
+        **dict.fromkeys(("anthropic", "openai", "openai_responses", "cerebras"), lambda value: {}),
+        "cohere": "strict_tools",
+    }, needs_tools=True),
     "parallel_tool_calls": Parameter(SWITCH, {
         "anthropic": lambda value: {"tool_choice": {"type": "auto", "disable_parallel_tool_use": not value}},
         "openai": "parallel_tool_calls", "openai_responses": "parallel_tool_calls", "cerebras": "parallel_tool_calls",
@@ -216,7 +222,8 @@ _GENERATION = (
     "responseMimeType", "responseModalities", "responseSchema", "speechConfig", "thinkingConfig",
 )  # fmt: skip
 NATIVE: dict[str, dict[str, str]] = {
-    "anthropic": {name: name for name in ("metadata", "output_config", "service_tier", "thinking")},
+    "anthropic": {name: name for name in ("cache_ttl", "citations", "container", "context_management",
+                                        "mcp_servers", "metadata", "output_config", "service_tier", "thinking")},
     "openai": {name: name for name in _CHAT},
     "openai_responses": {name: name for name in _RESPONSES},
     "gemini": {name: f"generationConfig.{name}" for name in _GENERATION}

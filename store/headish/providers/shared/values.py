@@ -59,7 +59,8 @@ class Request(Struct, frozen=True):
     is made of. What follows is set where a store made the request: the turns that it was made from and the ``bookmark``
     that it was asked by, which a reply continues; the turn that set each option; the provider pointer that chose the
     model, and what the pointer says of the server; the parameters that were given for this call alone. ``dialect`` is
-    the one that the body is written in, where it is not the provider's own.
+    the one that the body is written in, where it is not the provider's own; ``schema`` the one that the answer has to
+    follow.
     """
 
     provider: str
@@ -76,6 +77,7 @@ class Request(Struct, frozen=True):
     key_env: str | None = None
     params: dict[str, Any] = {}
     dialect: str | None = None
+    schema: dict[str, Any] | None = None
 
     @property
     def origins(self) -> tuple[Origin, ...]:

@@ -13,6 +13,7 @@ from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, UnknownPointer, shown
 from headish.history.definitions import find_default, find_pointer, pointer_as_model, tools_served
+from headish.history.reading.containers import find_container
 from headish.history.reading.documents import refer, with_documents
 from headish.history.reading.resolve import option_origins, resolve_window
 from headish.history.reading.walk import walk
@@ -50,6 +51,8 @@ class Asked(NamedTuple):
     ptr: str | None
     pointer: Pointer | None
     tools: list[Mapping[str, Any]]
+    container: str | None = None
+    """Where the last answer of Anthropic's ran code, if that still runs."""
 
 
 @door()
@@ -96,7 +99,7 @@ def request(
         model = None  # it named the pointer
     prepared = prepare_request(
         provider,
-        _with_params(asked.window, own),
+        _with_params(_in_container(asked, provider), own),
         tools=[*asked.tools, *(tools or ())],
         model=model or (pointer.model if pointer else None),
         dialect=_dialect_of(provider, pointer, base_url, dialect),
@@ -235,6 +238,7 @@ def _gather(
         ptr=ptr.decode() if ptr is not None and pointer is not None else None,
         pointer=pointer,
         tools=tools_served(connection, space, window.options.get("servers")),
+        container=find_container(walked),
     )
     if limit.budget is None or limit.counter is not None:
         return asked, walked, None
@@ -281,6 +285,16 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
     if secret is not None:
         raise InvalidArgument(f"{secret}: {LOOKS_LIKE_A_KEY}")
     return dict(params)
+
+
+def _in_container(asked: Asked, provider: str) -> ContextWindow:
+    """The window with the container that the thread's code runs in, for a request that brings tools of Anthropic's."""
+    params: Any = asked.window.options.get("params")
+    own: Any = params.get("anthropic") if isinstance(params, Mapping) else None
+    if provider != "anthropic" or asked.container is None or not (isinstance(own, Mapping) and own.get("tools")):
+        return asked.window
+    given = {"container": asked.container, **own}
+    return replace(asked.window, options={**asked.window.options, "params": {**params, "anthropic": given}})
 
 
 def _with_params(window: ContextWindow, params: Mapping[str, Any]) -> ContextWindow:
