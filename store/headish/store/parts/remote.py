@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -65,7 +66,8 @@ def kept_elsewhere(space: Space) -> Iterator[Turn]:
 
     for turn in heads(space):
         reply = turn.meta.reply
-        if reply.get("provider") in KEEPING and reply.get("incomplete") and reply.get("response_id"):
+        is_kept = reply.get("provider") in KEEPING and reply.get("incomplete") and reply.get("response_id")
+        if is_kept and not space._read(partial(_is_known, space=space, turn=turn)):
             yield turn
 
 
