@@ -54,6 +54,8 @@ class ChatWriter(RequestWriter):
     """How many sequences that end an answer the API takes."""
     efforts: ClassVar[Collection[str]] = ()
     """The values of ``reasoning_effort``."""
+    plain_roles: Collection[str] = ("user", "assistant")
+    """Whose messages are a role and a content where they say one text."""
     has_strict_tools: ClassVar[bool] = True
     """Whether each tool says for itself that its calls are held to its schema."""
 
@@ -99,7 +101,9 @@ class ChatWriter(RequestWriter):
     # Blocks.
 
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
-        own = record(None if block is None else block.opaque.get(self.provider))
+        if block is None or not block.opaque:
+            return {"type": "text", "text": text}
+        own = record(block.opaque.get(self.provider))
         if own.keys() - {PART}:
             self.foreign[self.provider] += 1  # annotations have no place in a request
         if own.get(PART) is not None and message.role in ("assistant", "user"):
@@ -172,6 +176,11 @@ class ChatWriter(RequestWriter):
 
     def place(self, settled: Settled, parts: list[Part]) -> None:
         self.flags += settled.message.cache
+        alone = parts[0] if len(parts) == 1 and settled.message.role in self.plain_roles else {}
+        if len(alone) == 2 and alone["type"] == "text":
+            # Nearly every message: one text, and nothing beside it.
+            self.add({"role": settled.message.role, "content": alone["text"]}, settled.turns)
+            return
         for entry in self._entries(settled.message, parts):
             self.add(entry, settled.turns)
 

@@ -29,7 +29,6 @@ from headish.providers.shared.shapes import record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Settings
 from headish.values.blocks import ProviderBlock, Text, Thinking, ToolResult, ToolUse
-from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 
 AT_TOP = ("enum", "not")
@@ -49,10 +48,9 @@ class OpenAIWriter(OpenAIShapedWriter):
         super().__init__(window, settings)
         self.dialect = find_dialect(settings.dialect)
         self.roles = self.dialect.roles
+        self.plain_roles = ("user",) if self.dialect.fills else ("user", "assistant")
         self.marked: list[Part] = []
         """The last part of each message that is to be cached."""
-        self._is_detailed = False
-        """Whether the message that is being written says all of its reasoning under ``reasoning_details``."""
 
     def keeps_name(self, media_type: str) -> bool:
         return media_type in (PDF, "")  # a file of the provider's may have a name too
@@ -68,6 +66,8 @@ class OpenAIWriter(OpenAIShapedWriter):
     def place(self, settled: Settled, parts: list[Part]) -> None:
         start = len(self.messages)
         super().place(settled, parts)
+        if not self.dialect.lists:
+            self.messages[start:] = map(join_lists, self.messages[start:])
         if settled.message.cache and self.settings.cache_breakpoints:
             self._mark(self.messages[start:])
 
@@ -82,11 +82,9 @@ class OpenAIWriter(OpenAIShapedWriter):
 
     # What a dialect says.
 
-    def parts(self, message: Message) -> list[Part]:
-        self._is_detailed = self.dialect.details and has_details(message, self.provider)
-        return super().parts(message)
-
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
+        if block is None or not block.opaque:
+            return {"type": "text", "text": text}
         part = super().text_part(text, block, message)
         if part is None or part["type"] != PART or self.dialect.keys is None:
             return part
@@ -99,7 +97,7 @@ class OpenAIWriter(OpenAIShapedWriter):
             part = self.own_thinking(block)
             if part is not None:
                 return part
-        if self._is_detailed:
+        if self.dialect.details and has_details(message, self.provider):
             return None  # it is said there
         part = spell_reasoning(self.dialect, block, record(block.opaque.get(self.provider)))
         if part is None and named is None:
@@ -133,12 +131,11 @@ class OpenAIWriter(OpenAIShapedWriter):
         return {**part, "tool_call_id": spell_id(self.dialect, part["tool_call_id"])}
 
     def write_answer(self, parts: list[Part], message: Message) -> Part:
+        if self.settings.dialect is None:
+            return super().write_answer(parts, message)
         thought = [part["text"] for part in parts if part["type"] == "reasoning"]
         answer = super().write_answer(join_tagged(parts), message)
         return spell_answer(self.dialect, answer, thought)
-
-    def add(self, entry: Part, turns: tuple[TurnId, ...]) -> None:
-        super().add(entry if self.dialect.lists else join_lists(entry), turns)
 
     def check_parameters(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """The parameters that the server takes: a dialect's own word on the others is told."""

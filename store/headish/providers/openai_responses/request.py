@@ -29,6 +29,7 @@ from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, T
 from headish.values.messages import ContextWindow, Message
 
 INCLUDE = ("reasoning.encrypted_content",)
+_REASONED = (Thinking, ProviderBlock)
 INPUTS = ("input_text", "input_image", "input_file")
 """Parts of a message; everything else is an item by itself."""
 FUNCTIONS = ("function_call", "function_call_output")
@@ -63,8 +64,13 @@ class OpenAIResponsesWriter(RequestWriter):
 
     def parts(self, message: Message) -> list[Part]:
         """The parts of a message. Reasoning goes with what it led to: where that is not sent, neither is it."""
-        if not any(isinstance(block, Thinking | ProviderBlock) for block in message.content):
-            return super().parts(message)
+        for block in message.content:
+            if type(block) in _REASONED:
+                return self._followed(message)
+        return super().parts(message)
+
+    def _followed(self, message: Message) -> list[Part]:
+        """The parts of a message with reasoning, or with items of the provider's own."""
         sent: list[Part | None] = []
         for block in message.content:
             sent += super().parts(replace(message, content=(block,))) or [None]
@@ -147,8 +153,11 @@ class OpenAIResponsesWriter(RequestWriter):
 
     def place(self, settled: Settled, parts: list[Part]) -> None:
         message = settled.message
-        for entry in self._entries(parts, message):
-            self.add(entry, settled.turns)
+        if len(parts) == 1 and message.role == "user" and parts[0].get("type") in INPUTS:
+            self.add({"role": "user", "content": parts}, settled.turns)
+        else:
+            for entry in self._entries(parts, message):
+                self.add(entry, settled.turns)
         if message.cache:
             self.flags += 1
             self.marked += [part for part in parts if part.get("type") in INPUTS][-1:]
