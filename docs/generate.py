@@ -35,6 +35,7 @@ from headish.history.edits.words import Piece
 from headish.history.reading.costs import Cost
 from headish.history.reading.usage import Count
 from headish.history.writing.copies import Copied
+from headish.providers.dialects.table import DIALECTS
 from headish.providers.registry import PROVIDERS
 from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
 from headish.store.database import Spaces
@@ -71,6 +72,7 @@ from headish_cli.main import main as command
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from dialect_pages import write_dialect, write_dialects, write_refusals
 from provider_pages import write_overview, write_provider
 
 VALUES = (
@@ -409,10 +411,13 @@ PAGES: dict[str, Callable[[], str]] = {
     "damage.md": write_damage,
     "formats/carrying.md": write_carrying,
     "providers/README.md": write_overview,
+    "providers/refused.md": write_refusals,
+    "providers/dialects/README.md": write_dialects,
 }
 
 
 PAGES |= {f"providers/{provider}.md": partial(write_provider, provider) for provider in PROVIDERS}
+PAGES |= {f"providers/dialects/{name}.md": partial(write_dialect, name) for name in DIALECTS}
 
 
 def main() -> None:

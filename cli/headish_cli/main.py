@@ -237,8 +237,8 @@ def main(
     behind the command, too. Without a command, a terminal shows 'headish list'.
 
     \b
-    Exit codes: 0 done; 1 an error, or findings (verify, lint, a broken file of an import, a cut-off
-    answer); 2 wrong usage; 130 Ctrl-C; 141 a closed pipe.
+    Exit codes: 0 done; 1 an error, or findings (verify, lint, a broken file of an import, an
+    answer that was cut off or does not follow its schema); 2 wrong usage; 130 Ctrl-C; 141 a closed pipe.
     """
     said = _configure(ctx)
     ptr = os.environ.get("HEADISH_PTR") or said.get("ptr")

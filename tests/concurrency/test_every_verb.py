@@ -39,6 +39,7 @@ WRITING = {
     ),
     **dict.fromkeys(("Store.capture", "Streams.recover", "Streams.drop"), JOURNALS),
     **{f"Batches.{name}": "answers/test_batches.py" for name in ("create", "status", "collect", "drop")},
+    "Streams.recover_remote": "answers/test_remote.py",
     "Database.move": COPIES,
     "Store.erase": "erasing/test_races.py",
     "Spaces.erase": "erasing/test_spaces.py",

@@ -29,6 +29,7 @@ HOW_TO = (
     "long-conversations.md", "find-your-way.md", "delete-somebodys-data.md",
     "talk-at-a-terminal.md", "import-from-other-programs.md", "use-a-cloud.md", "count-costs.md",
     "ask-many-at-half-the-price.md", "export-for-others.md",
+    "use-any-compatible-server.md",
 )  # fmt: skip
 PAGES = [
     ROOT / "README.md",

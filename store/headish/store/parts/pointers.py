@@ -72,6 +72,7 @@ class Pointers(Mapping[str, Pointer]):
         resource: str | None = None,
         api_version: str | None = None,
         headers: Mapping[str, str] | None = None,
+        dialect: str | None = None,
     ) -> Pointer:
         """Let a name point at ``PROVIDER/MODEL`` from now on; what it pointed at is kept in its history.
 
@@ -81,12 +82,14 @@ class Pointers(Mapping[str, Pointer]):
         ``cloud`` is ``bedrock`` (with ``region``, perhaps ``profile``), ``vertex`` (``region``, ``project``) or
         ``azure`` (``resource``, or the endpoint as ``base_url``; perhaps ``api_version``): who serves the model, if not
         its provider. ``headers`` go with each request, as ``anthropic-beta`` does; one that carries a key is refused.
-        Raises: InvalidName, InvalidArgument, InvalidContent.
+        ``dialect`` is how a server that is not OpenAI's speaks Chat Completions (``headish.providers.dialects``); left
+        out, its host tells, and ``Pointer.spoken`` says which it is.
+        Raises: InvalidName, InvalidArgument, InvalidContent; UnknownFormat for the dialect.
         """
         encoded = check_name(name, KIND, is_new=True)
         pointer = make_pointer(
             target, params=params, base_url=base_url, key_env=key_env, context_window=context_window, cloud=cloud,
-            headers=headers, region=region, project=project, profile=profile, resource=resource,
+            headers=headers, dialect=dialect, region=region, project=project, profile=profile, resource=resource,
             api_version=api_version,
         )  # fmt: skip
         self._define(encoded, encode_pointer(pointer))

@@ -139,7 +139,7 @@ def open_answer(
     """
     space._check_writable()
     call, settings = _split(options)
-    asked = request(space, headish, to, ptr=ptr, tools=tools, model=model, **settings)
+    asked = request(space, headish, to, ptr=ptr, tools=tools, model=model, base_url=call.get("base_url"), **settings)
     asked = replace(asked, bookmark=bookmark or asked.bookmark)
     return _open(space, asked, None, settings.get("stream", True), call)
 
@@ -163,7 +163,7 @@ def open_retry(space: Space, headish: str = "@", *, stream: bool = True, **optio
     if turn.meta.role != "assistant" or not turn.meta.continues:
         raise InvalidArgument(f"turn {turn.id} is no answer: only an answer can be asked for again")
     call, settings = _split(options)
-    asked = _ask_again(space, turn, {**settings, "stream": stream})
+    asked = _ask_again(space, turn, {**settings, "stream": stream, "base_url": call.get("base_url")})
     return _open(space, replace(asked, bookmark=bookmark or turn.meta.bookmark), turn, stream, call)
 
 
@@ -205,7 +205,8 @@ def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
     before = {"to": reply.get("provider"), "model": reply.get("model"), **given}
     if "base_url" in reply and not given.keys() & {"to", "ptr"}:
         # A thread must not go from a local server to a provider only because the address was not given again.
-        asked = request(space, parents, **before)
+        there = {} if "base_url" in given else {"base_url": reply["base_url"], "dialect": reply.get("dialect")}
+        asked = request(space, parents, **{**there, **before})
         asked = replace(asked, ptr=None, cloud=None, headers={})
         return replace(asked, base_url=reply["base_url"], key_env=reply.get("key_env"))
     if reply.get("provider") and _names_nobody(space, parents, given):

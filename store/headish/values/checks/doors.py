@@ -149,7 +149,7 @@ FILE = Kind(
     "a path, or a file that is open for reading bytes",
 )
 KINDS: dict[str, Kind] = {
-    **dict.fromkeys(("format", "policy", "bos", "eos", "model", "base_url", "key_env", "title", "by"), TEXT),
+    **dict.fromkeys(("format", "policy", "bos", "eos", "model", "base_url", "key_env", "title", "by", "dialect"), TEXT),
     **dict.fromkeys(("provider", "seed", "durability", "start_role"), TEXT),
     **dict.fromkeys(("limit", "n", "payload_limit_bytes", "context_window"), COUNT),
     "budget": Kind(lambda value: value == "auto" or (_is_count(value) and value > 0), "a number of tokens, or auto"),
