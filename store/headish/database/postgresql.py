@@ -417,7 +417,7 @@ class PostgreSQLBackend:
 
     def may_lag(self) -> bool:
         # Asked where something was not found. A server that no longer answers has nothing to add to that.
-        if self.read_only:
+        if self.read_only and not self._is_reader:
             return True
         try:
             [(lags,)] = self.read(lambda connection: connection.rows(_IS_REPLICA))

@@ -25,10 +25,14 @@ def secure_command(settings: Settings, apps: tuple[str, ...], check: bool, as_js
     Run it as a superuser, or as a role that owns the tables and may make roles. A second run changes nothing. --check
     looks at the logins of --app, or at the one that asks: a superuser is held by nothing.
     """
-    with settings.open_database() as database:
-        found = database.secure(apps=apps, check=check)
+    from headish.database.isolation.securing import secure
+
+    with settings.connect() as database:
+        found = secure(database, apps, check=check)
     if as_json:
         print_json(found)
+    elif not found.secured:
+        say("Nothing keeps its spaces apart: 'headish db secure' does it, and --check --json lists how.")
     else:
         for measure in found.missing:
             click.echo(_line(measure))

@@ -72,14 +72,14 @@ def _roles(catalog: Catalog) -> Iterator[Measure]:
             yield Measure("role", name, "the role may log in, or no policy holds it", mended)
     for role_name, member in ((READER, WRITER), (WRITER, ERASER)):
         if (role_name, member) not in catalog.memberships:
-            what = f"it has not the rights of {role_name}"
+            what = f"it lacks the rights of {role_name}"
             yield Measure("role", member, what, f"GRANT {role_name} TO {member}")
 
 
 def _schema(catalog: Catalog) -> Iterator[Measure]:
     for role, privilege in ((READER, "USAGE"), (OWNER, "USAGE"), (OWNER, "CREATE")):
         if (role, privilege) not in catalog.of_schema:
-            what = f"it has not {privilege} on the schema {catalog.schema}"
+            what = f"it lacks {privilege} on the schema {catalog.schema}"
             yield Measure("role", role, what, f"GRANT {privilege} ON SCHEMA {catalog.schema} TO {role}")
     if (PUBLIC, "CREATE") in catalog.of_schema:
         what = f"everybody may make tables in the schema {catalog.schema}"
@@ -115,7 +115,7 @@ def _functions(catalog: Catalog) -> Iterator[Measure]:
             yield Measure("function", name, what, function.create(name, catalog.schema))
         if owner != OWNER:
             yield Measure(
-                "function", name, "it has not the rights of the owner", f"ALTER FUNCTION {signature} OWNER TO {OWNER}"
+                "function", name, "it lacks the rights of the owner", f"ALTER FUNCTION {signature} OWNER TO {OWNER}"
             )
         if source is None or (PUBLIC, name) in catalog.executed:
             yield Measure("function", name, "everybody may call it", f"REVOKE ALL ON FUNCTION {signature} FROM PUBLIC")
@@ -135,7 +135,7 @@ def _policies(catalog: Catalog) -> Iterator[Measure]:
         for policy in wanted.values():
             found = catalog.policies.get((name, policy.name))
             if found is None:
-                what = f"it has no policy {policy.name}"
+                what = f"it lacks the policy {policy.name}"
                 yield Measure("policy", name, what, policy.create(name, catalog.schema))
             elif not _is_same(found, policy, catalog.schema):
                 drop = f"DROP POLICY {policy.name} ON {table}"
@@ -171,7 +171,7 @@ def _grants(catalog: Catalog) -> Iterator[Measure]:
     }  # an older revision lacks some
     for grant in sorted(wanted, key=lambda each: (ROLES.index(each.role), each.words)):
         if tuple(grant) not in catalog.grants:
-            yield Measure("grant", grant.table, f"{grant.role} has not {grant.words}", _to(grant, "GRANT", catalog))
+            yield Measure("grant", grant.table, f"{grant.role} lacks {grant.words}", _to(grant, "GRANT", catalog))
     known = {tuple(each) for each in wanted}
     tables = {*guarded(catalog), VERSION, MEMBER}
     for found in sorted(catalog.grants - known, key=str):
@@ -191,7 +191,7 @@ def _to(grant: Grant, verb: str, catalog: Catalog) -> str:
 def _apps(catalog: Catalog, apps: Sequence[str]) -> Iterator[Measure]:
     for name in apps:
         if not any(catalog.reaches(name, role) for role in HELD[ERASER]):
-            yield Measure("login", name, f"it has not the role {WRITER}", f"GRANT {WRITER} TO {quoted(name)}")
+            yield Measure("login", name, f"it lacks the role {WRITER}", f"GRANT {WRITER} TO {quoted(name)}")
         if catalog.members is not None and (name, ALL_SPACES) not in catalog.members:
             yield Measure("login", name, "it may not enter every space", member_added(catalog.schema, name, ALL_SPACES))
 

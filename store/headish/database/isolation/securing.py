@@ -35,8 +35,10 @@ _OWN = f"GRANT {OWNER} TO CURRENT_USER"
 
 
 class Secured(Struct, frozen=True):
-    """What keeps the spaces of a database apart: ``done`` just now, and still ``missing``. ``tables`` have a policy."""
+    """What keeps the spaces of a database apart: ``done`` just now, and still ``missing``. ``tables`` have a policy;
+    a database that was never ``secured`` lacks all of it."""
 
+    secured: bool
     tables: tuple[str, ...]
     done: tuple[Measure, ...]
     missing: tuple[Measure, ...]
@@ -65,7 +67,7 @@ def _check(connection: sqlalchemy.Connection, apps: Sequence[str]) -> Secured:
     catalog = read_catalog(connection)
     _check_logins(catalog, apps)
     missing = find_missing(catalog, apps or [catalog.session], apps)
-    return Secured(_with_policy(catalog), (), tuple(missing))
+    return Secured(is_secured(catalog), _with_policy(catalog), (), tuple(missing))
 
 
 def _make(connection: sqlalchemy.Connection, apps: Sequence[str]) -> Secured:
@@ -81,7 +83,7 @@ def _make(connection: sqlalchemy.Connection, apps: Sequence[str]) -> Secured:
                 run(connection, measure.statement)
                 done.append(measure)
         catalog = read_catalog(connection)
-    return Secured(_with_policy(catalog), tuple(done), tuple(find_missing(catalog, apps, apps)))
+    return Secured(is_secured(catalog), _with_policy(catalog), tuple(done), tuple(find_missing(catalog, apps, apps)))
 
 
 def _with_policy(catalog: Catalog) -> tuple[str, ...]:
