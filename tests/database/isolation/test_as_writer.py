@@ -6,14 +6,13 @@ those of reading. What they do not call is called in test_tenants; what takes an
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from support.places import Place
+from support.reloading import load
 
 TESTS = Path(__file__).parents[2]
 AGAIN = ("concurrency/test_races.py", "store/test_reading.py", "searching/test_seen.py")
@@ -32,15 +31,6 @@ ELSEWHERE = {
     **dict.fromkeys(("Database.distribute", "Database.secure", "Spaces.grant", "Spaces.revoke"), SECURING),
 }  # fmt: skip
 """The verbs that store, and that no test which runs again calls; and the file of this folder that calls them."""
-
-
-def load(path: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"again_{Path(path).stem}", TESTS / path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def again(path: str) -> Iterator[tuple[str, Any]]:
