@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Backend, Settle
-from headish.database.isolation.confined import CONFINED, Sent, translate_refusal, why_not_held
+from headish.database.isolation.confined import Sent, confined_texts, translate_refusal, why_not_held
 from headish.database.isolation.grants import WRITER
 from headish.database.owner import Owner
 from headish.database.pause import pause
@@ -315,7 +315,8 @@ class PostgreSQLBackend:
             self._begin(driver, reads)
             sent = Sent(self._settings, is_confined=self.is_confined)
             try:
-                result = work(_ServerConnection(driver, sent, CONFINED if self.is_confined else TEXTS, self._space))
+                texts = confined_texts() if self.is_confined else TEXTS
+                result = work(_ServerConnection(driver, sent, texts, self._space))
             except self._psycopg.Error as error:
                 self._check_lost(driver, _ConnectionLost(error))
                 refusal = translate_refusal(self.target, error, sent)

@@ -32,6 +32,7 @@ TAKEN_AWAY = (
     ("policy", "ALTER POLICY headish_owner ON space USING (true) WITH CHECK (false)"),
     ("policy", "CREATE POLICY everybody ON payload USING (true)"),
     ("policy", "CREATE TABLE later (space bigint, said text)"),
+    ("index", "DROP INDEX turn_digest_whole"),
     ("owner", "ALTER TABLE turn OWNER TO CURRENT_USER"),
     ("grant", "REVOKE SELECT ON turn FROM headish_reader"),
     ("grant", "REVOKE UPDATE (seq) ON counter FROM headish_writer"),

@@ -53,6 +53,7 @@ _OF_SCHEMA = f"""
 SELECT {_GRANTEE}, a.privilege_type FROM pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
 LEFT JOIN pg_roles g ON g.oid = a.grantee WHERE n.nspname = current_schema()
 """
+_INDEXES = "SELECT indexname::text FROM pg_indexes WHERE schemaname = current_schema()"
 _MEMBERS = "SELECT login, space FROM member"
 _MAY_READ_MEMBERS = "SELECT coalesce(has_table_privilege(to_regclass('member'), 'SELECT'), false)"
 
@@ -91,6 +92,7 @@ class Catalog(NamedTuple):
     grants: set[tuple[str, str, str, str | None]]
     executed: set[tuple[str, str]]
     of_schema: set[tuple[str, str]]
+    indexes: set[str]
     members: set[tuple[str, int]] | None
     """``(login, space)``; None where the session may not read them."""
 
@@ -125,6 +127,7 @@ def read_catalog(connection: sqlalchemy.Connection) -> Catalog:
         grants=set(rows(_GRANTS)),
         executed=set(rows(_EXECUTED)),
         of_schema=set(rows(_OF_SCHEMA)),
+        indexes={name for (name,) in rows(_INDEXES)},
         members=set(rows(_MEMBERS)) if may_read else None,
     )
 

@@ -21,11 +21,12 @@ from headish.database.isolation.objects import (
     Policy,
     policies_of,
 )
+from headish.database.isolation.plans import DIGESTS
 
 
 class Measure(Struct, frozen=True):
-    """One thing that keeps spaces apart, and is missing. ``kind`` is role, owner, table, function, policy, grant or
-    login; ``on`` is what it is about. ``statement`` mends it; None: no statement of ours can."""
+    """One thing that keeps spaces apart, and is missing. ``kind`` is role, owner, table, index, function, policy,
+    grant or login; ``on`` is what it is about. ``statement`` mends it; None: no statement of ours can."""
 
     kind: str
     on: str
@@ -39,6 +40,7 @@ def find_missing(catalog: Catalog, logins: Sequence[str], apps: Sequence[str] = 
         *_roles(catalog),
         *_schema(catalog),
         *_owners(catalog),
+        *_indexes(catalog),
         *_functions(catalog),
         *_policies(catalog),
         *_grants(catalog),
@@ -104,6 +106,13 @@ def guarded(catalog: Catalog) -> list[str]:
         name for name, kept in catalog.tables.items() if "space" in kept.columns and name not in (*GUARDED, MEMBER)
     ]
     return [*(name for name in GUARDED if name in catalog.tables), *sorted(theirs)]
+
+
+def _indexes(catalog: Catalog) -> Iterator[Measure]:
+    name, table, columns = DIGESTS
+    if name not in catalog.indexes and table in catalog.tables:
+        made = f"CREATE INDEX {name} ON {_table(catalog, table)} {columns}"
+        yield Measure("index", table, f"it lacks the index {name}, without which lists read whole spaces", made)
 
 
 def _functions(catalog: Catalog) -> Iterator[Measure]:
