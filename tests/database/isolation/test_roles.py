@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
 
+import headish
 from headish import Database, Store
 from headish.database.isolation.grants import ERASER, EVERYWHERE, HELD, OWNER, READER, ROLES, WRITER, grants, role_for
 from headish.database.revisions import TABLES
@@ -118,6 +121,21 @@ class TestVerbs:
                 store.text(turn.id)
             assert store.verify().problems == ()
             assert store._database.gc().payloads == 0  # type: ignore[attr-defined]
+
+    def test_a_backup_is_everybodys_of_their_own_space_and_put_back_by_the_owner(
+        self, logins: Logins, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "ana.hbackup"
+        with Store.open(logins.at("reader"), space="ana") as store:
+            store.backup(file)
+            said = [store.text(each.id) for each in store.turns() if each.erased is None]
+        again = f"again-{uuid4().hex}"
+        with pytest.raises(RoleMissing, match=OWNER):
+            headish.restore(file, logins.at("app"), only="ana", to=again)
+        headish.restore(file, logins.at("owner"), only="ana", to=again)
+        with Store.open(logins.at("app"), space=again, isolation="required", create=False) as store:
+            assert [store.text(each.id) for each in store.turns() if each.erased is None] == said
+            assert store.verify().problems == ()
 
     def test_spaces_are_the_owners_to_rename_limit_remove_and_erase(self, own: Logins) -> None:
         with Database.open(own.at("app"), isolation="required") as database:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import psycopg
 import pytest
@@ -54,6 +56,31 @@ class TestSecuring:
             again = database.secure(apps=[own.name("app")])
         assert (again.done, again.missing) == ((), ())
         assert set(again.tables) == {"space", *EVERYWHERE}
+
+    @pytest.mark.slow
+    def test_it_is_secured_while_others_write_and_read(self, new_postgresql: str) -> None:
+        with Database.open(new_postgresql) as database:
+            store = database.store()
+            store.add_turn("first", bookmark="main")
+            done = Event()
+
+            def work(_: int) -> int:
+                stored = 0
+                while not done.is_set():
+                    store.add_turn("more", continues="main")
+                    store.resolve("main")
+                    stored += 1
+                return stored
+
+            with ThreadPoolExecutor(4) as threads:
+                working = [threads.submit(work, index) for index in range(4)]
+                try:
+                    assert database.secure().missing == ()
+                finally:
+                    done.set()
+                stored = sum(each.result() for each in working)  # a superuser, whom no policy holds, goes on
+            assert len(texts(store, "main")) == 1 + stored
+            assert store.verify().problems == ()
 
     def test_whatever_is_taken_away_is_found_and_made_again(self, own: Logins) -> None:
         app = own.name("app")

@@ -12,12 +12,12 @@ from headish.database.backend import Backend
 from headish.database.isolation.catalog import Catalog, is_secured, read_catalog, run
 from headish.database.isolation.grants import OWNER
 from headish.database.isolation.measures import Measure, find_missing, guarded, quoted
+from headish.database.pause import pause
 from headish.database.revisions import REVISION
 from headish.database.spreading import not_spread
 from headish.database.upgrade import current_revision
 from headish.errors import (
     DatabaseError,
-    DatabaseReadOnly,
     DatabaseTooOld,
     InvalidArgument,
     RoleMissing,
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import sqlalchemy
 
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('headish db secure'))"
+ATTEMPTS = 10
+"""How often it is tried where it meets readers and writers."""
 PASSES = 2
 """Who may enter what is seen only once the table is there that says so."""
 _OWN = f"GRANT {OWNER} TO CURRENT_USER"
@@ -54,13 +56,20 @@ def secure(backend: Backend, apps: Sequence[str] = (), *, check: bool = False) -
     _look(backend)
     if not check:
         backend.check_writable()
-    try:
-        with backend.schema_connection() as connection:
-            return _check(connection, apps) if check else _make(connection, apps)
-    except DatabaseReadOnly as error:
-        if getattr(error.__cause__, "sqlstate", None) != "42501":
-            raise
-        raise RoleMissing(backend.target, OWNER, ", or a superuser") from error
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            with backend.schema_connection() as connection:
+                return _check(connection, apps) if check else _make(connection, apps)
+        except DatabaseError as error:
+            state = getattr(error.__cause__, "sqlstate", None)
+            if state == "42501":
+                raise RoleMissing(backend.target, OWNER, ", or a superuser") from error
+            # Readers and writers hold tables that are altered here, each in an order of its own.
+            if state != "40P01" or tries >= ATTEMPTS:
+                raise
+        pause(0, 0.1 * tries)
 
 
 def _check(connection: sqlalchemy.Connection, apps: Sequence[str]) -> Secured:
