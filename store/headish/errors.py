@@ -80,7 +80,10 @@
         ├── DatabaseTooOld        run ``headish db upgrade`` first
         ├── DatabaseLocked        another process held it for longer than the time-out
         ├── DatabaseReadOnly      it cannot be written
-        │   └── ReadOnly          it was opened read-only: open it where, or so, that it can be written
+        │   ├── ReadOnly          it was opened read-only: open it where, or so, that it can be written
+        │   └── RoleMissing       the login has not the role of a secured database that this takes
+        ├── NotIsolated           nothing keeps its spaces apart, or nothing that holds this login
+        ├── NotEntered            no space was entered that is open to this login
         ├── DatabaseFull          no space left on the disk
         ├── DatabaseCorrupt       the file itself is damaged
         ├── DatabaseUnavailable   the server or file cannot be reached
@@ -812,6 +815,28 @@ class ReadOnly(DatabaseReadOnly):
 
     Raised before any statement.
     """
+
+
+class RoleMissing(DatabaseReadOnly):
+    """The login has not the role that this takes in a secured database; nothing was stored. ``role`` names it."""
+
+    def __init__(self, target: str, role: str, told: str = "") -> None:
+        self.role = role
+        super().__init__(target, f"this takes the role {role}{told or ', which this login has not'}")
+
+
+class NotIsolated(DatabaseError):
+    """Nothing keeps the spaces of the database apart, or nothing that holds this login."""
+
+
+class NotEntered(DatabaseError):
+    """The login may not enter the space any more, or the database was secured since it was opened."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(
+            target,
+            "no space was entered that is open to this login; if the database was secured just now, open it anew",
+        )
 
 
 class DatabaseFull(DatabaseError):
