@@ -996,6 +996,9 @@ WHERE turn.space = %s::BIGINT AND turn.seq > %s::BIGINT AND turn.seq < %s::BIGIN
     'what of turns with these commit numbers is searched': Compiled("""SELECT turn.seq, turn.chain, turn.pos, turn.id, turn.role, turn.type, turn.content_type, turn.system, turn.erased, turn.data 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.seq IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)""", ('space', 'wanted0', 'wanted1', 'wanted2', 'wanted3', 'wanted4', 'wanted5', 'wanted6', 'wanted7', 'wanted8', 'wanted9', 'wanted10', 'wanted11', 'wanted12', 'wanted13', 'wanted14', 'wanted15', 'wanted16', 'wanted17', 'wanted18', 'wanted19', 'wanted20', 'wanted21', 'wanted22', 'wanted23', 'wanted24', 'wanted25', 'wanted26', 'wanted27', 'wanted28', 'wanted29', 'wanted30', 'wanted31', 'wanted32', 'wanted33', 'wanted34', 'wanted35', 'wanted36', 'wanted37', 'wanted38', 'wanted39', 'wanted40', 'wanted41', 'wanted42', 'wanted43', 'wanted44', 'wanted45', 'wanted46', 'wanted47', 'wanted48', 'wanted49', 'wanted50', 'wanted51', 'wanted52', 'wanted53', 'wanted54', 'wanted55', 'wanted56', 'wanted57', 'wanted58', 'wanted59', 'wanted60', 'wanted61', 'wanted62', 'wanted63')),
+    'what the turns of a range say': Compiled("""SELECT turn.pos, turn.id, turn.role, turn.type, turn.attributes, turn.system, turn.app, turn.hash, turn.erased, coalesce(turn.data, payload.data) AS coalesce_1 
+FROM turn LEFT OUTER JOIN payload ON payload.space = %s::BIGINT AND payload.hash = turn.hash AND turn.erased IS NULL AND turn.data IS NULL 
+WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos BETWEEN %s::BIGINT AND %s::BIGINT ORDER BY turn.pos""", ('space', 'space', 'chain', 'low', 'high')),
     'what was said of conversations in a range of changes': Compiled("""SELECT record_log.change, record_log.seq, record_log.milliseconds, record_log.subject, conversation.revision, conversation.data 
 FROM record_log LEFT OUTER JOIN conversation ON conversation.space = %s::BIGINT AND conversation.subject = record_log.subject 
 WHERE record_log.space = %s::BIGINT AND record_log.change > %s::BIGINT AND record_log.change <= %s::BIGINT""", ('space', 'space', 'low', 'high')),
@@ -1005,6 +1008,9 @@ WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s""", ('space', 'name')),
     'when something was said of a conversation': Compiled("""SELECT record_log.milliseconds 
 FROM record_log 
 WHERE record_log.space = %s::BIGINT AND record_log.change = %s::BIGINT""", ('space', 'change')),
+    'where a bookmark ever pointed, the last place in each chain': Compiled("""SELECT bookmark_log.chain, max(bookmark_log.pos) AS max_1 
+FROM bookmark_log 
+WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = %s AND bookmark_log.chain IS NOT NULL GROUP BY bookmark_log.chain ORDER BY bookmark_log.chain""", ('space', 'name')),
     'where a name was at a position': Compiled("""SELECT bookmark_log.chain, bookmark_log.pos 
 FROM bookmark_log 
 WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = %s AND (bookmark_log.seq < %s::BIGINT OR bookmark_log.seq = %s::BIGINT AND (bookmark_log.change IS NULL OR bookmark_log.change <= %s::BIGINT)) ORDER BY bookmark_log.move DESC 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from headish.database.query import Connection, Query
 from headish.rows.turns import StoredTurn
 from headish.values.blocks import Erased
+from headish.values.ids import TurnId
 from headish.values.places import Segment
 
 
@@ -18,7 +19,23 @@ class Whole(NamedTuple):
     payload: bytes | Erased | None
 
 
+class Said(NamedTuple):
+    """What a turn says, without its place and its proofs. ``payload`` is None where it is missing, or was erased."""
+
+    pos: int
+    id: TurnId
+    role: str
+    type: str | None
+    attributes: bytes | None
+    system: bytes | None
+    app: bytes | None
+    hash: bytes
+    erased: int | None
+    payload: bytes | None
+
+
 WHOLE_RANGE = Query("turns of a range, with payloads")
+SAID_RANGE = Query("what the turns of a range say")
 SMALL_PAYLOADS = Query("payloads in the rows of a range")
 
 
@@ -27,6 +44,12 @@ def read_range(connection: Connection, space: int, segment: Segment) -> list[Who
     chain, low, high = segment
     rows = connection.rows(WHOLE_RANGE, space=space, chain=chain, low=low, high=high)
     return [Whole(StoredTurn._make(row[:-1]), row[-1]) for row in rows]
+
+
+def said_range(connection: Connection, space: int, segment: Segment) -> list[Said]:
+    """What the turns of a range of a chain say, by position. Cost: half of ``read_range``."""
+    chain, low, high = segment
+    return [*map(Said._make, connection.rows(SAID_RANGE, space=space, chain=chain, low=low, high=high))]
 
 
 def small_payloads(connection: Connection, space: int, segment: Segment) -> dict[int, bytes]:

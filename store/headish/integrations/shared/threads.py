@@ -1,0 +1,282 @@
+"""The turns of one session: added, read, popped and dropped under its name, each in one transaction.
+
+The space is locked while somebody writes, so two threads, tasks or processes on one session lose nothing: what is
+added together stays together, and a pop takes what it returns.
+
+Like the verbs of ``store/verbs`` these are functions of a store that open its transactions. Call them in the block of
+``Held.use``, and from a coroutine through ``headish.aio.threads.finish``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from headish.content.drafts import Draft
+from headish.content.hashes import hash_payload
+from headish.database.query import Connection
+from headish.erasing.choosing import Wish
+from headish.erasing.erase import Said as Reason
+from headish.erasing.erase import erase as erase_turns
+from headish.errors import CorruptTurn, InvalidContent, KeyTaken, UnknownTurn
+from headish.history.conversations import Found, change_record, check_changes, read_record
+from headish.history.reading.order import arrange
+from headish.history.writing.append import append
+from headish.history.writing.moves import Moved, is_logged, remove_name, undo_name
+from headish.integrations.shared.healing import heal_text
+from headish.integrations.shared.names import key_of, safe_name
+from headish.rows.bookmarks import ALL, find_bookmark, has_log, places_reached, set_bookmark
+from headish.rows.conversations import find_record, names_in, record_by_key
+from headish.rows.objects import Put, put_object
+from headish.rows.threads.listings import children
+from headish.rows.threads.ranges import Said, said_range
+from headish.rows.threads.walks import read_links
+from headish.rows.turns import turn_at
+from headish.rows.upkeep.erasures import names_logged
+from headish.store.store import Store
+from headish.store.verbs import write
+from headish.values.grammar import parse_headish
+from headish.values.ids import KeptIds, Mint, TurnId
+from headish.values.names import ABSENT
+from headish.values.places import Place, Segment
+from headish.values.results.conversations import Record
+
+
+class Session(NamedTuple):
+    """A session: the text that its framework knows it by, and the bookmark that it has where it has no other."""
+
+    id: str
+    name: bytes
+
+
+def session_of(text: str) -> Session:
+    """The session of any text. Its bookmark is ``safe_name`` of it; a conversation that has the text as its ``key``
+    is the session's under any other name, too: so a session goes on after a rename, and goes on with an import.
+
+    Raises: InvalidArgument for what is no text.
+    """
+    return Session(text, safe_name(text).encode())
+
+
+def add(store: Store, session: Session, drafts: Sequence[Draft], puts: Sequence[Put] = ()) -> list[TurnId]:
+    """Store turns at the end of a session, and objects with them; all, or nothing. The ids of the turns.
+
+    What the drafts continue, and which name they move, is decided here. The first turn of a session gives its
+    conversation the session's id as its key.
+    Cost: one transaction; for one small turn of a session that this process used last four statements.
+    Raises: BarredContent, QuotaExceeded, TooLarge; RecordChanged for an object with ``expect``.
+    """
+    if len(drafts) == 1 and not puts:
+        known = _add_remembered(store, session, drafts[0])
+        if known is not None:
+            return [known]
+
+    def work(connection: Connection, mint: Mint) -> list[TurnId]:
+        number = store._number
+        name = _find_name(connection, number, session)
+        ids = [each.turn.id for each in append(connection, number, _linked(drafts, name, session), mint)]
+        if ids and name is None:
+            _say_key(connection, number, session, ids[-1])
+        for put in puts:
+            put_object(connection, number, put)
+        return ids
+
+    return store._store(work) if drafts else store._write(lambda connection: work(connection, store._database.mint))
+
+
+def read(store: Store, session: Session, limit: int | None = None) -> list[Said]:
+    """What the last ``limit`` turns of a session say, or all of them, oldest first. Empty where there is none.
+
+    A turn that was erased has ``erased``, and no payload. Overlays are turns as any other: ``is_plain`` tells whether
+    a thread is what a model sees.
+    Cost: two statements, and one for each chain that the turns lie in; one more where the session has no name.
+    Raises: CorruptTurn where a payload is not what was stored.
+    """
+    if limit == 0:
+        return []
+
+    def work(connection: Connection) -> list[Said]:
+        name = _find_name(connection, store._number, session)
+        place = None if name is None else find_bookmark(connection, store._number, name)
+        if place is None:
+            return []
+        segments = arrange([place], read_links(connection, store._number, place))
+        return [turn for each in _last(segments, limit) for turn in _read_range(connection, store._number, each)]
+
+    return store._read(work)
+
+
+def name_of(store: Store, session: Session) -> str | None:
+    """The bookmark that a session has now; None where nothing is in it."""
+    name = store._read(lambda connection: _find_name(connection, store._number, session))
+    return None if name is None else name.decode()
+
+
+def is_plain(turns: Sequence[Said]) -> bool:
+    """Whether turns are what a model sees: no overlay is among them, and none is hidden from it."""
+    return not any(
+        each.type == "overlay" or (each.attributes is not None and b'"hidden"' in each.attributes) for each in turns
+    )
+
+
+def pop(store: Store, session: Session, *, erase: bool = False) -> Said | None:
+    """Take the last turn off a session, and give what it says; None where nothing is in it.
+
+    What another writer adds meanwhile stays. With ``erase`` the turn is erased, unless something else leads to it.
+    Cost: one transaction of about ten statements; with ``erase`` it reads the space a few times.
+    """
+    kept = KeptIds(store._database.mint)
+
+    def work(connection: Connection) -> tuple[bytes, Moved, Said] | None:
+        kept.rewind()
+        number = store._number
+        name = _find_name(connection, number, session)
+        place = None if name is None else find_bookmark(connection, number, name)
+        if name is None or place is None:
+            return None
+        [said] = _read_range(connection, number, Segment(place.chain, place.pos, place.pos))
+        goes = erase and not _leads_on(connection, number, place, name)
+        moved, _ = undo_name(connection, number, name, 1, None)
+        if goes:
+            erase_turns(connection, number, [place], Wish("turn", meta=True), _reason(store, "popped"), kept)
+        return name, moved, said
+
+    done = store._write(work, partial(_is_moved, store._number))
+    return None if done is None else done[2]
+
+
+def drop(store: Store, session: Session, *, erase: bool = False) -> bool:
+    """Take everything out of a session; whether anything was in it. Its name is free from then on.
+
+    With ``erase`` goes what the name ever led to and nothing else leads to (other names, other branches), also what was
+    popped and dropped before, and what was said of the conversation: title, tags, key, ``app``. The receipt says so.
+    Cost: one transaction; with ``erase`` it reads the space a few times and writes a row for each turn. What was erased
+    is off a SQLite file's disk after ``Database.gc``: that writes the whole file, once for many sessions.
+    """
+    kept = KeptIds(store._database.mint)
+
+    def work(connection: Connection) -> tuple[bytes, Moved, bool] | None:
+        kept.rewind()
+        number = store._number
+        name = _find_name(connection, number, session, erase=erase)
+        if name is None:
+            return None
+        was_there = find_bookmark(connection, number, name) is not None
+        if erase:
+            _erase_all(connection, store, name, kept)
+        return name, remove_name(connection, number, name, None), was_there
+
+    done = store._write(work, partial(_is_moved, store._number))
+    return done is not None and done[2]
+
+
+def _add_remembered(store: Store, session: Session, draft: Draft) -> TurnId | None:
+    """The id of a turn that continues a name where this store left it; None, and nothing is stored, elsewhere."""
+    remembered = store._remembered
+    if remembered is None or session.name not in remembered.names:
+        return None
+    onward = replace(draft, continues=(parse_headish(session.name.decode()),))
+    try:
+        return write._add(store, onward).id
+    except UnknownTurn:
+        return None  # another writer took the name away
+
+
+def _find_name(connection: Connection, space: int, session: Session, *, erase: bool = False) -> bytes | None:
+    """The bookmark of a session: its own, or that of the conversation which has its id as key. None where there is
+    none; with ``erase`` also one that was removed."""
+    if find_bookmark(connection, space, session.name) is not None:
+        return session.name
+    key = key_of(session.id)
+    record = None if key is None else record_by_key(connection, space, key.encode())
+    if record is not None and (erase or find_bookmark(connection, space, record.subject) is not None):
+        return record.subject if has_log(connection, space, record.subject) else None
+    return session.name if erase and has_log(connection, space, session.name) else None
+
+
+def _linked(drafts: Sequence[Draft], name: bytes | None, session: Session) -> list[Draft]:
+    """The drafts, each behind the one before; the first behind the name, or under a new one."""
+    if name is None:
+        first = {"bookmark": session.name, "expect": ABSENT}
+    else:
+        first = {"continues": (parse_headish(name.decode()),)}
+    return [
+        replace(draft, **(first if index == 0 else {"continues": (index - 1,)})) for index, draft in enumerate(drafts)
+    ]
+
+
+def _say_key(connection: Connection, space: int, session: Session, turn: TurnId) -> None:
+    """Give the conversation of a new name the session's id: as its key, whole in ``app`` where it can be none."""
+    stored, key = find_record(connection, space, session.name), key_of(session.id)
+    if stored is not None and read_record(stored.data) != Record():
+        return  # it was popped or dropped, and goes on
+    said = {"app": {"id": heal_text(session.id)[0]}} if key is None else {"key": key}
+    try:
+        change_record(connection, space, Found(session.name, None, turn), check_changes(said), None)
+    except (KeyTaken, InvalidContent):
+        return  # a conversation without a name has the key, or the id is larger than a record: its name is enough
+
+
+def _last(segments: Sequence[Segment], limit: int | None) -> list[Segment]:
+    """The ranges of the last ``limit`` turns."""
+    left, last = sum(high - low + 1 for _, low, high in segments) if limit is None else limit, list[Segment]()
+    for chain, low, high in reversed(segments):
+        if left <= 0:
+            break
+        last.append(Segment(chain, max(low, high - left + 1), high))
+        left -= high - low + 1
+    return last[::-1]
+
+
+def _read_range(connection: Connection, space: int, segment: Segment) -> list[Said]:
+    turns = said_range(connection, space, segment)
+    if len(turns) != segment.high - segment.low + 1:
+        raise CorruptTurn(f"{segment.chain}/{segment.high}", "it or one before it in its chain is missing")
+    for turn in turns:
+        if turn.erased is None and (turn.payload is None or hash_payload(turn.payload) != turn.hash):
+            raise CorruptTurn(turn.id, "its payload disagrees with its hash, or is missing")
+    return turns
+
+
+def _leads_on(connection: Connection, space: int, place: Place, name: bytes) -> bool:
+    """Whether something that is not this session's leads to a turn: another name, one that was there once, or a turn
+    that continues it and never was the session's."""
+    if any(other != name for other in names_in(connection, space, place, 2)):
+        return True
+    logged = names_logged(connection, space, Place(place.chain, ALL))
+    if any(other != name and pos >= place.pos for other, pos in logged):
+        return True
+    own = {pos for other, pos in logged if other == name}
+    return any(
+        each.erased is None and not (each.chain == place.chain and each.pos in own)
+        for each in children(connection, space, place, after=0, limit=ALL)
+    )
+
+
+def _erase_all(connection: Connection, store: Store, name: bytes, mint: KeptIds) -> None:
+    """Erase what a name ever led to. It is laid there once more: what the names of the ends remember is no reason for
+    turns to stay."""
+    number = store._number
+    ends = places_reached(connection, number, name)
+    if ends and find_bookmark(connection, number, name) is None:
+        turn = turn_at(connection, number, ends[-1])
+        assert turn is not None
+        set_bookmark(connection, number, name, turn)
+    wish = Wish("branch", meta=True)
+    erase_turns(connection, number, ends, wish, _reason(store, "its conversation was deleted"), mint)
+    stored = find_record(connection, number, name)
+    if stored is not None and ends:
+        blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
+        change_record(connection, number, Found(name, None, TurnId("")), blank, None)
+
+
+def _reason(store: Store, why: str) -> Reason:
+    return Reason(why, None, store._backend.not_reached)
+
+
+def _is_moved(space: int, connection: Connection, done: tuple[Any, ...] | None) -> bool:
+    """Whether a move is stored, where the answer to its commit was lost."""
+    return done is not None and is_logged(connection, space, done[0], done[1])
