@@ -98,7 +98,8 @@ def append_all_remembered(
         digest, parent = stored.digest, stored.id
     step = Step(place, digest, True, numbers.seq + len(drafts), recent=drafts[-1].facts.said_at)
     moved, move, log = move_on(space, name, step, left.named)
-    at = (name, *left.named.place, left.named.move, left.named.running)
+    chain, pos = left.named.place
+    at = (name, chain, pos, left.named.move, left.named.running)
     proof = take_next(space, numbers, sum(len(draft.payload) for draft in drafts), at, len(drafts))
     rows = [add_turn(space, each.turn, draft.payload) for each, draft in zip(built, drafts, strict=True)]
     if not connection.run_proven(proof, *rows, move, log):

@@ -38,10 +38,13 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Made(NamedTuple):
-    """The draft of an item, and the item as the draft gives it back; None where that is not worth remembering."""
+    """The draft of an item, and the item as the draft gives it back; None where that is not worth remembering.
+
+    ``is_plain``: all of its values are texts, and lists of nothing."""
 
     draft: Draft
     item: Item | None
+    is_plain: bool = False
 
 
 def make_draft(item: Any, limit_bytes: int) -> Made:
@@ -52,12 +55,12 @@ def make_draft(item: Any, limit_bytes: int) -> Made:
     item, is_healed = heal(item)
     if type(item) is dict and list(item) == _PLAIN and type(item["content"]) is str and item["role"] in _PLAIN_ROLES:
         draft = make_plain_draft(item["content"], item["role"], limit_bytes)
-        return Made(_with_app(draft, {"note": NOTE}) if is_healed else draft, item)
+        return Made(_with_app(draft, {"note": NOTE}) if is_healed else draft, item, is_plain=True)
     try:
         shaped = read_shape(item) if type(item) is dict else None
         if shaped is not None:
             draft = make_plain_draft([shaped.block], shaped.role, limit_bytes)
-            return Made(_with_app(draft, {**shaped.beside, "note": NOTE} if is_healed else shaped.beside), item)
+            return Made(_with_app(draft, {**shaped.beside, "note": NOTE} if is_healed else shaped.beside), item, True)
         draft, order = _draft_of_form(item, limit_bytes)
     except (InvalidContent, InvalidRole, Unmappable):
         return Made(_draft_of_text(item, limit_bytes, {"note": NOTE} if is_healed else None), None)

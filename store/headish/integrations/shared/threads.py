@@ -36,7 +36,7 @@ from headish.integrations.shared.names import key_of, safe_name, text_of
 from headish.limits import INLINE_BYTES
 from headish.rows.bookmarks import ALL, find_bookmark, has_log, places_reached, set_bookmark
 from headish.rows.conversations import find_record, names_in, record_by_key
-from headish.rows.objects import Put, put_object
+from headish.rows.objects import Put, find_object, put_object, remove_object
 from headish.rows.threads.listings import children
 from headish.rows.threads.ranges import Said, ids_of_range, said_range
 from headish.rows.threads.walks import read_links
@@ -49,6 +49,9 @@ from headish.values.messages import Kept
 from headish.values.names import ABSENT, stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.conversations import Record
+
+Puts = Sequence[Put] | Callable[[Connection, int], Sequence[Put]]
+"""Objects to store, or a function of the connection and the space's number that tells them."""
 
 
 class Session(NamedTuple):
@@ -67,16 +70,18 @@ def session_of(text: str) -> Session:
     return Session(text, safe_name(text).encode())
 
 
-def add(store: Store, session: Session, drafts: Sequence[Draft], puts: Sequence[Put] = ()) -> list[TurnId]:
+def add(store: Store, session: Session, drafts: Sequence[Draft], puts: Puts = ()) -> list[TurnId]:
     """Store turns at the end of a session, and objects with them; all, or nothing. The ids of the turns.
 
+    ``puts`` may be a function that reads what is there in the same transaction, and may refuse by raising.
     What the drafts continue, and which name they move, is decided here. The first turn of a session gives its
     conversation the session's id as its key.
     Cost: one transaction; for one small turn of a session that this process used last four statements.
     Raises: BarredContent, QuotaExceeded, TooLarge; RecordChanged for an object with ``expect``.
     """
     if not drafts:
-        store._write(lambda connection: _put_all(connection, store._number, puts))
+        number = store._number
+        store._write(lambda connection: _put_all(connection, number, _listed(connection, number, puts)))
         return []
     known = store._remembered or NOTHING
     quick = None
@@ -84,8 +89,9 @@ def add(store: Store, session: Session, drafts: Sequence[Draft], puts: Sequence[
         quick = partial(_append_known, store=store, drafts=drafts, session=session, known=known)
 
     def work(connection: Connection, mint: Mint) -> Written:
+        listed = _listed(connection, store._number, puts)
         written = _append(connection, store, session, drafts, mint)
-        _put_all(connection, store._number, puts)
+        _put_all(connection, store._number, listed)
         return written
 
     written = store._store(work, quick)
@@ -260,8 +266,10 @@ def branches(store: Store, session: Session, limit: int = 1000) -> list[str]:
     return store._read(work)
 
 
-def drop(store: Store, session: Session, *, erase: bool = False) -> bool:
+def drop(store: Store, session: Session, *, erase: bool = False, objects: Sequence[tuple[str, bytes]] = ()) -> bool:
     """Take everything out of a session; whether anything was in it. Its name is free from then on.
+
+    ``objects``, by kind and key, are removed with it.
 
     With ``erase`` goes what the name ever led to and nothing else leads to (other names, other branches), also what was
     popped and dropped before, and what was said of the conversation: title, tags, key, ``app``. The receipt says so.
@@ -273,6 +281,9 @@ def drop(store: Store, session: Session, *, erase: bool = False) -> bool:
     def work(connection: Connection) -> tuple[bytes, Moved, bool] | None:
         kept.rewind()
         number = store._number
+        for kind, key in objects:
+            if find_object(connection, number, kind, key) is not None:
+                remove_object(connection, number, kind, key, None)
         name = _find_name(connection, number, session, erase=erase)
         if name is None:
             return None
@@ -283,6 +294,10 @@ def drop(store: Store, session: Session, *, erase: bool = False) -> bool:
 
     done = store._write(work, partial(_is_moved, store._number))
     return done is not None and done[2]
+
+
+def _listed(connection: Connection, space: int, puts: Puts) -> Sequence[Put]:
+    return puts(connection, space) if callable(puts) else puts
 
 
 def _put_all(connection: Connection, space: int, puts: Sequence[Put]) -> None:
