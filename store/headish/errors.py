@@ -40,6 +40,7 @@
     │   └── UnknownFormat         no emitter or importer of that name
     ├── HiddenMessage             a message that an end user may not see (E-PERM-VISIBILITY)
     ├── Closed                the store or its database was closed before
+    │   └── AdapterClosed     an adapter's object was closed before (a RuntimeError too)
     ├── RemovedSpace          the space was removed while a store had it open
     ├── QuotaExceeded         the space may not hold more turns or bytes
     ├── CursorLost            the space no longer holds what a reader has read: read it anew
@@ -460,6 +461,10 @@ class Closed(HeadishError):
     def __init__(self, what: str) -> None:
         self.what = what
         super().__init__(f"{what} is closed: open it again")
+
+
+class AdapterClosed(Closed, RuntimeError):
+    """An object of an adapter was used after its ``close``, or after its database was closed."""
 
 
 class RemovedSpace(HeadishError):
