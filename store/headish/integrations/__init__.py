@@ -6,6 +6,7 @@ framework           import from                 extra
 OpenAI Agents SDK   ``integrations.agents``     ``agents``
 LangChain           ``integrations.langchain``  ``langchain``
 Google ADK          ``integrations.adk``        ``adk``
+LangGraph           ``integrations.langgraph``  ``langgraph``
 ==================  ==========================  =============
 
 Importing this package imports no framework.

@@ -1,0 +1,18 @@
+"""docs/how-to/langgraph.md: its examples do what it shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("langgraph.graph", reason="langgraph is not installed here; `make test-peers` has it")
+
+from support.pages import run_page
+
+
+def test_the_examples_print_what_they_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = run_page("langgraph.md")
+    assert len(told) == 2
+    assert all(printed == expected for printed, expected in told), told
