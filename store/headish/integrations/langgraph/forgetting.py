@@ -15,21 +15,16 @@ from headish.database.query import Connection, Row
 from headish.erasing.choosing import Wish
 from headish.erasing.erase import Said as Reason
 from headish.erasing.erase import erase as erase_turns
-from headish.history.reading.order import arrange
 from headish.integrations.langgraph import records
 from headish.integrations.langgraph.reading import Serde, find_thread, thread_key, turns_of, walk_parents
 from headish.integrations.langgraph.records import Checkpoint, Lane, Thread, Turns, Typed
 from headish.integrations.langgraph.writing import name_thread
+from headish.integrations.shared.freeing import free_turns
 from headish.rows.bookmarks import ALL, find_bookmark, remove_bookmark, set_bookmark
 from headish.rows.objects import Put, find_object, list_objects, put_object, remove_object, remove_objects
-from headish.rows.threads.listings import children
-from headish.rows.threads.names import names_of_segments
-from headish.rows.threads.walks import read_links_of
-from headish.rows.turns import StoredTurn, turn_at, turn_by_id
-from headish.rows.turns import turns_of as turns_in
-from headish.rows.upkeep.erasures import names_logged
+from headish.rows.turns import turn_at, turn_by_id
 from headish.values.ids import Mint
-from headish.values.places import Place, Segment
+from headish.values.places import Place
 
 KINDS = (records.CHECKPOINT, records.PRUNED, records.VALUE, records.WRITES)
 """All that a thread holds, but its record."""
@@ -282,38 +277,3 @@ def _erase(
     places = free_turns(connection, space, ends, keepers, own)
     if places:
         erase_turns(connection, space, places, Wish("turn", meta=True), reason, mint)
-
-
-def free_turns(
-    connection: Connection, space: int, ends: Sequence[Place], keepers: Sequence[Place], own: bytes | None
-) -> list[Place]:
-    """The turns that lead to ``ends``, and neither to ``keepers`` nor to a branch, a name or a remembered move that is
-    not the thread's own. Cost: two statements for each turn."""
-    going = _turns_leading(connection, space, ends)
-    for place in _turns_leading(connection, space, keepers):
-        going.pop(place, None)
-    stays: set[Place] = set()
-    named = _foreign_names(connection, space, going.keys(), own)
-    for place, _ in sorted(going.items(), key=lambda each: each[1].seq, reverse=True):
-        after = [each.place for each in children(connection, space, place, after=0, limit=ALL)]
-        if place in named or any(each not in going or each in stays for each in after):
-            stays.add(place)
-    return [place for place in going if place not in stays]
-
-
-def _turns_leading(connection: Connection, space: int, ends: Sequence[Place]) -> dict[Place, StoredTurn]:
-    if not ends:
-        return {}
-    segments = arrange(ends, read_links_of(connection, space, ends))
-    return {turn.place: turn for each in segments for turn in turns_in(connection, space, each)}
-
-
-def _foreign_names(connection: Connection, space: int, places: Collection[Place], own: bytes | None) -> set[Place]:
-    """Those of places where a name points that is not the thread's own, or pointed once."""
-    found: set[Place] = set()
-    for chain in {place.chain for place in places}:
-        top = max(place.pos for place in places if place.chain == chain)
-        now = names_of_segments(connection, space, [Segment(chain, 0, top)])
-        found |= {place for place, names in now.items() if any(name != own for name in names)}
-        found |= {Place(chain, pos) for name, pos in names_logged(connection, space, Place(chain, top)) if name != own}
-    return found & set(places)
