@@ -126,6 +126,12 @@ class TestADrop:
         assert (texts(store), record.title, record.key) == (["anew"], "", "main")
         assert store.verify().problems == ()
 
+    def test_erases_what_was_popped_last(self, store: Store) -> None:
+        put(store, MAIN, "a", "b", "c")
+        pop(store, MAIN)
+        drop(store, MAIN, erase=True)
+        assert all(each.erased for each in store.turns())
+
     def test_leaves_copies_and_forks(self, store: Store) -> None:
         put(store, MAIN, "a", "b")
         store.bookmarks.set("fork", "main~1")

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 _LONE = re.compile("[\ud800-\udfff]")
 NOTE = "lone surrogates were replaced by U+FFFD"
 
@@ -16,11 +18,13 @@ NOTE = "lone surrogates were replaced by U+FFFD"
 def heal(value: Any) -> tuple[Any, bool]:
     """A value whose texts hold no lone surrogates, and whether any did. What is whole is given back as it is.
 
-    Cost: a look at every text of the value.
+    Cost: that of encoding the value as JSON once.
     """
-    if not _is_broken(value):
+    try:
+        msgspec.json.encode(value)
         return value, False
-    return _mend(value), True
+    except (UnicodeEncodeError, ValueError, TypeError, RecursionError, OverflowError):
+        return (_mend(value), True) if _is_broken(value) else (value, False)
 
 
 def heal_text(text: str) -> tuple[str, bool]:
@@ -30,11 +34,17 @@ def heal_text(text: str) -> tuple[str, bool]:
 
 
 def _is_broken(value: Any) -> bool:
-    if isinstance(value, str):
-        return not value.isascii() and _LONE.search(value) is not None
-    if isinstance(value, Mapping):
-        return any(_is_broken(key) or _is_broken(each) for key, each in value.items())
-    return isinstance(value, list | tuple) and any(map(_is_broken, value))
+    left = [value]  # and no recursion: what is nested too deep is found out elsewhere
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            if _LONE.search(each):
+                return True
+        elif isinstance(each, Mapping):
+            left += [*each.keys(), *each.values()]
+        elif isinstance(each, list | tuple):
+            left += each
+    return False
 
 
 def _mend(value: Any) -> Any:

@@ -17,10 +17,10 @@ from headish.database.dialects import SQLITE
 from headish.database.file.files import Location, at_path, locate
 from headish.database.urls import parse_url
 from headish.errors import AdapterClosed, Closed, InvalidArgument
+from headish.integrations.shared.remembering import Memory
 from headish.store.database import Database
 from headish.store.store import Store
 
-MEMORY = ":memory:"
 Db = str | os.PathLike[str] | Database
 """What an adapter takes as ``db``: a path, a URL, ``":memory:"``, or a database that the caller opened and closes."""
 
@@ -41,6 +41,10 @@ class _Shared:
         self.database = database
         self.holders = 0
         self._stores: dict[str, Store] = {}
+        self._memories: dict[tuple[str, str], Memory] = {}
+
+    def memory(self, adapter: str, space: str) -> Memory:
+        return self._memories.setdefault((adapter, space), Memory())
 
     def store(self, space: str) -> Store:
         found = self._stores.get(space)
@@ -65,20 +69,25 @@ os.register_at_fork(after_in_child=_after_fork)
 class Held:
     """What an adapter's object holds of a database: one space of it. Safe to share between threads, and across a fork.
 
-    ``what`` names the object in the error of one that was closed ("the session").
+    ``what`` names the object in the error of one that was closed ("the session"). ``db`` may be another hold, for an
+    object that is made from one, in memory too.
     Cost: nothing but a look-up where the process has the database open. Raises: as ``Database.open`` and ``store``.
     """
 
-    def __init__(self, db: Db, what: str, space: str = "default") -> None:
+    def __init__(self, db: Db | Held, what: str, space: str = "default") -> None:
         self._what, self._uses, self._is_closed = what, 0, False
-        self._shared, self._key = _hold(db)
-        self._release = weakref.finalize(self, _let_go, self._shared, self._key)
+        self._shared, self._is_ours = _hold_again(db) if isinstance(db, Held) else _hold(db)
+        self._release = weakref.finalize(self, _let_go, self._shared, self._is_ours)
         self._release.atexit = False
         try:
             self._store = self._shared.store(space)
         except BaseException:
             self._release()
             raise
+
+    def memory(self, adapter: str) -> Memory:
+        """What the process remembers of the space for one kind of adapter."""
+        return self._shared.memory(adapter, self._store.space)
 
     @contextmanager
     def use(self) -> Iterator[Store]:
@@ -114,35 +123,37 @@ class Held:
             self._release()
 
 
-def _hold(db: Db) -> tuple[_Shared, _Key | None]:
-    """The shared database, counted; without a key where nobody else can have it."""
+def _hold(db: Db) -> tuple[_Shared, bool]:
+    """The shared database, counted, and whether it is ours to close."""
     if isinstance(db, Database):
-        return _Shared(db), None
+        return _Shared(db), False
     found = _find(db)
     if found is None:
         shared = _Shared(Database.open(db))
         shared.holders = 1
-        return shared, _MEMORY_KEY
+        return shared, True
     with _lock:
-        key = _key(found)
-        known = _open.get(key)
+        known = _open.get(_key(found))
         if known is None:
             known = _Shared(Database.open(db))
-            key = _key(found)  # the file is there now
-            _open[key] = known
+            _open[_key(found)] = known  # asked anew: the file is there now
         known.holders += 1
-        return known, key
+        return known, True
 
 
-def _let_go(shared: _Shared, key: _Key | None) -> None:
-    if key is None:
-        return  # the caller opened it, and closes it
+def _hold_again(held: Held) -> tuple[_Shared, bool]:
+    with held.use(), _lock:
+        held._shared.holders += 1
+        return held._shared, held._is_ours
+
+
+def _let_go(shared: _Shared, is_ours: bool) -> None:
     with _lock:
         shared.holders -= 1
-        if shared.holders:
+        if shared.holders > 0 or not is_ours:
             return
-        for name in [name for name, each in _open.items() if each is shared]:
-            del _open[name]
+        for key in [key for key, each in _open.items() if each is shared]:
+            del _open[key]
     shared.database.close()
 
 
@@ -173,6 +184,3 @@ def _key(found: Location | str) -> _Key:
     except OSError:
         return _Key(os.getpid(), path, found.read_only, None)
     return _Key(os.getpid(), path, found.read_only, (file.st_dev, file.st_ino))
-
-
-_MEMORY_KEY = _Key(0, MEMORY, False, None)

@@ -9,8 +9,9 @@ Like the verbs of ``store/verbs`` these are functions of a store that open its t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import partial
+from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -21,18 +22,21 @@ from headish.database.query import Connection
 from headish.erasing.choosing import Wish
 from headish.erasing.erase import Said as Reason
 from headish.erasing.erase import erase as erase_turns
-from headish.errors import CorruptTurn, InvalidContent, KeyTaken, UnknownTurn
+from headish.errors import BookmarkTaken, CorruptTurn, InvalidContent, KeyTaken, UnknownTurn
 from headish.history.conversations import Found, change_record, check_changes, read_record
+from headish.history.reading.documents import with_documents
 from headish.history.reading.order import arrange
+from headish.history.reading.resolve import kept_thread
+from headish.history.reading.walk import walk, walk_first_parents
 from headish.history.writing.append import append
 from headish.history.writing.moves import Moved, is_logged, remove_name, undo_name
 from headish.integrations.shared.healing import heal_text
-from headish.integrations.shared.names import key_of, safe_name
+from headish.integrations.shared.names import key_of, safe_name, text_of
 from headish.rows.bookmarks import ALL, find_bookmark, has_log, places_reached, set_bookmark
 from headish.rows.conversations import find_record, names_in, record_by_key
 from headish.rows.objects import Put, put_object
 from headish.rows.threads.listings import children
-from headish.rows.threads.ranges import Said, said_range
+from headish.rows.threads.ranges import Said, ids_of_range, said_range
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import turn_at
 from headish.rows.upkeep.erasures import names_logged
@@ -40,7 +44,8 @@ from headish.store.store import Store
 from headish.store.verbs import write
 from headish.values.grammar import parse_headish
 from headish.values.ids import KeptIds, Mint, TurnId
-from headish.values.names import ABSENT
+from headish.values.messages import Kept
+from headish.values.names import ABSENT, stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.conversations import Record
 
@@ -75,13 +80,9 @@ def add(store: Store, session: Session, drafts: Sequence[Draft], puts: Sequence[
             return [known]
 
     def work(connection: Connection, mint: Mint) -> list[TurnId]:
-        number = store._number
-        name = _find_name(connection, number, session)
-        ids = [each.turn.id for each in append(connection, number, _linked(drafts, name, session), mint)]
-        if ids and name is None:
-            _say_key(connection, number, session, ids[-1])
+        ids = _append(connection, store, session, drafts, mint)
         for put in puts:
-            put_object(connection, number, put)
+            put_object(connection, store._number, put)
         return ids
 
     return store._store(work) if drafts else store._write(lambda connection: work(connection, store._database.mint))
@@ -92,19 +93,51 @@ def read(store: Store, session: Session, limit: int | None = None) -> list[Said]
 
     A turn that was erased has ``erased``, and no payload. Overlays are turns as any other: ``is_plain`` tells whether
     a thread is what a model sees.
-    Cost: two statements, and one for each chain that the turns lie in; one more where the session has no name.
+    Cost: two statements, and one for each chain that the turns lie in; one more where the session has another name.
     Raises: CorruptTurn where a payload is not what was stored.
+    """
+    return [each for each in read_unknown(store, session, limit) if isinstance(each, Said)]
+
+
+def read_unknown(
+    store: Store, session: Session, limit: int | None = None, known: Container[TurnId] = ()
+) -> list[Said | TurnId]:
+    """``read`` for a caller that remembers turns, which never change: of those that are ``known``, up to the first in
+    each chain that is not or was erased, the ids alone are read.
     """
     if limit == 0:
         return []
 
-    def work(connection: Connection) -> list[Said]:
+    def work(connection: Connection) -> list[Said | TurnId]:
         name = _find_name(connection, store._number, session)
         place = None if name is None else find_bookmark(connection, store._number, name)
         if place is None:
             return []
-        segments = arrange([place], read_links(connection, store._number, place))
-        return [turn for each in _last(segments, limit) for turn in _read_range(connection, store._number, each)]
+        found: list[Said | TurnId] = []
+        for each in _last(arrange([place], read_links(connection, store._number, place)), limit):
+            ids = _known_ids(connection, store._number, each, known) if known else []
+            found += ids
+            if len(ids) <= each.high - each.low:
+                found += _read_range(connection, store._number, each._replace(low=each.low + len(ids)))
+        return found
+
+    return store._read(work)
+
+
+def see(store: Store, session: Session) -> list[Kept]:
+    """The messages of a session as a model sees them: with the effect of overlays, without what is hidden from it.
+
+    Cost: a walk of the thread.
+    """
+
+    def work(connection: Connection) -> list[Kept]:
+        name = _find_name(connection, store._number, session)
+        place = None if name is None else find_bookmark(connection, store._number, name)
+        if place is None:
+            return []
+        kept = kept_thread(walk(connection, store._number, [place]))
+        filled = with_documents(connection, store._number, [message for message, _ in kept])
+        return [each._replace(message=message) for each, message in zip(kept, filled, strict=True)]
 
     return store._read(work)
 
@@ -122,30 +155,102 @@ def is_plain(turns: Sequence[Said]) -> bool:
     )
 
 
-def pop(store: Store, session: Session, *, erase: bool = False) -> Said | None:
+def pop(
+    store: Store, session: Session, *, erase: bool = False, rest: Callable[[Said], Sequence[Draft]] | None = None
+) -> Said | None:
     """Take the last turn off a session, and give what it says; None where nothing is in it.
 
-    What another writer adds meanwhile stays. With ``erase`` the turn is erased, unless something else leads to it.
+    What another writer adds meanwhile stays. ``rest`` gives turns that take the place of the one that was taken: of a
+    turn of several messages all but the last. With ``erase`` the turn is erased, unless something else leads to it.
     Cost: one transaction of about ten statements; with ``erase`` it reads the space a few times.
     """
     kept = KeptIds(store._database.mint)
 
     def work(connection: Connection) -> tuple[bytes, Moved, Said] | None:
         kept.rewind()
-        number = store._number
-        name = _find_name(connection, number, session)
-        place = None if name is None else find_bookmark(connection, number, name)
-        if name is None or place is None:
+        name = _find_name(connection, store._number, session)
+        if name is None:
             return None
-        [said] = _read_range(connection, number, Segment(place.chain, place.pos, place.pos))
-        goes = erase and not _leads_on(connection, number, place, name)
-        moved, _ = undo_name(connection, number, name, 1, None)
-        if goes:
-            erase_turns(connection, number, [place], Wish("turn", meta=True), _reason(store, "popped"), kept)
+        moved, [said] = _take_back(connection, store, name, 1, kept, erase=erase)
+        left = [] if rest is None else rest(said)
+        if left:
+            _append(connection, store, session, left, kept)
         return name, moved, said
 
     done = store._write(work, partial(_is_moved, store._number))
     return None if done is None else done[2]
+
+
+def replace_last(
+    store: Store, session: Session, last: Sequence[TurnId], drafts: Sequence[Draft], *, erase: bool = False
+) -> bool:
+    """Put other turns in the place of the last ones, which must be the ones with these ids; False, and nothing is
+    changed, where they are not.
+
+    What was there before is hidden, or with ``erase`` erased where nothing else leads to it.
+    Cost: one transaction.
+    """
+    kept = KeptIds(store._database.mint)
+
+    def work(connection: Connection) -> tuple[bytes, Moved] | None:
+        kept.rewind()
+        name = _find_name(connection, store._number, session)
+        place = None if name is None else find_bookmark(connection, store._number, name)
+        if name is None or place is None or not last:
+            return None
+        ends = [each.id for each in islice(walk_first_parents(connection, store._number, place), len(last))]
+        if ends[::-1] != [*last]:
+            return None
+        moved, _ = _take_back(connection, store, name, len(last), kept, erase=erase)
+        _append(connection, store, session, drafts, kept)
+        return name, moved
+
+    return store._write(work, partial(_is_moved, store._number)) is not None
+
+
+def fork(store: Store, session: Session, to: Session, turns: int | None = None) -> bool:
+    """Let another session begin with what this one says, or with its first ``turns`` turns; whether there was anything.
+
+    Both share those turns, and each goes on by itself.
+    Cost: one transaction, whatever is shared. Raises: BookmarkTaken where the other session has something.
+    """
+
+    def work(connection: Connection) -> tuple[bytes, Moved] | None:
+        number = store._number
+        taken = _find_name(connection, number, to)
+        place = None if taken is None else find_bookmark(connection, number, taken)
+        holder = None if place is None else turn_at(connection, number, place)
+        if taken is not None and holder is not None:
+            raise BookmarkTaken(stored_name(taken), holder.id)
+        name = _find_name(connection, number, session)
+        end = None if name is None else find_bookmark(connection, number, name)
+        place = None if end is None else _place_of(connection, number, end, turns)
+        turn = None if place is None else turn_at(connection, number, place)
+        if turn is None:
+            return None
+        move = set_bookmark(connection, number, to.name, turn)
+        _say_key(connection, number, to, turn.id)
+        return to.name, Moved(move, turn.place, turn.id)
+
+    return store._write(work, partial(_is_moved, store._number)) is not None
+
+
+def branches(store: Store, session: Session, limit: int = 1000) -> list[str]:
+    """The sessions that begin with the same turn, this one too; each by its conversation's key, else by its name.
+
+    Cost: one statement that looks at every name of the space, and one for each name that is found.
+    """
+
+    def work(connection: Connection) -> list[str]:
+        name = _find_name(connection, store._number, session)
+        place = None if name is None else find_bookmark(connection, store._number, name)
+        if place is None:
+            return []
+        root = arrange([place], read_links(connection, store._number, place))[0]
+        found = names_in(connection, store._number, Place(root.chain, 0), limit)
+        return [_session_id(connection, store._number, each) for each in found]
+
+    return store._read(work)
 
 
 def drop(store: Store, session: Session, *, erase: bool = False) -> bool:
@@ -183,6 +288,61 @@ def _add_remembered(store: Store, session: Session, draft: Draft) -> TurnId | No
         return write._add(store, onward).id
     except UnknownTurn:
         return None  # another writer took the name away
+
+
+def _append(
+    connection: Connection, store: Store, session: Session, drafts: Sequence[Draft], mint: Mint
+) -> list[TurnId]:
+    name = _find_name(connection, store._number, session)
+    ids = [each.turn.id for each in append(connection, store._number, _linked(drafts, name, session), mint)]
+    if ids and name is None:
+        _say_key(connection, store._number, session, ids[-1])
+    return ids
+
+
+def _take_back(
+    connection: Connection, store: Store, name: bytes, count: int, mint: KeptIds, *, erase: bool
+) -> tuple[Moved, list[Said]]:
+    """Move a name back; what the turns say that left it, oldest first."""
+    number = store._number
+    place = find_bookmark(connection, number, name)
+    assert place is not None  # whoever calls has found the name
+    places = [each.place for each in islice(walk_first_parents(connection, number, place), count)]
+    said = [_read_range(connection, number, Segment(chain, pos, pos))[0] for chain, pos in places]
+    # Erased are the turns from the last one on, up to the first that something else leads to.
+    going = [*takewhile(lambda each: not _leads_on(connection, number, each, name), places)] if erase else []
+    moved, _ = undo_name(connection, number, name, count, None)
+    if going:
+        erase_turns(
+            connection, number, going, Wish("turn", meta=True), _reason(store, "taken out of its session"), mint
+        )
+    return moved, said[::-1]
+
+
+def _known_ids(connection: Connection, space: int, segment: Segment, known: Container[TurnId]) -> list[TurnId]:
+    """The ids of the turns of a range up to the first that is not known, or was erased."""
+    found = ids_of_range(connection, space, segment)
+    if len(found) != segment.high - segment.low + 1:
+        raise _missing(segment)
+    return [turn for turn, _ in takewhile(lambda each: each[1] is None and each[0] in known, found)]
+
+
+def _place_of(connection: Connection, space: int, end: Place, turns: int | None) -> Place | None:
+    """Where the first ``turns`` turns of a thread end; None where there is none."""
+    left = turns
+    if left is None:
+        return end
+    for chain, low, high in arrange([end], read_links(connection, space, end)):
+        if left <= high - low + 1:
+            return Place(chain, low + left - 1) if left > 0 else None
+        left -= high - low + 1
+    return end
+
+
+def _session_id(connection: Connection, space: int, name: bytes) -> str:
+    stored = find_record(connection, space, name)
+    key = None if stored is None else read_record(stored.data).key
+    return key or text_of(stored_name(name)) or stored_name(name)
 
 
 def _find_name(connection: Connection, space: int, session: Session, *, erase: bool = False) -> bytes | None:
@@ -234,11 +394,15 @@ def _last(segments: Sequence[Segment], limit: int | None) -> list[Segment]:
 def _read_range(connection: Connection, space: int, segment: Segment) -> list[Said]:
     turns = said_range(connection, space, segment)
     if len(turns) != segment.high - segment.low + 1:
-        raise CorruptTurn(f"{segment.chain}/{segment.high}", "it or one before it in its chain is missing")
+        raise _missing(segment)
     for turn in turns:
         if turn.erased is None and (turn.payload is None or hash_payload(turn.payload) != turn.hash):
             raise CorruptTurn(turn.id, "its payload disagrees with its hash, or is missing")
     return turns
+
+
+def _missing(segment: Segment) -> CorruptTurn:
+    return CorruptTurn(f"{segment.chain}/{segment.high}", "it or one before it in its chain is missing")
 
 
 def _leads_on(connection: Connection, space: int, place: Place, name: bytes) -> bool:
@@ -260,8 +424,10 @@ def _erase_all(connection: Connection, store: Store, name: bytes, mint: KeptIds)
     """Erase what a name ever led to. It is laid there once more: what the names of the ends remember is no reason for
     turns to stay."""
     number = store._number
-    ends = places_reached(connection, number, name)
-    if ends and find_bookmark(connection, number, name) is None:
+    ends, place = places_reached(connection, number, name), find_bookmark(connection, number, name)
+    if place is not None:
+        ends.append(place)
+    elif ends:
         turn = turn_at(connection, number, ends[-1])
         assert turn is not None
         set_bookmark(connection, number, name, turn)

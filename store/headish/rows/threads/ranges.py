@@ -36,6 +36,7 @@ class Said(NamedTuple):
 
 WHOLE_RANGE = Query("turns of a range, with payloads")
 SAID_RANGE = Query("what the turns of a range say")
+IDS_OF_RANGE = Query("ids of the turns of a range, and what was erased of them")
 SMALL_PAYLOADS = Query("payloads in the rows of a range")
 
 
@@ -50,6 +51,13 @@ def said_range(connection: Connection, space: int, segment: Segment) -> list[Sai
     """What the turns of a range of a chain say, by position. Cost: half of ``read_range``."""
     chain, low, high = segment
     return [*map(Said._make, connection.rows(SAID_RANGE, space=space, chain=chain, low=low, high=high))]
+
+
+def ids_of_range(connection: Connection, space: int, segment: Segment) -> list[tuple[TurnId, int | None]]:
+    """``(id, erased)`` of the turns of a range of a chain, by position. Cost: a quarter of ``said_range``."""
+    chain, low, high = segment
+    rows = connection.rows(IDS_OF_RANGE, space=space, chain=chain, low=low, high=high)
+    return [(row[0], row[1]) for row in rows]
 
 
 def small_payloads(connection: Connection, space: int, segment: Segment) -> dict[int, bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import bindparam, func, select
 
 from headish.database.schema import payload, turn
-from headish.rows.threads.ranges import SAID_RANGE, SMALL_PAYLOADS, WHOLE_RANGE
+from headish.rows.threads.ranges import IDS_OF_RANGE, SAID_RANGE, SMALL_PAYLOADS, WHOLE_RANGE
 from headish.statements.compiling import define
 from headish.statements.payloads import OF_TURN
 from headish.statements.turns import COLUMNS
@@ -38,6 +38,17 @@ define(
         func.coalesce(turn.c.data, payload.c.data),
     )
     .select_from(turn.outerjoin(payload, OF_TURN & turn.c.data.is_(None)))
+    .where(
+        turn.c.space == bindparam("space"),
+        turn.c.chain == bindparam("chain"),
+        turn.c.pos.between(bindparam("low"), bindparam("high")),
+    )
+    .order_by(turn.c.pos),
+)
+
+define(
+    IDS_OF_RANGE,
+    select(turn.c.id, turn.c.erased)
     .where(
         turn.c.space == bindparam("space"),
         turn.c.chain == bindparam("chain"),
