@@ -10,14 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from support.frameworks import not_installed
+
 pytest.importorskip(
     "langgraph.checkpoint.conformance",
-    reason="langgraph-checkpoint-conformance is not installed here; `make test-peers` has it",
+    reason=not_installed("langgraph-checkpoint-conformance"),
 )
 
 from langgraph.checkpoint import conformance
 
 from headish.integrations.langgraph import HeadishSaver
+
+pytestmark = [pytest.mark.peers, pytest.mark.xdist_group("langgraph")]
 
 CASES = 81
 """How many cases version 0.0.2 has."""

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("langgraph.checkpoint.sqlite", reason="langgraph is not installed here; `make test-peers` has it")
+from support.frameworks import not_installed
+
+pytest.importorskip("langgraph.checkpoint.sqlite", reason=not_installed("langgraph"))
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -17,6 +19,8 @@ from headish import Store
 from headish.integrations.langgraph import HeadishSaver
 from support.places import Place
 from support.scenarios import ASYNC, SCENARIOS
+
+pytestmark = [pytest.mark.peers, pytest.mark.xdist_group("langgraph")]
 
 
 def name_of(scenario: Any) -> str:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("langgraph.checkpoint.base", reason="langgraph is not installed here; `make test-peers` has it")
+from support.frameworks import not_installed
+
+pytest.importorskip("langgraph.checkpoint.base", reason=not_installed("langgraph"))
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +29,8 @@ from headish import Store
 from headish.content.encoding import decode_payload, encode_payload
 from headish.integrations.langgraph import HeadishSaver, messages
 from support.savers import put
+
+pytestmark = [pytest.mark.peers, pytest.mark.xdist_group("langgraph")]
 
 SERDE = JsonPlusSerializer()
 PNG = "data:image/png;base64,iVBORw0KGgo="

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("langgraph.graph", reason="langgraph is not installed here; `make test-peers` has it")
+from support.frameworks import not_installed
+
+pytest.importorskip("langgraph.graph", reason=not_installed("langgraph"))
 
 from support.pages import run_page
+
+pytestmark = [pytest.mark.peers, pytest.mark.xdist_group("langgraph")]
 
 
 def test_the_examples_print_what_they_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,9 @@ from typing import Annotated, Any
 
 import pytest
 
-pytest.importorskip("langgraph.checkpoint.base", reason="langgraph is not installed here; `make test-peers` has it")
+from support.frameworks import not_installed
+
+pytest.importorskip("langgraph.checkpoint.base", reason=not_installed("langgraph"))
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.channels import DeltaChannel
@@ -27,6 +29,8 @@ from headish.integrations.shared.forgetting import HidesOnly
 from support.places import Place
 from support.savers import put, said
 from support.scenarios import at, chatbot, say
+
+pytestmark = [pytest.mark.peers, pytest.mark.xdist_group("langgraph")]
 
 ODD = ["line\nbreak", "😀", "x" * 10_000, "", "a/b%2f..", "half \ud800", "'; DROP TABLE object; --", "\x00"]
 

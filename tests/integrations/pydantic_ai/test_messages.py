@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip(
-    "pydantic_ai.conversation_store", reason="pydantic-ai is not installed here; `make test-peers` has it"
-)
+from support.frameworks import not_installed
+
+pytest.importorskip("pydantic_ai.conversation_store", reason=not_installed("pydantic-ai"))
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,6 +32,8 @@ from pydantic_ai.usage import RequestUsage
 from headish.content.encoding import decode_payload, encode_payload
 from headish.integrations.pydantic_ai import messages
 from headish.values.blocks import Text, join_texts
+
+pytestmark = [pytest.mark.peers, pytest.mark.xdist_group("pydantic-ai")]
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

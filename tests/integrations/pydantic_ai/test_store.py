@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip(
-    "pydantic_ai.conversation_store", reason="pydantic-ai is not installed here; `make test-peers` has it"
-)
+from support.frameworks import not_installed
+
+pytest.importorskip("pydantic_ai.conversation_store", reason=not_installed("pydantic-ai"))
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +36,8 @@ from headish.errors import AdapterClosed, TooLarge
 from headish.integrations.pydantic_ai import HeadishConversationStore
 from support.pages import run_page
 from support.places import Place
+
+pytestmark = [pytest.mark.peers, pytest.mark.xdist_group("pydantic-ai")]
 
 ODD = ["line\nbreak", "😀", "x" * 10_000, "", "a/b%2f..", "half \ud800", "\x00"]
 
