@@ -12,12 +12,16 @@ import pytest
 
 def needs(module: str, package: str) -> list[pytest.MarkDecorator]:
     """The marks of a test module that needs a framework; its tests run in one worker."""
-    reason = f"{package} is not installed here: `make test-peers` installs it in an environment of its own"
     return [
         pytest.mark.peers,
         pytest.mark.xdist_group(package),
-        pytest.mark.skipif(not _is_there(module), reason=reason),
+        pytest.mark.skipif(not _is_there(module), reason=not_installed(package)),
     ]
+
+
+def not_installed(package: str) -> str:
+    """Why the tests of a framework are skipped, and what runs them."""
+    return f"{package} is not installed here: `make test-peers` installs it in an environment of its own"
 
 
 def _is_there(module: str) -> bool:

@@ -1,12 +1,14 @@
 """Adapters: headish as the memory of other frameworks. Each is a module of its own, and an extra of the same name.
 
-==================  ==========================  =============
-framework           import from                 extra
-==================  ==========================  =============
-OpenAI Agents SDK   ``integrations.agents``     ``agents``
-LangChain           ``integrations.langchain``  ``langchain``
-Google ADK          ``integrations.adk``        ``adk``
-==================  ==========================  =============
+==================  ============================  ===============
+framework           import from                   extra
+==================  ============================  ===============
+OpenAI Agents SDK   ``integrations.agents``       ``agents``
+LangChain           ``integrations.langchain``    ``langchain``
+Google ADK          ``integrations.adk``          ``adk``
+LangGraph           ``integrations.langgraph``    ``langgraph``
+Pydantic AI         ``integrations.pydantic_ai``  ``pydantic-ai``
+==================  ============================  ===============
 
 Importing this package imports no framework.
 """
