@@ -48,7 +48,7 @@ def ask_summary(
     )
     request = prepare_request(pointer.provider, window, model=pointer.model)
     given = {"base_url": pointer.base_url, "key_env": pointer.key_env, **_without_none(call)}
-    given["timeouts"] = Timeouts.of(call.get("timeouts"))
+    given["timeouts"] = Timeouts.of(call.get("timeouts"), pointer.timeouts)
     about = About(provider=pointer.provider, turns=(seed,), model=pointer.model, ptr=ptr)
     with open_call(pointer.provider, request.body, model=pointer.model, **given) as answer:
         reply = read_stream(about, answer)

@@ -25,6 +25,9 @@ MODEL_LIMIT = 512
 """The longest name of a model, in characters."""
 CONTEXT_WINDOWS = (256, 2**31)
 """The smallest and the largest context window of a pointer, in tokens."""
+TIMEOUTS = ("connect", "first_byte", "silence", "total")
+"""The times that a call may be limited by."""
+LONGEST_SECONDS = 10**6
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -33,7 +36,7 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
 
     ``base_url`` is a compatible server's (Ollama, vLLM, a gateway), None for the provider's own. ``key_env`` names the
     environment variable that holds the key for it. ``context_window`` is how many tokens the model takes, its answer
-    included.
+    included. ``timeouts`` are seconds by their names: ``connect``, ``first_byte``, ``silence``, ``total``.
     """
 
     provider: str
@@ -42,6 +45,7 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
     base_url: str | None = None
     key_env: str | None = None
     context_window: int | None = None
+    timeouts: dict[str, float] = {}
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without what is not set."""
@@ -72,6 +76,7 @@ def make_pointer(
     base_url: str | None = None,
     key_env: str | None = None,
     context_window: int | None = None,
+    timeouts: Mapping[str, float] | None = None,
 ) -> Pointer:
     """The pointer to ``PROVIDER/MODEL``; a model's name may hold slashes of its own.
 
@@ -97,12 +102,24 @@ def make_pointer(
         base_url=base_url,
         key_env=key_env,
         context_window=context_window,
+        timeouts=_read_timeouts(timeouts),
     )
     strictjson.encode_mapping(pointer.params, "the parameters of a pointer", MAPPING_LIMIT_BYTES)
     secret = find_secret(pointer.to_dict(), "pointer")
     if secret is not None:
         raise InvalidArgument(f"{secret} looks like a key: keys stay in the environment or a keyring")
     return pointer
+
+
+def _read_timeouts(given: Mapping[str, float] | None) -> dict[str, float]:
+    """Time limits in the order of their names. Raises: InvalidArgument."""
+    limits = dict(given or {})
+    for name, seconds in limits.items():
+        if name not in TIMEOUTS:
+            raise InvalidArgument(f"a time limit is one of {', '.join(TIMEOUTS)}, not {shown(name)}")
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= LONGEST_SECONDS:
+            raise InvalidArgument(f"the time limit {name} is a number of seconds above 0, not {shown(seconds)}")
+    return {name: limits[name] for name in TIMEOUTS if name in limits}
 
 
 def encode_pointer(pointer: Pointer) -> bytes:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish_cli.commands.talking.timing import timeout_option
 from headish_cli.options import Settings, json_option, parse_settings, pass_settings
 from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, say
 
@@ -30,11 +31,12 @@ def ptr_command() -> None:
 @click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for --base-url.")
 @click.option("--context-window", type=click.IntRange(min=256), metavar="TOKENS",
               help="How many tokens the model takes, its answer included; --budget auto goes by it.")  # fmt: skip
+@timeout_option("How long its provider may be silent.")
 @json_option
 @pass_settings
 def set_command(
     settings: Settings, name: str, target: str, params: tuple[str, ...], base_url: str | None, key_env: str | None,
-    context_window: int | None, as_json: bool,
+    context_window: int | None, timeout: dict[str, float], as_json: bool,
 ) -> None:  # fmt: skip
     """Let NAME point at a provider's model from now on. What it pointed at is kept in its history.
 
@@ -43,8 +45,9 @@ def set_command(
     parsed = parse_settings(params, "--param")
     with settings.open(create=True) as store:
         pointer = store.pointers.set(
-            name, target, params=parsed, base_url=base_url, key_env=key_env, context_window=context_window
-        )
+            name, target, params=parsed, base_url=base_url, key_env=key_env, context_window=context_window,
+            timeouts=timeout,
+        )  # fmt: skip
     if as_json:
         print_json({"name": name, **pointer.to_dict()})
     else:
@@ -139,4 +142,5 @@ def _describe(named: NamedPointer) -> str:
         [f"key in {pointer.key_env}"] if pointer.key_env else []
     )
     more += [f"takes {pointer.context_window:,} tokens"] if pointer.context_window else []
+    more += [f"{name.replace('_', '-')} in {seconds:g} s" for name, seconds in pointer.timeouts.items()]
     return "  ".join([str(pointer), *params, *more])

@@ -171,12 +171,13 @@ class AsyncPointers(MappingFront["Pointers", "str", "Pointer"]):
 
     async def set(
         self, name: str, target: str, *, params: Mapping[str, Any] | None = None, base_url: str | None = None,
-        key_env: str | None = None, context_window: int | None = None
+        key_env: str | None = None, context_window: int | None = None, timeouts: Mapping[str, float] | None =
+        None
     ) -> Pointer:
         """Let a name point at ``PROVIDER/MODEL`` from now on; what it pointed at is kept in its history."""
         return await self._finish(
             self.sync.set, name=name, target=target, params=params, base_url=base_url, key_env=key_env,
-            context_window=context_window
+            context_window=context_window, timeouts=timeouts
         )
 
     async def set_default(self, name: str | None) -> None:

@@ -25,7 +25,7 @@ from headish.rows.definitions import (
     set_definition,
 )
 from headish.store.space import Space
-from headish.values.checks.doors import door
+from headish.values.checks.doors import RECORD, door
 from headish.values.names import check_name
 
 KIND = "provider pointer"
@@ -55,7 +55,7 @@ class Pointers(Mapping[str, Pointer]):
             lambda connection: [read_named_pointer(row) for row in list_definitions(connection, space._number, POINTER)]
         )
 
-    @door()
+    @door(timeouts=RECORD)
     def set(
         self,
         name: str,
@@ -65,16 +65,20 @@ class Pointers(Mapping[str, Pointer]):
         base_url: str | None = None,
         key_env: str | None = None,
         context_window: int | None = None,
+        timeouts: Mapping[str, float] | None = None,
     ) -> Pointer:
         """Let a name point at ``PROVIDER/MODEL`` from now on; what it pointed at is kept in its history.
 
         ``params`` are defaults below the option ``params`` of a thread. ``base_url`` is the server of a compatible
         provider, ``key_env`` the environment variable that holds the key for it; a key itself is refused.
         ``context_window`` is how many tokens the model takes, its answer included: ``budget="auto"`` goes by it.
+        ``timeouts`` are seconds: ``connect``, ``first_byte`` of an answer, ``silence`` between two bytes, ``total``.
         Raises: InvalidName, InvalidArgument, InvalidContent.
         """
         encoded = check_name(name, KIND, is_new=True)
-        pointer = make_pointer(target, params=params, base_url=base_url, key_env=key_env, context_window=context_window)
+        pointer = make_pointer(
+            target, params=params, base_url=base_url, key_env=key_env, context_window=context_window, timeouts=timeouts
+        )
         self._define(encoded, encode_pointer(pointer))
         return pointer
 

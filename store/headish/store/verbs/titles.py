@@ -46,7 +46,7 @@ def ask_title(space: Space, headish: str = "@", *, ptr: str) -> str:
 
 def _call(pointer: Pointer, window: ContextWindow) -> str:
     """The text of the answer to a window."""
-    from headish.calls import open_call  # late: it brings the client
+    from headish.calls import Timeouts, open_call  # late: it brings the client
     from headish.providers.preparing import prepare_request
     from headish.providers.stream import Stream
 
@@ -54,7 +54,7 @@ def _call(pointer: Pointer, window: ContextWindow) -> str:
     stream = Stream(pointer.provider, model=pointer.model)
     with open_call(
         pointer.provider, asked.body, model=pointer.model, stream=False, base_url=pointer.base_url,
-        key_env=pointer.key_env,
+        key_env=pointer.key_env, timeouts=Timeouts.of(None, pointer.timeouts),
     ) as call:  # fmt: skip
         for event in call:
             stream.feed(event)
