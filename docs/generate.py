@@ -231,7 +231,8 @@ def _asyncio() -> Iterator[str]:
     from headish import aio, calls
 
     yield f"\n## headish.aio\n\n{_text(aio)}\n"
-    yield "\nThe verbs and parts are those of `Store` and `Database`, awaited; `turns`, `follow` and `audit` take `async for`.\n"
+    yield "\nThe verbs and parts are those of `Store` and `Database`, awaited. "
+    yield "`async for` goes over `turns`, `follow` and `audit`.\n"
     for kind in (aio.AsyncStore, aio.AsyncDatabase, aio.Stream, aio.AsyncAnswer, aio.AsyncCapture):
         yield f"\n### {kind.__name__}\n\n{_text(kind)}\n"
     yield _function("headish.aio.finish", aio.finish)
