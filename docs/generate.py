@@ -224,12 +224,28 @@ def write_library() -> str:
         _function(f"Router.{name}", getattr(tools.Router, name)) for name in ("add", "run", "arun", "check", "cancel")
     ]
     parts += [_function("headish.tools.open_calls", tools.open_calls)]
+    parts += _asyncio()
     parts.append("\n## Values\n")
     for value in VALUES:
         parts.append(f"\n### {value.__name__}\n\n{_text(value)}\n\n{_fields(value)}\n")
         if hasattr(value, "to_dict"):
             parts.append(f"\n`to_dict()`: {_text(value.to_dict)}\n")
     return "".join(parts)
+
+
+def _asyncio() -> Iterator[str]:
+    """What ``headish.aio`` has beside the verbs, which are those above."""
+    from headish import aio, calls
+
+    yield f"\n## headish.aio\n\n{_text(aio)}\n"
+    yield "\nThe verbs and parts are those of `Store` and `Database`, awaited. "
+    yield "`async for` goes over `turns`, `follow` and `audit`.\n"
+    for kind in (aio.AsyncStore, aio.AsyncDatabase, aio.Stream, aio.AsyncAnswer, aio.AsyncCapture):
+        yield f"\n### {kind.__name__}\n\n{_text(kind)}\n"
+    yield _function("headish.aio.finish", aio.finish)
+    yield _function("headish.aio.outcome_of", aio.outcome_of)
+    yield f"\n### headish.calls.Timeouts\n\n{_text(calls.Timeouts)}\n\n{_fields(calls.Timeouts)}\n"
+    yield f"\n### headish.calls.Stop\n\n{_text(calls.Stop)}\n"
 
 
 def _members(owner: type, name: str | None = None) -> Iterator[str]:

@@ -17,7 +17,7 @@ import anyio
 import pytest
 
 from headish.aio import threads
-from headish.aio.threads import finish, outcome_of
+from headish.aio.threads import finish, finish_surely, outcome_of
 
 Told = list[dict[str, Any]]
 
@@ -279,6 +279,26 @@ class TestAnyio:
 
         anyio.run(main)
         assert gate.ended.is_set()
+
+    def test_what_tidies_up_runs_in_a_scope_that_is_being_cancelled(self) -> None:
+        """Each ``await`` there is cancelled anew, however short it is."""
+        ended: list[int] = []
+
+        async def main() -> None:
+            gates = [Gate() for _ in range(threads.THREADS)]
+            running = [asyncio.create_task(finish(gate)) for gate in gates]  # so that it waits for a thread
+            for gate in gates:
+                await until(gate.began)
+            asyncio.get_running_loop().call_later(0.03, lambda: [gate.free.set() for gate in gates])
+            with anyio.move_on_after(0.01):
+                try:
+                    await anyio.sleep(10)
+                finally:
+                    await finish_surely(ended.append, 1)
+            assert ended == [1]
+            await asyncio.gather(*running)
+
+        asyncio.run(main())
 
 
 class TestManyCallers:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import Any
+
+import pytest
 
 from headish import Store
 from headish.calls import Stop
-from headish.errors import CallCancelled
+from headish.errors import CallCancelled, CallTimedOut, InvalidArgument, SilenceTimedOut
 from support.growing import texts
 from support.loopback import Loopback, event_stream
 from support.providers.answers import anthropic_text
@@ -60,3 +63,34 @@ def test_an_answer_that_has_ended_stays_whole(asking: Store, server: Loopback) -
         answer.cancel()
     assert answer.failure is None
     assert "incomplete" not in answer.finish().meta.reply
+
+
+def test_the_pointer_says_how_long_a_call_may_take_and_the_call_says_more(asking: Store, server: Loopback) -> None:
+    asking.pointers.set(
+        "milli", "anthropic/small", base_url=server.url, key_env="TEST_KEY", params={"max_tokens": 9},
+        timeouts={"silence": 0.2, "first_byte": 20},
+    )  # fmt: skip
+    assert asking.pointers["milli"].timeouts == {"first_byte": 20, "silence": 0.2}
+    asking.add_turn("Hi", bookmark="main", provider_ptr="milli")
+    server.answer(chunks=quiet(server))
+    with asking.open_answer("main") as answer:
+        list(answer)
+    assert isinstance(answer.failure, SilenceTimedOut)
+    server.answer(chunks=quiet(server))
+    with asking.open_retry("main", timeouts={"silence": 20, "total": 0.4}) as answer:
+        list(answer)
+    assert isinstance(answer.failure, CallTimedOut)
+
+
+@pytest.mark.parametrize("timeouts", [{"read": 3}, {"total": 0}, {"total": "3"}, {"total": True}])
+def test_what_is_no_time_limit_is_refused(asking: Store, timeouts: Any) -> None:
+    with pytest.raises(InvalidArgument, match="time limit"):
+        asking.pointers.set("milli", "anthropic/small", timeouts=timeouts)
+    with pytest.raises(InvalidArgument, match=r"time limit|total_seconds"):
+        asking.ask("Hi", ptr="milli", timeouts=timeouts)
+
+
+def quiet(server: Loopback) -> Iterator[bytes]:
+    """The beginning of an answer, and then no byte."""
+    yield from event_stream(HELLO[:3])
+    server.closing.wait(20)

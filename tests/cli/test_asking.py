@@ -98,6 +98,27 @@ class TestAsk:
         assert done.out == "Hello.\n"
         assert (server.requests[0].body["stream"], server.requests[0].body["model"]) == (False, "large")
 
+    def test_each_time_has_a_limit_of_its_own_at_the_pointer_and_at_the_call(
+        self, headish: Command, server: Loopback
+    ) -> None:
+        def quiet() -> Iterator[bytes]:
+            yield from event_stream(HELLO[:3])
+            server.closing.wait(20)
+
+        words = ["--base-url", server.url, "--key-env", "TEST_KEY"]
+        words += ["--timeout", "first-byte=60", "--timeout", "silence=0.2"]
+        headish("ptr", "set", "milli", "anthropic/small", *words)
+        assert headish("ptr", "list", "--json").json["timeouts"] == {"first_byte": 60, "silence": 0.2}
+        assert "first-byte in 60 s  silence in 0.2 s" in headish("ptr", "list").out
+        server.answer(chunks=quiet())
+        done = headish.run("ask", "Hi", "-p", "milli")
+        assert (done.code, done.out) == (1, "Hel\n")
+        assert "no further byte of the answer came within 0.2 s" in done.err
+        server.answer(chunks=quiet())
+        late = ("--timeout", "silence=60", "--timeout", "total=0.3")
+        assert "the answer did not end within 0.3 s" in headish.run("ask", "Hi", "-p", "milli", *late).err
+        assert "connect, first-byte, silence, total" in headish.misused("ask", "Hi", "--timeout", "read=3")
+
     def test_a_server_of_ones_own_needs_neither_pointer_nor_key(self, headish: Command, server: Loopback) -> None:
         server.answer_json({"choices": [{"message": {"content": "Hello."}, "finish_reason": "stop"}]})
         done = headish("ask", "Hi", "--to", "openai", "--base-url", f"{server.url}/v1", "--model", "local")
@@ -190,7 +211,7 @@ class TestHowItEnds:
         assert "no provider is named" in headish.fails("ask", "Hi")
         assert "no provider pointer is named 'gone'" in headish.fails("ask", "Hi", "-p", "gone")
         assert "unknown provider 'nobody'" in headish.fails("ask", "Hi", "--to", "nobody")
-        assert "a number of seconds" in headish.fails("ask", "Hi", "-p", "milli", "--timeout", "1e300")
+        assert "no number of seconds" in headish.misused("ask", "Hi", "-p", "milli", "--timeout", "1e300")
         assert headish("stats", "--json").json["turns"] == 0
 
     def test_wrong_usage_is_code_2(self, headish: Command, server: Loopback) -> None:

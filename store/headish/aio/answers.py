@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from headish.aio.handing import Handed
-from headish.aio.threads import finish
+from headish.aio.threads import finish_surely
 
 if TYPE_CHECKING:
     from headish.answers.answer import Answer
@@ -52,7 +52,7 @@ class AsyncAnswer:
 
     async def finish(self) -> Turn:
         """Store what arrived as one turn, and say which; the rest of an answer that was not read is not waited for."""
-        return await finish(self._end)
+        return await finish_surely(self._end)
 
     def _end(self) -> Turn:
         self._deltas.stop()
@@ -107,7 +107,7 @@ class AsyncCapture:
 
     async def finish(self) -> Turn:
         """Store the answer as one turn, and say which; asked again, the same."""
-        return await finish(self.sync.finish)
+        return await finish_surely(self.sync.finish)
 
     async def __aenter__(self) -> Self:
         return self
@@ -121,7 +121,7 @@ class AsyncCapture:
 async def give_up(answer: Answer | Capture) -> None:
     """Store what there is of an answer whose task was cancelled before it got it."""
     try:
-        await finish(_end, answer)
+        await finish_surely(_end, answer)
     except asyncio.CancelledError:  # the first one is raised by whoever calls this
         pass
 

@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from headish.aio.fronts import Opening
 from headish.aio.sharing import Share, open_shared
-from headish.aio.threads import finish, outcome_of
+from headish.aio.threads import finish, finish_surely, outcome_of
 from headish.aio.verbs.database import DatabaseVerbs
 from headish.aio.verbs.store import StoreVerbs
 from headish.limits import PAYLOAD_LIMIT_BYTES
@@ -88,7 +88,7 @@ class AsyncStore(StoreVerbs):
         """Close the store, for good, and the database if nobody else of this process has it open."""
         self._sync.close()
         if self._share is not None:
-            await finish(self._share.close)
+            await finish_surely(self._share.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -146,7 +146,7 @@ class AsyncDatabase(DatabaseVerbs):
         """Close this front and its stores, for good, and the database if nobody else of this process has it open."""
         for store in tuple(self._stores):
             store._sync.close()
-        await finish(self._share.close)
+        await finish_surely(self._share.close)
 
     async def __aenter__(self) -> Self:
         return self

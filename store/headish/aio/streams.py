@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from headish.aio.threads import THREADS, finish, start
+from headish.aio.threads import THREADS, finish, finish_surely, start
 from headish.store.keeping.feeding import Pause
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class Stream(AsyncIterator[T], Generic[T]):
     async def aclose(self) -> None:
         """End it; what was read and not taken is dropped."""
         self._source.items.clear()
-        await finish(self._source.close)
+        await finish_surely(self._source.close)
 
     async def __aenter__(self) -> Self:
         return self

@@ -48,7 +48,17 @@ async def finish(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs)
     return await finish_or_stop(_nothing, THREADS, partial(function, *args, **kwargs))
 
 
-async def finish_or_stop(stop: Callable[[], object], threads: int, run: Callable[[], T]) -> T:
+async def finish_surely(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """``finish`` of a call that tidies up: it is never taken back.
+
+    A task that is being cancelled tidies up in its ``finally``, and anyio cancels every ``await`` there anew.
+    """
+    return await finish_or_stop(_nothing, THREADS, partial(function, *args, **kwargs), may_be_taken_back=False)
+
+
+async def finish_or_stop(
+    stop: Callable[[], object], threads: int, run: Callable[[], T], *, may_be_taken_back: bool = True
+) -> T:
     """``finish`` of a call that can be asked to end early: a cancellation that finds it under way calls ``stop`` once.
 
     ``stop`` runs in the loop and must not wait. ``threads``: THREADS or WAITING_THREADS, which names the pool.
@@ -59,13 +69,14 @@ async def finish_or_stop(stop: Callable[[], object], threads: int, run: Callable
     try:
         await waiting.next_end()
     except asyncio.CancelledError as cancelled:
-        if not call.cancel():
+        if not (may_be_taken_back and call.cancel()):
             stop()
             await waiting.for_the_end()
         _tell(loop, call, cancelled)
         raise
     except BaseException:  # the loop is given up: nobody can be told any more
-        call.cancel()
+        if may_be_taken_back:
+            call.cancel()
         raise
     try:
         return call.result()

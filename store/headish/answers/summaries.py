@@ -54,7 +54,7 @@ def ask_summary(
     request = prepare_request(pointer.provider, window, model=pointer.model, dialect=dialect)
     given = own if server else pointer.server | own
     given["headers"] = ({} if server else pointer.headers) | lower_names(own.get("headers"))
-    given["timeouts"] = Timeouts.of(call.get("timeouts"))
+    given["timeouts"] = Timeouts.of(call.get("timeouts"), pointer.timeouts)
     about = About(provider=pointer.provider, turns=(seed,), model=pointer.model, ptr=ptr, dialect=dialect)
     with open_call(pointer.provider, request.body, model=pointer.model, **given) as answer:
         reply = read_stream(about, answer)

@@ -43,15 +43,30 @@ class Timeouts(Struct, frozen=True, kw_only=True):
             seconds = getattr(self, name)
             if seconds is None and name == "total_seconds":
                 continue
-            if not isinstance(seconds, int | float) or not 0 < seconds <= threading.TIMEOUT_MAX:
+            if (
+                isinstance(seconds, bool)
+                or not isinstance(seconds, int | float)
+                or not 0 < seconds <= threading.TIMEOUT_MAX
+            ):
                 raise InvalidArgument(f"{name} is a number of seconds above 0, not {shown(seconds)}")
 
     @classmethod
-    def of(cls, given: Timeouts | float | None) -> Timeouts:
-        """A number says how long the server may be silent, before its first byte and after it."""
-        if given is None or isinstance(given, Timeouts):
-            return given or cls()
-        return cls(first_byte_seconds=given, silence_seconds=given)
+    def of(cls, given: Timeouts | Mapping[str, float] | float | None, below: Mapping[str, float] = {}) -> Timeouts:
+        """Times as callers spell them: a mapping of ``connect``, ``first_byte``, ``silence``, ``total`` to seconds, or
+        a number, which says how long the server may be silent, before its first byte and after it.
+
+        What they leave out is taken from ``below``. Raises: InvalidArgument for another name.
+        """
+        if isinstance(given, Timeouts):
+            return given
+        if isinstance(given, int | float):
+            given = {"first_byte": given, "silence": given}
+        named = {f"{name}_seconds": seconds for name, seconds in {**below, **(given or {})}.items()}
+        unknown = sorted(str(name) for name in named.keys() - set(cls.__struct_fields__))
+        if unknown:
+            names = ", ".join(name.removesuffix("_seconds") for name in cls.__struct_fields__)
+            raise InvalidArgument(f"a time limit is one of {names}, not {shown(unknown[0].removesuffix('_seconds'))}")
+        return cls(**named)
 
 
 class Stop:

@@ -28,6 +28,9 @@ MODEL_LIMIT = 512
 """The longest name of a model, in characters."""
 CONTEXT_WINDOWS = (256, 2**31)
 """The smallest and the largest context window of a pointer, in tokens."""
+TIMEOUTS = ("connect", "first_byte", "silence", "total")
+"""The times that a call may be limited by."""
+LONGEST_SECONDS = 10**6
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -38,6 +41,7 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
     environment variable that holds the key for it. ``context_window`` is how many tokens the model takes, its answer
     included. ``cloud`` is who serves the model, None for the provider itself. ``headers`` go with each request; names
     in lower case. ``dialect`` is how the server speaks Chat Completions, if that is not told by its host.
+    ``timeouts`` are seconds by their names: ``connect``, ``first_byte``, ``silence``, ``total``.
     """
 
     provider: str
@@ -49,6 +53,7 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
     cloud: Cloud | None = None
     headers: dict[str, str] = {}
     dialect: str | None = None
+    timeouts: dict[str, float] = {}
 
     @property
     def server(self) -> dict[str, Any]:
@@ -92,6 +97,7 @@ def make_pointer(
     cloud: str | None = None,
     headers: Mapping[str, str] | None = None,
     dialect: str | None = None,
+    timeouts: Mapping[str, float] | None = None,
     **account: str | None,
 ) -> Pointer:
     """The pointer to ``PROVIDER/MODEL``; a model's name may hold slashes of its own.
@@ -125,6 +131,7 @@ def make_pointer(
         cloud=make_cloud(provider, cloud, base_url, account),
         headers=check_kept_headers(headers or {}),
         dialect=dialect,
+        timeouts=_read_timeouts(timeouts),
     )
     strictjson.encode_mapping(pointer.params, "the parameters of a pointer", MAPPING_LIMIT_BYTES)
     secret = find_secret(pointer.to_dict(), "pointer")
@@ -137,6 +144,17 @@ def dialect_of(provider: str, base_url: str | None, dialect: str | None = None) 
     """The setting ``dialect`` of a request to a server; None for the provider's own way."""
     spoken = choose_dialect(provider, base_url, dialect)
     return None if spoken is None or spoken.is_default else spoken.name
+
+
+def _read_timeouts(given: Mapping[str, float] | None) -> dict[str, float]:
+    """Time limits in the order of their names. Raises: InvalidArgument."""
+    limits = dict(given or {})
+    for name, seconds in limits.items():
+        if name not in TIMEOUTS:
+            raise InvalidArgument(f"a time limit is one of {', '.join(TIMEOUTS)}, not {shown(name)}")
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= LONGEST_SECONDS:
+            raise InvalidArgument(f"the time limit {name} is a number of seconds above 0, not {shown(seconds)}")
+    return {name: limits[name] for name in TIMEOUTS if name in limits}
 
 
 def encode_pointer(pointer: Pointer) -> bytes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from headish_cli.commands.talking.saying import choose_model, read_said, say_options
+from headish_cli.commands.talking.timing import timeout_option
 from headish_cli.options import INTERRUPTED, Settings, budget_option, force_option, json_option, pass_settings
 from headish_cli.printing.output import Stopped, Told, print_json, say
 from headish_cli.printing.showing import AnswerPrinter, announce_call, approve_call, describe_call
@@ -37,8 +38,7 @@ def call_options(command: F) -> F:
         click.option("--base-url", metavar="URL", help="A compatible server: Ollama, vLLM, llama.cpp, a gateway."),
         click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for it."),
         click.option("--dialect", metavar="NAME", help="How it speaks Chat Completions, if its host does not tell."),
-        click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS",
-                     help="How long the provider may be silent; the whole call ends after an hour.  [default: 600]"),
+        timeout_option("How long the provider may be silent, 600 by default; the whole call ends after 3600."),
         budget_option,
     )):  # fmt: skip
         command = option(command)
@@ -48,7 +48,7 @@ def call_options(command: F) -> F:
 def call_settings(call: dict[str, Any]) -> dict[str, Any]:
     """The options of ``call_options`` as ``open_answer`` takes them, and words for a person who waits."""
     given = {key: value for key, value in call.items() if key != "timeout"}
-    return {**given, **_timeouts(call["timeout"]), "told": _tell_wait}
+    return {**given, "timeouts": call["timeout"] or None, "told": _tell_wait}
 
 
 @click.command("ask")
@@ -74,7 +74,7 @@ def call_settings(call: dict[str, Any]) -> dict[str, Any]:
 def ask_command(
     settings: Settings, text: str | None, continues: tuple[str, ...], bookmark: str | None, force: bool,
     ptr: str | None, to: str | None, servers: tuple[str, ...], tool_loop: bool, mcp_config: str | None, yes: bool,
-    rounds: int, compact: str | None, as_json: bool, timeout: float | None, system: str | None,
+    rounds: int, compact: str | None, as_json: bool, timeout: dict[str, float], system: str | None,
     attached: tuple[str, ...],
     options: tuple[str, ...], schema: str | None, settings_pairs: tuple[str, ...], **call: Any,
 ) -> None:  # fmt: skip
@@ -98,7 +98,7 @@ def ask_command(
         running = _start_servers(stack, store, mcp_config) if tool_loop and mcp_config is not None else None
         # Where nothing is said, the thread's own servers hold.
         named = [*servers, *(running.tools() if running and said.content is not None else ())] or None
-        given = {**call, **_timeouts(timeout), "ptr": ptr, "to": to, "params": said.params, "told": _tell_wait}
+        given = {**call, "timeouts": timeout or None, "ptr": ptr, "to": to, "params": said.params, "told": _tell_wait}
         heads = continues[0] if len(continues) == 1 else list(continues) or None
         call["model"] = given["model"] = choose_model(settings, store, heads, ptr, to, call["model"])
         if compact is not None:
@@ -121,13 +121,13 @@ def ask_command(
 @call_options
 @json_option
 @pass_settings
-def retry_command(settings: Settings, headish: str, as_json: bool, timeout: float | None, **call: Any) -> None:
+def retry_command(settings: Settings, headish: str, as_json: bool, timeout: dict[str, float], **call: Any) -> None:
     """Ask again what HEADISH answered: for an answer that was cut off, or for another one.
 
     The new answer stands beside the old one, and the bookmark moves over to it.
     """
     with settings.open() as store:
-        asked = {**call, **_timeouts(timeout), "told": _tell_wait}
+        asked = {**call, "timeouts": timeout or None, "told": _tell_wait}
         turn, stopped = _show(store, lambda: store.open_retry(headish, **asked), as_json)
         _end(store, turn, call, stopped=stopped)
 
@@ -252,14 +252,6 @@ def _compact(store: Store, heads: Headishes | None, ptr: str | None, given: dict
         say(f"compacted: {describe(turn.meta.attributes.overlay)} (turn {turn.id})")
         heads = heads if heads == turn.meta.bookmark else turn.id
     return heads, given.get("budget") or "auto"
-
-
-def _timeouts(seconds: float | None) -> dict[str, Any]:
-    if seconds is None:
-        return {}
-    from headish.calls import Timeouts
-
-    return {"timeouts": Timeouts.of(seconds)}
 
 
 def _tell_wait(attempt: int, delay_seconds: float, error: CallError) -> None:

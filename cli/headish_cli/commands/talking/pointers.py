@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from headish_cli.commands.talking.timing import timeout_option
 from headish_cli.options import Settings, json_option, parse_settings, pass_settings
 from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, say
 
@@ -54,11 +55,12 @@ def ptr_command() -> None:
               help="A header of its requests, such as anthropic-beta; several times. No keys.")  # fmt: skip
 @click.option("--dialect", metavar="NAME",
               help="How the server speaks Chat Completions, if its host does not tell: deepseek, vllm, …")  # fmt: skip
+@timeout_option("How long its provider may be silent.")
 @json_option
 @pass_settings
 def set_command(
-    settings: Settings, name: str, target: str, params: tuple[str, ...], headers: tuple[str, ...], as_json: bool,
-    **server: Any,
+    settings: Settings, name: str, target: str, params: tuple[str, ...], headers: tuple[str, ...],
+    timeout: dict[str, float], as_json: bool, **server: Any,
 ) -> None:  # fmt: skip
     """Let NAME point at a provider's model from now on. What it pointed at is kept in its history.
 
@@ -73,7 +75,8 @@ def set_command(
     """
     parsed = parse_settings(params, "--param")
     with settings.open(create=True) as store:
-        pointer = store.pointers.set(name, target, params=parsed, headers=_read_headers(headers), **server)
+        given = {"params": parsed, "headers": _read_headers(headers), "timeouts": timeout, **server}
+        pointer = store.pointers.set(name, target, **given)
     if as_json:
         print_json({"name": name, **pointer.to_dict()})
     else:
@@ -190,6 +193,7 @@ def _describe(named: NamedPointer) -> str:
     more += [f"at {pointer.base_url}"] if pointer.base_url else []
     more += [f"key in {pointer.key_env}"] if pointer.key_env else []
     more += [f"takes {pointer.context_window:,} tokens"] if pointer.context_window else []
+    more += [f"{name.replace('_', '-')} in {seconds:g} s" for name, seconds in pointer.timeouts.items()]
     spoken = pointer.spoken
     if spoken is not None and (pointer.dialect or not spoken.is_default):
         more.append(f"speaks {spoken.name} ({spoken.why})")
@@ -213,6 +217,7 @@ def _facts(pointer: Pointer, url: str) -> Iterator[tuple[str, str]]:
     yield from (("param", each) for each in _params(pointer))
     if pointer.context_window is not None:
         yield "takes", f"{pointer.context_window:,} tokens"
+    yield from (("time", f"{name.replace('_', '-')} in {seconds:g} s") for name, seconds in pointer.timeouts.items())
     spoken = pointer.spoken
     if spoken is not None and (pointer.dialect or not spoken.is_default):
         yield "dialect", f"{spoken.name}: {spoken.why}"

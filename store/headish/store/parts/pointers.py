@@ -25,7 +25,7 @@ from headish.rows.definitions import (
     set_definition,
 )
 from headish.store.space import Space
-from headish.values.checks.doors import TEXT, door
+from headish.values.checks.doors import RECORD, TEXT, door
 from headish.values.names import check_name
 
 KIND = "provider pointer"
@@ -55,7 +55,7 @@ class Pointers(Mapping[str, Pointer]):
             lambda connection: [read_named_pointer(row) for row in list_definitions(connection, space._number, POINTER)]
         )
 
-    @door(cloud=TEXT, region=TEXT, project=TEXT, profile=TEXT, resource=TEXT, api_version=TEXT)
+    @door(cloud=TEXT, region=TEXT, project=TEXT, profile=TEXT, resource=TEXT, api_version=TEXT, timeouts=RECORD)
     def set(
         self,
         name: str,
@@ -73,6 +73,7 @@ class Pointers(Mapping[str, Pointer]):
         api_version: str | None = None,
         headers: Mapping[str, str] | None = None,
         dialect: str | None = None,
+        timeouts: Mapping[str, float] | None = None,
     ) -> Pointer:
         """Let a name point at ``PROVIDER/MODEL`` from now on; what it pointed at is kept in its history.
 
@@ -84,13 +85,14 @@ class Pointers(Mapping[str, Pointer]):
         its provider. ``headers`` go with each request, as ``anthropic-beta`` does; one that carries a key is refused.
         ``dialect`` is how a server that is not OpenAI's speaks Chat Completions (``headish.providers.dialects``); left
         out, its host tells, and ``Pointer.spoken`` says which it is.
+        ``timeouts`` are seconds: ``connect``, ``first_byte`` of an answer, ``silence`` between two bytes, ``total``.
         Raises: InvalidName, InvalidArgument, InvalidContent; UnknownFormat for the dialect.
         """
         encoded = check_name(name, KIND, is_new=True)
         pointer = make_pointer(
             target, params=params, base_url=base_url, key_env=key_env, context_window=context_window, cloud=cloud,
             headers=headers, dialect=dialect, region=region, project=project, profile=profile, resource=resource,
-            api_version=api_version,
+            api_version=api_version, timeouts=timeouts,
         )  # fmt: skip
         self._define(encoded, encode_pointer(pointer))
         return pointer

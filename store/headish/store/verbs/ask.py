@@ -132,9 +132,9 @@ def open_answer(
     ``bookmark`` moves on to the reply if it still points there by then; left out, the one that the headish names.
     ``ptr``, ``to``, ``model`` and ``tools`` are those of ``request``. ``options`` are further settings of ``request``,
     and how the provider is called (``headish.calls.open_call``): ``base_url``, ``key_env``, ``headers``, ``timeouts``
-    (or the seconds that the provider may be silent; a whole call ends after an hour unless ``Timeouts.total_seconds``
-    says otherwise), ``attempts``, ``told`` and ``stop``. ``params`` are for this call alone, and kept in the reply's
-    meta.
+    (or the seconds that the provider may be silent, or a mapping of ``connect``, ``first_byte``, ``silence``, ``total``
+    to seconds; a whole call ends after an hour unless they say otherwise), ``attempts``, ``told`` and ``stop``.
+    ``params`` are for this call alone, and kept in the reply's meta.
     Raises: as ``request``; CallError where nothing of an answer came.
     """
     space._check_writable()
@@ -248,7 +248,7 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
         cloud=asked.cloud,
         headers=asked.headers | lower_names(options.get("headers")),
         told=options.get("told"),
-        timeouts=Timeouts.of(options.get("timeouts")),
+        timeouts=Timeouts.of(options.get("timeouts"), _limits_of(space, asked)),
         attempts=options.get("attempts", 4),
         stop=options.get("stop"),
     )
@@ -258,6 +258,16 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
         call.close()
         raise
     return Answer(asked, call, captured)
+
+
+def _limits_of(space: Space, asked: Request) -> Mapping[str, float]:
+    """The time limits of the pointer that a request was made by; none where it is gone by now."""
+    if asked.ptr is None:
+        return {}
+    try:
+        return space._read(partial(find_pointer, space=space._number, name=asked.ptr.encode())).timeouts
+    except UnknownPointer:
+        return {}
 
 
 def _check_asked(

@@ -12,14 +12,15 @@ if TYPE_CHECKING:
 class CallOptions(TypedDict, total=False):
     """How a provider is called: the arguments of ``headish.calls.open_call``.
 
-    ``timeouts`` may be a number: how many seconds the provider may be silent, before its first byte and after it. The
-    whole call then ends after an hour. ``stop`` ends the call from another thread.
+    ``timeouts`` may be a number: how many seconds the provider may be silent, before its first byte and after it; or a
+    mapping with some of ``connect``, ``first_byte``, ``silence`` and ``total``. What they leave out, the pointer says;
+    else the whole call ends after an hour. ``stop`` ends the call from another thread.
     """
 
     base_url: str | None
     key_env: str | None
     headers: Mapping[str, str] | None
     told: Told | None
-    timeouts: Timeouts | float | None
+    timeouts: Timeouts | Mapping[str, float] | float | None
     attempts: int
     stop: Stop | None

@@ -46,14 +46,15 @@ def ask_title(space: Space, headish: str = "@", *, ptr: str) -> str:
 
 def _call(pointer: Pointer, window: ContextWindow) -> str:
     """The text of the answer to a window."""
-    from headish.calls import open_call  # late: it brings the client
+    from headish.calls import Timeouts, open_call  # late: it brings the client
     from headish.providers.preparing import prepare_request
     from headish.providers.stream import Stream
 
     dialect = dialect_of(pointer.provider, pointer.base_url, pointer.dialect)
     asked = prepare_request(pointer.provider, window, model=pointer.model, stream=False, dialect=dialect)
     stream = Stream(pointer.provider, model=pointer.model, dialect=dialect)
-    with open_call(pointer.provider, asked.body, model=pointer.model, stream=False, **pointer.server) as call:
+    given = {**pointer.server, "timeouts": Timeouts.of(None, pointer.timeouts)}
+    with open_call(pointer.provider, asked.body, model=pointer.model, stream=False, **given) as call:
         for event in call:
             stream.feed(event)
     return join_texts(stream.finish().content)

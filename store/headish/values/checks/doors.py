@@ -163,8 +163,8 @@ KINDS: dict[str, Kind] = {
     ),
     "index": Kind(lambda value: isinstance(value, int) and abs(value) <= COUNT_LIMIT, "the number of a message"),
     "timeouts": Kind(
-        lambda value: _is_seconds(value) or hasattr(value, "silence_seconds"),
-        "a number of seconds above 0, or Timeouts",
+        lambda value: _is_seconds(value) or _is_record(value) or hasattr(value, "silence_seconds"),
+        "a number of seconds above 0, a mapping of limits to seconds, or Timeouts",
     ),
     **dict.fromkeys(("progress", "on_delta", "told", "warn", "run", "approve", "write"), CALLABLE),
     "tools": Kind(_is_records, "a list of definitions"),

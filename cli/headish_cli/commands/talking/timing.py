@@ -1,0 +1,46 @@
+"""``--timeout``: how long a call may take, as one number or by the name of each limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+LEAST_SECONDS = 0.1
+
+
+class Limit(click.ParamType[dict[str, float]]):
+    """``SECONDS``, or ``NAME=SECONDS``."""
+
+    name = "limit"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, float]:
+        """The limits that it sets: a number alone is for silence, before the first byte and after it."""
+        from headish.providers.pointers import LONGEST_SECONDS, TIMEOUTS  # late: most commands call nobody
+
+        name, equals, number = value.rpartition("=")
+        names = (name.replace("-", "_"),) if equals else ("first_byte", "silence")
+        if unknown := set(names) - set(TIMEOUTS):
+            known = ", ".join(each.replace("_", "-") for each in TIMEOUTS)
+            self.fail(f"{unknown.pop()!r} is no time limit; there are {known}", param, ctx)
+        try:
+            seconds = float(number)
+        except ValueError:
+            seconds = 0.0
+        if not LEAST_SECONDS <= seconds <= LONGEST_SECONDS:
+            self.fail(f"{number!r} is no number of seconds from {LEAST_SECONDS} on", param, ctx)
+        return dict.fromkeys(names, seconds)
+
+
+def timeout_option(said: str) -> Callable[[F], F]:
+    """``--timeout``, several times; the command gets one mapping, empty where it was not given."""
+    return click.option(
+        "--timeout", multiple=True, type=Limit(), metavar="[NAME=]SECONDS", callback=_merge,
+        help=f"{said} NAME is connect, first-byte, silence or total; several times.",
+    )  # fmt: skip
+
+
+def _merge(context: click.Context, param: click.Parameter, given: tuple[dict[str, float], ...]) -> dict[str, float]:
+    return {name: seconds for limits in given for name, seconds in limits.items()}
