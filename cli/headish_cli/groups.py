@@ -15,7 +15,7 @@ import click
 from headish_cli.completing import SPACE, completed_type
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Talk": ("ask", "chat", "retry", "reply", "recover", "ptr", "tools"),
+    "Talk": ("ask", "chat", "retry", "reply", "recover", "batch", "ptr", "tools"),
     "Write": ("add", "doc", "record", "import", "edit", "undo", "siblings"),
     "Find": ("list", "search", "log", "tree", "show", "get", "find", "heads", "children", "diff", "usage", "cost"),
     "Name": ("bookmark", "title", "tag", "pin", "archive"),

@@ -29,6 +29,7 @@ COMMANDS = {
     "ask": "commands.talking.asking",
     "audit": "commands.keeping.auditing",
     "backup": "commands.keeping.backups",
+    "batch": "commands.talking.batches",
     "bookmark": "commands.bookmarks",
     "chat": "commands.talking.chat",
     "children": "commands.finding.neighbours",

@@ -13,6 +13,7 @@
     │   ├── UnknownServer         no tools are stored for a server that the thread names
     │   ├── UnknownStream         no stream of that id
     │   ├── UnknownObject         no object of that kind and key
+    │   ├── UnknownBatch          no batch of that name
     │   ├── UnknownErasure        no erasure of that number
     │   ├── UnknownConversation   no conversation of that key, or a turn that is in none
     │   ├── TurnTaken             a turn that another space holds otherwise, so it cannot be copied there
@@ -53,6 +54,7 @@
     │   ├── InvalidKey            a key that no HTTP header can hold
     │   ├── NoCredentials         a cloud's own credentials are missing, have run out or cannot be renewed
     │   ├── ClockSkewed           a cloud refuses the signature, because this machine's clock is wrong
+    │   ├── UncertainBatch        a batch whose creation was cut off: the provider may have it or not
     │   ├── Unreachable           no connection, or it was lost before the answer began
     │   ├── TimedOut              no byte, or no end of the answer, within the time allowed
     │   ├── CallRefused           the provider answered with an error status
@@ -220,6 +222,14 @@ class UnknownObject(InputError, KeyError):
     def __init__(self, kind: str, key: str) -> None:
         self.kind, self.key = kind, key
         super().__init__(f"no object of the kind {kind!r} has the key {key!r} in this space")
+
+
+class UnknownBatch(InputError, KeyError):
+    """No batch has this name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"no batch is named {name!r} in this space: 'headish batch status' lists them")
 
 
 class UnknownErasure(InputError, KeyError):
@@ -590,6 +600,18 @@ class ClockSkewed(CallError):
         if behind_seconds is not None:
             off = f"is {abs(behind_seconds):,} s {'behind' if behind_seconds > 0 else 'ahead of'} the server's"
         super().__init__(provider, f"{cloud} refuses the signature: the clock of this machine {off}; set the clock")
+
+
+class UncertainBatch(CallError):
+    """A batch whose creation was cut off; ``name`` is what the store calls it. The provider may have it or not."""
+
+    def __init__(self, name: str, provider: str, reason: str) -> None:
+        self.name = name
+        super().__init__(
+            provider,
+            f"whether {name!r} was created is not known: {reason}; 'headish batch status {name}' looks for it, and"
+            f" 'headish batch drop {name}' forgets it",
+        )
 
 
 class Unreachable(CallError):

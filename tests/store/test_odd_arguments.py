@@ -26,6 +26,7 @@ from headish.errors import (
     InvalidBackup,
     MissingKey,
     TooDeep,
+    UnknownBatch,
     UnknownConversation,
     UnknownErasure,
     UnknownSpace,
@@ -34,6 +35,7 @@ from headish.errors import (
 )
 from headish.providers import Settings
 from headish.store.database import Spaces
+from headish.store.parts.batches import Batches
 from headish.store.parts.bookmarks import Bookmarks
 from headish.store.parts.conversations import Conversations
 from headish.store.parts.erasing import Erasures
@@ -173,6 +175,8 @@ OWN: dict[str, dict[str, Any]] = {
     **{f"Objects.{name}": {"kind": "kind", "key": "key"} for name in ("get", "remove")},
     "Objects.put": {"kind": "kind", "key": "another", "data": b"data"},
     "Objects.list": {"kind": "kind"},
+    "Batches.create": {"heads": ["main"], **CALLED},
+    **{f"Batches.{name}": {"name": "batch-1"} for name in ("get", "status", "collect", "drop")},
     "Conversations.find": {"key": "key"},
     **{f"Conversations.{name}": {"subject": "main"} for name in ("get", "set")},
     "Erasures.__getitem__": {"number": 1},
@@ -201,6 +205,7 @@ PARTS: dict[type, Callable[[Store], Any]] = {
     Tools: lambda store: store.tools,
     Streams: lambda store: store.streams,
     Objects: lambda store: store.objects,
+    Batches: lambda store: store.batches,
     Conversations: lambda store: store.conversations,
     Database: lambda store: store._database,
     Spaces: lambda store: store._database.spaces,
@@ -229,6 +234,7 @@ FURTHER_OF = {
     "Store.ask": [CallOptions, Settings],
     "Store.open_answer": [CallOptions, Settings],
     "Store.retry": [CallOptions, Settings, Named],
+    "Batches.create": [Settings],
     "Store.open_retry": [CallOptions, Settings, Named],
 }
 CALLED_BACK = ("count", "warn", "write", "run", "approve", "on_delta", "told", "progress")
@@ -300,6 +306,8 @@ USUALLY_REFUSED: dict[str, tuple[type[HeadishError], ...]] = {
     "Store.ask_title": (headish.errors.UnknownPointer,),
     **{f"Store.{name}": (MissingKey,) for name in ("ask", "open_answer", "retry", "open_retry")},
     "Streams.drop": (UnknownStream,),
+    "Batches.create": (MissingKey,),
+    **{f"Batches.{name}": (UnknownBatch,) for name in ("get", "status", "collect", "drop")},
     "Conversations.find": (UnknownConversation,),
     "Store.copy_to": (UnknownSpace,),
     "headish.restore": (InvalidBackup,),

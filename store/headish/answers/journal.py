@@ -35,7 +35,7 @@ class About(Struct, frozen=True, omit_defaults=True):
 
     ``base_url`` is the server that was named for this call, and not by the pointer, and ``key_env`` names its key: who
     asks again asks there. ``params`` were given for this call alone. ``replaces`` is the turn whose place it takes,
-    where it was asked for again: the bookmark moves over from there.
+    where it was asked for again: the bookmark moves over from there. ``batch`` is the batch in which it was asked.
     """
 
     provider: str
@@ -48,6 +48,7 @@ class About(Struct, frozen=True, omit_defaults=True):
     base_url: str | None = None
     key_env: str | None = None
     params: dict[str, Any] = {}
+    batch: str | None = None
 
     @classmethod
     def of_request(cls, request: Request) -> About:
@@ -72,6 +73,7 @@ class About(Struct, frozen=True, omit_defaults=True):
     def asked(self) -> dict[str, Any]:
         """Who was asked, as the turn keeps it beside what was answered."""
         said = {"ptr": self.ptr, "base_url": self.base_url, "key_env": self.key_env, "params": self.params or None}
+        said["batch"] = self.batch
         return {key: value for key, value in said.items() if value is not None}
 
 

@@ -17,6 +17,7 @@ from headish.values.later import Later
 
 if TYPE_CHECKING:
     from headish.store.database import Database
+    from headish.store.parts.batches import Batches
     from headish.store.parts.bookmarks import Bookmarks
     from headish.store.parts.conversations import Conversations
     from headish.store.parts.erasing import Erasures
@@ -275,6 +276,13 @@ class Store(Space):
         from headish.store.parts.objects import Objects
 
         return Objects(self)
+
+    @property
+    def batches(self) -> Batches:
+        """Many heads that a provider is asked about at once, later and for less."""
+        from headish.store.parts.batches import Batches
+
+        return Batches(self)
 
     @property
     def erasures(self) -> Erasures:
