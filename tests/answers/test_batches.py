@@ -253,8 +253,8 @@ class TestCollecting:
         assert [each.error for each in found.entries] == [
             None,
             {"type": "invalid_request_error", "message": "too long, ***"},
-            {"type": "expired", "message": "the provider says expired"},
-            {"type": "canceled", "message": "the provider says canceled"},
+            {"type": "expired", "message": "the batch ended before it was answered"},
+            {"type": "canceled", "message": "the batch was cancelled before it was answered"},
         ]
         assert (found.counts, found.state) == ({"answered": 1, "failed": 3, "waiting": 0}, "collected")
         assert SECRET not in str(dump(asking))

@@ -235,7 +235,7 @@ def _id_of(remote: Remote, said: Mapping[str, Any]) -> str:
 
 def _error(error: Mapping[str, Any], kind: str) -> dict[str, str]:
     said = _text(error.get("type")) or _text(error.get("code")) or _text(error.get("status")) or kind or "failed"
-    return {"type": said, "message": _text(error.get("message")) or f"the provider says {kind or 'nothing'}"}
+    return {"type": said, "message": _text(error.get("message")) or _WORDS.get(kind, "the provider does not say why")}
 
 
 def _name(said: Mapping[str, Any]) -> str | None:
@@ -270,6 +270,11 @@ def _time(value: object) -> float:
         return 0
 
 
+_WORDS = {
+    "expired": "the batch ended before it was answered",
+    "canceled": "the batch was cancelled before it was answered",
+}
+"""What is told of a request whose provider says no more than a word."""
 _CHAT, _RESPONSES = (f"/v1{ENDPOINTS[each].path}" for each in ("openai", "openai_responses"))
 BATCH_APIS: dict[str, BatchApi] = {
     "anthropic": BatchApi(
