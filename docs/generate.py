@@ -62,6 +62,7 @@ from headish.values.results.changes import (
 )
 from headish.values.results.conversations import Conversation, Entry, Page, Record
 from headish.values.results.erasures import Barred, Collected, ErasedTurn, Erasure, Found, Kept, Receipt, Repeat
+from headish.values.results.exports import Exported, Folder
 from headish.values.results.objects import Object
 from headish.values.results.reports import Problem, Report, Stats
 from headish.values.results.searches import Hit
@@ -78,6 +79,7 @@ VALUES = (
     Siblings, Diff, Change, Piece, Stat, Overlay, Tokens, TurnTokens, TurnChange, MoveChange, RecordChange,
     DefinitionChange, ErasureChange, Live, Pulse, Audited, Authored, Erasure, Found, Kept, Repeat, Receipt, ErasedTurn,
     Barred, Collected, Hit, Batch, BatchEntry, BatchStatus, CollectedBatch, Backup, Restored, *KINDS.values(), Erased,
+    Exported, Folder,
 )  # fmt: skip
 """The types of what the library gives, in the order of the reference."""
 _PROVIDER_VALUES = (Request, Origin, Note, Finding, Delta, Reply, Usage)

@@ -56,7 +56,12 @@
     │   ├── ClockSkewed           a cloud refuses the signature, because this machine's clock is wrong
     │   ├── UncertainBatch        a batch whose creation was cut off: the provider may have it or not
     │   ├── Unreachable           no connection, or it was lost before the answer began
-    │   ├── TimedOut              no byte, or no end of the answer, within the time allowed
+    │   │   └── ConnectTimedOut   no connection within the time allowed
+    │   ├── TimedOut              a time allowed passed
+    │   │   ├── FirstByteTimedOut no byte of an answer came
+    │   │   ├── SilenceTimedOut   an answer began, and then no further byte came
+    │   │   └── CallTimedOut      the whole call took too long
+    │   ├── CallCancelled         the caller ended the call from another thread or task
     │   ├── CallRefused           the provider answered with an error status
     │   ├── Redirected            the provider's address redirects, and redirects are not followed
     │   ├── UnreadableAnswer      an answer of an unknown kind, or a too large one
@@ -624,12 +629,36 @@ class Unreachable(CallError):
         super().__init__(provider, f"{address} cannot be reached: {reason}")
 
 
+class ConnectTimedOut(Unreachable):
+    """No connection within ``limit_seconds``. The call is tried again, since nobody has seen it."""
+
+    def __init__(self, provider: str, address: str, limit_seconds: float) -> None:
+        self.limit_seconds = limit_seconds
+        super().__init__(provider, address, f"no connection within {limit_seconds:g} s")
+
+
 class TimedOut(CallError):
-    """The time allowed, ``limit_seconds``, passed. What arrived before is kept."""
+    """The time allowed, ``limit_seconds``, passed. What arrived before is kept. The class says which time."""
 
     def __init__(self, provider: str, limit_seconds: float, reason: str) -> None:
         self.limit_seconds = limit_seconds
         super().__init__(provider, f"{reason} within {limit_seconds:g} s")
+
+
+class FirstByteTimedOut(TimedOut):
+    """No byte of an answer came in time: ``Timeouts.first_byte_seconds``."""
+
+
+class SilenceTimedOut(TimedOut):
+    """An answer began, and no further byte came in time: ``Timeouts.silence_seconds``."""
+
+
+class CallTimedOut(TimedOut):
+    """The whole call took too long, its retries included: ``Timeouts.total_seconds``."""
+
+
+class CallCancelled(CallError):
+    """The call was ended from another thread or task. What arrived before is kept."""
 
 
 class CallRefused(CallError):
@@ -685,7 +714,7 @@ class Unrepresentable(HeadishError):
         drop: str | None = None,
         more: Sequence[Unrepresentable] = (),
     ) -> None:
-        self.target, self.what, self.turn, self.drop = target, what, turn, drop
+        self.target, self.what, self.turn, self.drop, self.more = target, what, turn, drop, tuple(more)
         self.drops = tuple(dict.fromkeys(loss.drop for loss in (self, *more) if loss.drop))
         losses = [f"{loss.what} (turn {loss.turn})" if loss.turn else loss.what for loss in (self, *more)]
         self.reason = f"{target} cannot carry {', '.join(losses)}"

@@ -52,6 +52,7 @@ WRITING = {
 THROUGH = {
     **dict.fromkeys(("Store.ask", "Store.open_answer", "Store.retry", "Store.open_retry"), "Store.capture"),
     "Store.say": "Store.add_turn",
+    "Store.import_changed": "Store.import_file",
     "Store.ask_title": "Conversations.set",
     "Store.run_tools": "Store.add_turn",
     "Streams.recover_quietly": "Streams.recover",
@@ -63,6 +64,7 @@ READING = {
         "abbreviate", "blocks", "children", "diff", "export", "find", "get", "heads", "lint", "log", "messages",
         "open_calls", "options", "payload", "render", "request", "resolve", "siblings", "stats", "text", "thread",
         "tree", "turns", "usage", "verify", "versions", "follow", "position", "audit", "backup", "tokens", "cost",
+        "export_each", "export_folder",
     )),
     *(f"Batches.{name}" for name in ("get", "list")),
     *(f"Bookmarks.{name}" for name in ("at", "history", "list")),

@@ -28,7 +28,7 @@ HOW_TO = (
     "name-conversations.md", "keep-objects.md", "search.md", "feed-another-system.md", "edit-and-undo.md",
     "long-conversations.md", "find-your-way.md", "delete-somebodys-data.md",
     "talk-at-a-terminal.md", "import-from-other-programs.md", "use-a-cloud.md", "count-costs.md",
-    "ask-many-at-half-the-price.md",
+    "ask-many-at-half-the-price.md", "export-for-others.md",
 )  # fmt: skip
 PAGES = [
     ROOT / "README.md",

@@ -35,6 +35,7 @@ from headish.errors import (
 )
 from headish.providers import Settings
 from headish.store.database import Spaces
+from headish.store.keeping.exporting import ExportOptions
 from headish.store.parts.batches import Batches
 from headish.store.parts.bookmarks import Bookmarks
 from headish.store.parts.conversations import Conversations
@@ -151,6 +152,7 @@ FOREIGN = {
 CALLED = {"to": "openai", "model": "gpt-5", "key_env": "HEADISH_TEST_NO_SUCH_KEY"}
 OWN: dict[str, dict[str, Any]] = {
     "Store.import_file": {"source": "chat.txt"},
+    "Store.import_changed": {"source": "chat.txt"},
     "Store.say": {"to": "openai"},
     "Store.request": {"to": "openai", "model": "gpt-5"},
     "Store.lint": {"to": "openai", "model": "gpt-5"},
@@ -166,6 +168,7 @@ OWN: dict[str, dict[str, Any]] = {
     "Database.open": {"target": ":memory:"},
     "Store.at_least": {"cursor": f"{'0' * 32}.0.0.{'0' * 8}"},
     "Store.copy_to": {"to": "other"},
+    "Store.export_folder": {"folder": "exported"},
     "Store.edit": {"content": "another word"},
     "Store.diff": {"first": "main", "second": "answered"},
     "Database.move": {"to": "other", "headish": "main"},
@@ -229,6 +232,8 @@ FURTHER_OF = {
     "providers.prepare_request": [Settings],
     "providers.lint": [Settings],
     "headish.emit": [Settings],
+    "Store.export_each": [ExportOptions],
+    "Store.export_folder": [ExportOptions],
     "Store.summarize": [CallOptions],
     "Store.compact": [CallOptions],
     "Store.ask": [CallOptions, Settings],

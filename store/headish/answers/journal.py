@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.errors import DatabaseError
+from headish.errors import Closed, DatabaseError
 from headish.providers.shared.values import Request
 from headish.rows import streams
 from headish.rows.counters import lock_space
@@ -149,6 +149,9 @@ class Journal:
         try:
             if not self._database.write(work):
                 self._open = False
+        except Closed:  # whoever closed the database gave the answer up: what is stored of it can be recovered
+            self._open = False
+            return True
         except DatabaseError:
             return False
         self._renewed = time.monotonic()

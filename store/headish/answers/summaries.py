@@ -48,12 +48,11 @@ def ask_summary(
         {"params": dict(pointer.params)} if pointer.params else {},
     )
     request = prepare_request(pointer.provider, window, model=pointer.model)
-    timeouts = call.get("timeouts") or Timeouts()
     own = _without_none(call)
     # A server that is named for this call has nothing to do with the pointer's key, cloud and headers.
     given = own if "base_url" in own else pointer.server | own
     given["headers"] = ({} if "base_url" in own else pointer.headers) | lower_names(own.get("headers"))
-    given["timeouts"] = Timeouts(read_seconds=timeouts) if isinstance(timeouts, int | float) else timeouts
+    given["timeouts"] = Timeouts.of(call.get("timeouts"))
     about = About(provider=pointer.provider, turns=(seed,), model=pointer.model, ptr=ptr)
     with open_call(pointer.provider, request.body, model=pointer.model, **given) as answer:
         reply = read_stream(about, answer)

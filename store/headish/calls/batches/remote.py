@@ -22,8 +22,11 @@ from headish.calls.routes import find_route
 from headish.errors import (
     CallError,
     CallRefused,
+    CallTimedOut,
+    FirstByteTimedOut,
     Interrupted,
     InvalidArgument,
+    SilenceTimedOut,
     TimedOut,
     Unreachable,
     UnreadableAnswer,
@@ -124,7 +127,7 @@ class Remote:
         httpx2 = _import_client()
         in_the_clear = self._address.scheme == "http" and self._address.is_loopback
         url = self._address.origin + self._address.path + path
-        timeout = httpx2.Timeout(self.timeouts.read_seconds, connect=self.timeouts.connect_seconds)
+        timeout = httpx2.Timeout(self._silence_seconds, connect=self.timeouts.connect_seconds)
         with httpx2.Client(timeout=timeout, trust_env=not in_the_clear, verify=not in_the_clear) as client:
             request = client.build_request(method, url, headers={**self._headers, **(headers or {})}, content=content)
             try:
@@ -132,7 +135,7 @@ class Remote:
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 raise Unreachable(self.provider, self._address.origin, self._reason(error)) from None
             except httpx2.TimeoutException:
-                raise TimedOut(self.provider, self.timeouts.read_seconds, "no byte of an answer came") from None
+                raise FirstByteTimedOut(self.provider, self._silence_seconds, "no byte of an answer came") from None
             except httpx2.RequestError as error:
                 raise Interrupted(self.provider, f"the request broke off: {self._reason(error)}") from None
             try:
@@ -167,12 +170,17 @@ class Remote:
                 if received > limit_bytes:
                     raise UnreadableAnswer(self.provider, f"the answer has more than {limit_bytes:,} bytes")
                 if total is not None and time.monotonic() - begun > total:
-                    raise TimedOut(self.provider, total, "the answer did not end")
+                    raise CallTimedOut(self.provider, total, "the answer did not end")
                 yield chunk
         except httpx2.TimeoutException:
-            raise TimedOut(self.provider, self.timeouts.read_seconds, "no further byte came") from None
+            raise SilenceTimedOut(self.provider, self._silence_seconds, "no further byte came") from None
         except (httpx2.TransportError, httpx2.StreamError) as error:
             raise Interrupted(self.provider, f"the answer broke off: {self._reason(error)}") from None
+
+    @property
+    def _silence_seconds(self) -> float:
+        """How long a read may take. No model is waited for here, so one number is enough."""
+        return max(self.timeouts.first_byte_seconds, self.timeouts.silence_seconds)
 
     def _reason(self, error: Exception) -> str:
         return self.redactor.show(str(error)) or type(error).__name__

@@ -250,8 +250,8 @@ class Batches:
         return {each.key.removeprefix(prefix): decode_settled(each.key, each.data) for each in self._outcomes(name)}
 
     def _remote(self, job: Job, timeouts: Timeouts | float | None) -> Remote:
-        given = Timeouts(read_seconds=timeouts) if isinstance(timeouts, int | float) else timeouts or Timeouts()
-        return Remote(job.provider, model=job.model or "any", timeouts=given, **msgspec.structs.asdict(job.server))
+        server = msgspec.structs.asdict(job.server)
+        return Remote(job.provider, model=job.model or "any", timeouts=Timeouts.of(timeouts), **server)
 
     def __repr__(self) -> str:
         return f"<Batches of the space {self._space.space!r}>"

@@ -133,7 +133,8 @@ def open_answer(
     ``ptr``, ``to``, ``model`` and ``tools`` are those of ``request``. ``options`` are further settings of ``request``,
     and how the provider is called (``headish.calls.open_call``): ``base_url``, ``key_env``, ``headers``, ``timeouts``
     (or the seconds that the provider may be silent; a whole call ends after an hour unless ``Timeouts.total_seconds``
-    says otherwise), ``attempts`` and ``told``. ``params`` are for this call alone, and kept in the reply's meta.
+    says otherwise), ``attempts``, ``told`` and ``stop``. ``params`` are for this call alone, and kept in the reply's
+    meta.
     Raises: as ``request``; CallError where nothing of an answer came.
     """
     space._check_writable()
@@ -236,7 +237,6 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
     if base_url is not None:  # a server that is named for this call has nothing to do with the pointer's key
         asked = replace(asked, ptr=None, base_url=base_url, key_env=None, cloud=None, headers={})
     asked = replace(asked, key_env=options.get("key_env") or asked.key_env)
-    timeouts = options.get("timeouts") or Timeouts()
     call = open_call(
         asked.provider,
         asked.body,
@@ -247,8 +247,9 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
         cloud=asked.cloud,
         headers=asked.headers | lower_names(options.get("headers")),
         told=options.get("told"),
-        timeouts=Timeouts(read_seconds=timeouts) if isinstance(timeouts, int | float) else timeouts,
+        timeouts=Timeouts.of(options.get("timeouts")),
         attempts=options.get("attempts", 4),
+        stop=options.get("stop"),
     )
     try:
         captured = capture(space, asked, asked.provider, replaces=replaces)

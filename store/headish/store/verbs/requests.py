@@ -11,7 +11,7 @@ from headish.content import strictjson
 from headish.content.merge import merge
 from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, UnknownPointer, shown
+from headish.errors import InvalidArgument, OverBudget, UnknownPointer, shown
 from headish.history.definitions import find_default, find_pointer, pointer_as_model, tools_served
 from headish.history.reading.documents import refer, with_documents
 from headish.history.reading.resolve import option_origins, resolve_window
@@ -113,12 +113,19 @@ def lint(
 ) -> list[Finding]:  # fmt: skip
     """What a request would repair, leave out or refuse; refusals first. Nothing is changed.
 
-    Raises: as ``request``, but for Unsupported.
+    With a ``budget``, what it cuts is among the notes, and a window that cannot be cut is a refusal.
+    Raises: as ``request``, but for Unsupported and OverBudget.
     """
     from headish.providers.preparing import lint
 
-    provider, asked = _ask(space, headish, to, ptr, Limit(budget, count, None, settings.get("max_tokens")), tools)
-    return lint(provider, asked.window, [*asked.tools, *(tools or ())], **settings)
+    limit = Limit(budget, count, None, settings.get("max_tokens"))
+    refused: list[Finding] = []
+    try:
+        provider, asked = _ask(space, headish, to, ptr, limit, tools)
+    except OverBudget as error:
+        refused = [Finding("refused", str(error))]
+        provider, asked = _ask(space, headish, to, ptr, Limit(), tools)
+    return refused + lint(provider, asked.window, [*asked.tools, *(tools or ())], **settings)
 
 
 class Limit(NamedTuple):

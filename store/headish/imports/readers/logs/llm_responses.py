@@ -8,7 +8,7 @@ from typing import Any
 
 from headish.imports.building import Node
 from headish.imports.imported import make_key
-from headish.imports.readers.llm_messages import FORMAT, Block, Borrowed, load, reply_of, utc
+from headish.imports.readers.logs.llm_messages import FORMAT, Block, Borrowed, load, reply_of, utc
 
 Row = Mapping[str, Any]
 

@@ -21,13 +21,14 @@ from msgspec.structs import replace
 from headish.content.media import guess_media_type
 from headish.imports.archives import open_matching
 from headish.imports.arrays import read_items
-from headish.imports.building import Node, Talk, build_tree
+from headish.imports.building import Node, Talk, build_tree, read_native
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import Notes
-from headish.imports.readers.anthropic_blocks import ANTHROPIC, Block, read_blocks
 from headish.imports.sources import EXPORTS, Given
+from headish.values.blocks import ContentBlock, ToolResult
 
-FORMAT = "claude"
+FORMAT, ANTHROPIC = "claude", "anthropic"
+Block = dict[str, Any]
 _ROLES = {"human": "user", "assistant": "assistant"}
 _ROOT = "00000000-0000-4000-8000-000000000000"
 _OWN = ("text", "content", "sender", "parent_message_uuid", "created_at", "attachments")
@@ -74,56 +75,84 @@ def _nodes(record: Mapping[str, Any], messages: Sequence[Any], where: str, notes
         id = _text(message.get("uuid")) or f"message {number}"
         parent = _text(message.get("parent_message_uuid")) if has_parents else last
         last = id
-        blocks = _blocks(message)
-        if not blocks:
+        files, parts = _files(message), _parts(message)
+        if not files and not parts:
             notes.leave_out(place, "empty message")
         nodes += _pieces(
             Node(
-                id=id, parent=None if parent == _ROOT else parent, role=role, content=blocks or None,
+                id=id, parent=None if parent == _ROOT else parent, role=role,
                 said_at=message.get("created_at"), meta=_meta(message), where=place,
                 reply=_reply(record, message) if role == "assistant" else None,
             ),
-            blocks, record.get("uuid"), message.get("uuid"),
+            [*files, *parts], len(files), (record.get("uuid"), message.get("uuid")), notes,
         )  # fmt: skip
     return nodes
 
 
-def _pieces(node: Node, blocks: list[Block], conversation: Any, id: Any) -> list[Node]:
+def _pieces(node: Node, parts: list[Any], files: int, ids: tuple[Any, Any], notes: Notes) -> list[Node]:
     """A message as turns. An answer holds the results of its calls; each run of them is a tool's turn of its own.
 
     What continues the message continues the last piece. The first has the message's key, the others ``KEY/2`` and on.
+    The first of its parts are ``files``, which are blocks already.
     """
-    runs: list[list[Block]] = []
-    for block in blocks:
-        if node.role == "assistant" and runs and (block["type"] == "tool_result") != (_is_result(runs[-1])):
-            runs.append([block])
+    conversation, id = ids
+    runs: list[list[Any]] = []
+    for part in parts:
+        if node.role == "assistant" and runs and _is_result(part) != _is_result(runs[-1][-1]):
+            runs.append([part])
         elif runs:
-            runs[-1].append(block)
+            runs[-1].append(part)
         else:
-            runs = [[block]]
+            runs = [[part]]
     pieces: list[Node] = []
     for number, run in enumerate(runs, 1):
-        is_tool = node.role == "assistant" and _is_result(run)
+        is_tool = node.role == "assistant" and _is_result(run[-1])
         own = id if number == 1 or not isinstance(id, str) else f"{id}/{number}"
         piece = replace(
-            node, id=node.id if number == len(runs) else f"{node.id}/{number}", content=run,
+            node, id=node.id if number == len(runs) else f"{node.id}/{number}",
             parent=node.parent if number == 1 else f"{node.id}/{number - 1}", key=make_key(FORMAT, conversation, own),
             role="tool" if is_tool else node.role, reply=None if is_tool else node.reply,
             meta=node.meta if number == 1 else {"uuid": id, "piece": number},
         )  # fmt: skip
-        pieces.append(piece)
+        pieces.append(_read(piece, run, files if number == 1 else 0, notes))
     return pieces or [node]
 
 
-def _is_result(run: list[Block]) -> bool:
-    return bool(run[-1]["type"] == "tool_result")
+def _read(piece: Node, run: list[Any], files: int, notes: Notes) -> Node:
+    """A piece with its blocks in headish's own words."""
+    if files == len(run):
+        return replace(piece, content=run)
+    entry = {"role": "assistant" if piece.role == "assistant" else "user", "content": run[files:]}
+    kept = read_native(ANTHROPIC, entry, notes, piece.where)
+    if kept is None:
+        return piece
+    blocks = [_named(block) for block in kept.blocks]
+    return replace(piece, content=[*run[:files], *blocks], form=None if files else kept.form)
 
 
-def _blocks(message: Mapping[str, Any]) -> list[Block]:
-    said = [block for block in read_blocks(message.get("content")) if block.get("text") != ""]
+def _named(block: ContentBlock) -> ContentBlock:
+    """A result says here of which tool it is."""
+    name = block.opaque.get(ANTHROPIC, {}).get("name") if isinstance(block, ToolResult) else None
+    return replace(block, name=name) if isinstance(name, str) else block
+
+
+def _is_result(part: Any) -> bool:
+    return isinstance(part, Mapping) and part.get("type") == "tool_result"
+
+
+def _files(message: Mapping[str, Any]) -> list[Block]:
     attached = message.get("attachments")
-    files = [each for each in attached if isinstance(each, Mapping)] if isinstance(attached, list) else []
-    return [*map(_document, files), *(said or read_blocks(message.get("text")))]
+    return [_document(each) for each in attached if isinstance(each, Mapping)] if isinstance(attached, list) else []
+
+
+def _parts(message: Mapping[str, Any]) -> list[Any]:
+    """What a message says, as blocks of Anthropic's; empty texts say nothing."""
+    for said in (message.get("content"), message.get("text")):
+        parts = [{"type": "text", "text": said}] if isinstance(said, str) else said if isinstance(said, list) else []
+        found = [part for part in parts if part and not (isinstance(part, Mapping) and part.get("text") == "")]
+        if found:
+            return found
+    return []
 
 
 def _document(file: Mapping[str, Any]) -> Block:

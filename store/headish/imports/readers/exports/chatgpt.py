@@ -20,7 +20,7 @@ from headish.imports.arrays import read_items
 from headish.imports.building import Node, Talk, build_tree
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import Notes
-from headish.imports.readers.chatgpt_content import Assets, Block, read_content
+from headish.imports.readers.exports.chatgpt_content import Assets, Block, read_content
 from headish.imports.sources import EXPORTS, Given
 
 FORMAT = "chatgpt"

@@ -11,19 +11,21 @@ Source: openai/codex, its history and rollout crates, read 2026-11-21.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
 from msgspec.structs import replace
 
-from headish.imports.building import Node, Talk, build_tree
+from headish.content.forms.responses import ROLES, kind_of_item
+from headish.imports.building import Node, Talk, build_tree, read_native
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.readers.lines import Line, read_records
-from headish.imports.readers.responses_items import Block, read_item
 from headish.imports.sources import Given
+from headish.values.blocks import Text
 
 FORMAT = "codex"
+Blocks = Sequence[Any]
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ENVELOPE = ("timestamp", "type", "payload")
 _FACTS = ("cwd", "originator", "cli_version", "source", "model_provider", "git", "forked_from_id")
@@ -74,22 +76,28 @@ class _Rollout:
         self._context = payload
 
     def _take_item(self, line: Line, payload: Mapping[str, Any]) -> None:
-        role, blocks, rest = read_item(payload)
-        if role == "user" and blocks and self._is_said(blocks):
-            self._words = self._words or str(blocks[0].get("text", ""))
-        self._say(line, role, blocks, {"item": rest} if rest else {}, f"item of type {payload.get('type')}")
+        item = _item(payload)
+        kept = read_native("responses", item, self._notes, line.where) if item else None
+        if kept is None:
+            self._notes.leave_out(line.where, f"empty item of type {payload.get('type')}")
+            return
+        role = kept.role if kept.role == "tool" or kind_of_item(item) == "message" else "assistant"
+        if role == "user" and self._is_said(kept.blocks):
+            self._words = self._words or _text_of(kept.blocks)
+        self._say(line, role, kept.blocks, {"item": dict(kept.rest)} if kept.rest else {}, kept.form)
 
     def _take_summary(self, line: Line, payload: Mapping[str, Any]) -> None:
         text = payload.get("message")
         rest = {key: value for key, value in payload.items() if key != "message" and value not in (None, [])}
-        blocks = [{"type": "text", "text": text}] if isinstance(text, str) and text else []
         self._notes.keep(line.where, "summary of a compaction")
-        self._say(line, "user", blocks, {"compacted": rest or True}, "compaction without words")
-
-    def _say(self, line: Line, role: str, blocks: list[Block], meta: Mapping[str, Any], what: str) -> None:
-        if not blocks:
-            self._notes.leave_out(line.where, f"empty {what}")
+        if not isinstance(text, str) or not text:
+            self._notes.leave_out(line.where, "empty compaction without words")
             return
+        self._say(line, "user", (Text(text),), {"compacted": rest or True})
+
+    def _say(
+        self, line: Line, role: str, blocks: Blocks, meta: Mapping[str, Any], form: Mapping[str, Any] | None = None
+    ) -> None:
         parent = self.nodes[self._path[-1]].id if self._path else None
         outside = {key: value for key, value in line.record.items() if key not in _ENVELOPE and value is not None}
         outside = outside if "payload" in line.record else {}
@@ -99,7 +107,7 @@ class _Rollout:
             Node(
                 id=number, parent=parent, role=role, content=blocks, said_at=line.record.get("timestamp"),
                 key=make_key(FORMAT, self._session, number), meta={**outside, **meta}, where=line.where,
-                reply=self._reply() if role == "assistant" else None,
+                reply=self._reply() if role == "assistant" else None, form=form,
             )
         )  # fmt: skip
 
@@ -119,7 +127,7 @@ class _Rollout:
         for _ in range(turns if type(turns) is int and 0 < turns <= len(self._path) else 1):
             while self._path:
                 node = self.nodes[self._path.pop()]
-                if node.role == "user" and isinstance(node.content, list) and self._is_said(node.content):
+                if node.role == "user" and self._is_said(node.content or ()):
                     break
 
     def _count(self, info: Any) -> None:
@@ -150,9 +158,9 @@ class _Rollout:
         own = provider if isinstance(provider, str) and provider != "openai" else "openai_responses"
         return {"provider": own, **({"model": model} if isinstance(model, str) else {})}
 
-    def _is_said(self, blocks: list[Block]) -> bool:
+    def _is_said(self, blocks: Blocks | str) -> bool:
         """Whether a person said it, and not the program in a person's name."""
-        return not _CONTEXT.match(str(blocks[0].get("text", "")))
+        return not _CONTEXT.match(_text_of(blocks))
 
     def talk(self) -> Talk:
         """What is said of the session."""
@@ -167,6 +175,22 @@ class _Rollout:
             tags=[FORMAT, project, *(["sub-agent"] if is_agent else [])],
             app={key: self._meta[key] for key in _FACTS if self._meta.get(key) is not None}, logged=True,
         )  # fmt: skip
+
+
+def _item(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """An item without its empty texts, which say nothing; {} where nothing is left of a message."""
+    item = dict(payload)
+    if kind_of_item(item) == "message" and item.get("role") not in ROLES:
+        item["role"] = "user"
+    for key in ("content", "output"):
+        if isinstance(item.get(key), list):
+            item[key] = [part for part in item[key] if not (isinstance(part, Mapping) and part.get("text") == "")]
+    return {} if kind_of_item(item) == "message" and not item.get("content") else item
+
+
+def _text_of(blocks: Blocks | str) -> str:
+    first = blocks[0] if blocks else None
+    return first.text if isinstance(first, Text) else ""
 
 
 _TAKERS: dict[str, Callable[[_Rollout, Line, Mapping[str, Any]], None]] = {

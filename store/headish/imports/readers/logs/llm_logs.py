@@ -24,8 +24,8 @@ from msgspec.structs import replace
 from headish.errors import InvalidImport
 from headish.imports.building import Node, Talk, build_tree
 from headish.imports.imported import ImportedTree
-from headish.imports.readers.llm_messages import read_messages, reply_of, utc
-from headish.imports.readers.llm_responses import read_responses
+from headish.imports.readers.logs.llm_messages import read_messages, reply_of, utc
+from headish.imports.readers.logs.llm_responses import read_responses
 from headish.imports.sources import Given
 
 FORMAT = "llm"

@@ -20,14 +20,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headish.imports.building import Node, Talk, build_tree
+from headish.imports.building import Node, Talk, build_tree, read_native
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import Notes
-from headish.imports.readers.anthropic_blocks import ANTHROPIC, Block, read_blocks, read_usage, role_of
 from headish.imports.readers.lines import Line, read_records
 from headish.imports.sources import Given
 
-FORMAT = "claude-code"
+FORMAT, ANTHROPIC = "claude-code", "anthropic"
 SPEAKERS = ("user", "assistant")
 _MAPPED = ("type", "uuid", "parentUuid", "timestamp", "message")
 _MESSAGE = ("role", "content", "model", "usage", "id", "stop_reason", "type")
@@ -96,21 +95,22 @@ class _Thread:
             self._notes.leave_out(line.where, _kind_of(record))
             self._nodes[uuid] = Node(id=uuid, parent=parent, where=line.where)
             return
-        blocks = read_blocks(message.get("content"))
+        content = message.get("content")
         answer = message.get("id") if record["type"] == "assistant" else None
         if isinstance(answer, str) and answer in self._answers:
-            self._join(self._answers[answer], uuid, record, blocks)
+            self._join(self._answers[answer], uuid, record)
             return
         if isinstance(answer, str):
             self._answers[answer] = uuid
-        self._nodes[uuid] = self._node(line, uuid, parent, blocks)
+        self._nodes[uuid] = self._node(line, uuid, parent, content)
         self._said.append(uuid)
 
-    def _node(self, line: Line, uuid: str, parent: str | None, blocks: list[Block]) -> Node:
+    def _node(self, line: Line, uuid: str, parent: str | None, content: Any) -> Node:
         record, message = line.record, line.record["message"]
         role = "assistant" if record["type"] == "assistant" else "user"
+        parts = _parts(content)
         if role == "user" and self._words is None and record.get("isMeta") is not True:
-            self._words = next((b["text"] for b in blocks if b["type"] == "text" and b["text"][:1] != "<"), None)
+            self._words = next((text for part in parts if (text := _words_of(part))[:1] not in ("", "<")), None)
         meta = {key: value for key, value in record.items() if key not in _MAPPED}
         rest = {key: value for key, value in message.items() if key not in _MESSAGE and value is not None}
         if rest:
@@ -120,19 +120,20 @@ class _Thread:
         if record.get("isCompactSummary") is True:
             self._notes.keep(line.where, "summary of a compaction")
         return Node(
-            id=uuid, parent=parent, role=role_of(role, blocks), content=blocks, said_at=record.get("timestamp"),
+            id=uuid, parent=parent, role=_role_of(role, parts), content=content if parts else [],
+            said_at=record.get("timestamp"),
             key=make_key(FORMAT, uuid), meta={"uuid": uuid, **meta}, where=line.where,
             reply=_reply(message) if role == "assistant" else None,
             hidden="people" if record.get("isMeta") is True else None,
         )  # fmt: skip
 
-    def _join(self, first: str, uuid: str, record: Mapping[str, Any], blocks: list[Block]) -> None:
+    def _join(self, first: str, uuid: str, record: Mapping[str, Any]) -> None:
         """A further line of an answer: its blocks go to the first one's, and its uuid stands for that one."""
         node = self._nodes[first]
-        before = node.content if isinstance(node.content, list) else []
+        content = [*_parts(node.content), *_parts(record["message"].get("content"))]
         meta = {**node.meta, "further_uuids": [*node.meta.get("further_uuids", ()), uuid]}
         reply = {**(node.reply or {}), **_reply(record["message"])}
-        self._nodes[first] = replace(node, content=[*before, *blocks], meta=meta, reply=reply)
+        self._nodes[first] = replace(node, content=content, meta=meta, reply=reply)
         self._stands_for[uuid] = first
 
     def nodes(self) -> Iterable[Node]:
@@ -144,9 +145,17 @@ class _Thread:
             parent = self._stands_for.get(parent, parent) if parent is not None else None
             if node.role == "tool" and parent is not None:
                 parent = self._behind_results(uuid, node, parent)
-            linked.append(replace(node, parent=parent))
+            linked.append(self._read(replace(node, parent=parent)))
             last = uuid
         return linked
+
+    def _read(self, node: Node) -> Node:
+        """The message with its blocks in headish's own words."""
+        if not node.content:
+            return node
+        entry = {"role": "assistant" if node.role == "assistant" else "user", "content": node.content}
+        kept = read_native(ANTHROPIC, entry, self._notes, node.where)
+        return replace(node, content=None if kept is None else kept.blocks, form=None if kept is None else kept.form)
 
     def _behind_results(self, uuid: str, node: Node, parent: str) -> str:
         """What a result continues: the answer, or the result before it that answers another call of the same."""
@@ -176,6 +185,30 @@ class _Thread:
         return self._said[-1] if self._said else None
 
 
+def _parts(content: Any) -> list[Any]:
+    """The blocks of a message; nothing else than a text or a list says anything."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return content if isinstance(content, list) else []
+
+
+def _words_of(part: Any) -> str:
+    text = part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else part
+    return text if isinstance(text, str) else ""
+
+
+def _role_of(role: str, parts: list[Any]) -> str:
+    """``tool`` for a user's message that holds nothing but results, else the role that it has."""
+    results = [isinstance(part, Mapping) and part.get("type") == "tool_result" for part in parts]
+    return "tool" if role == "user" and results and all(results) else role
+
+
+def _usage_of(usage: Any) -> dict[str, int]:
+    """The counts of tokens, by headish's names, which are Anthropic's."""
+    names = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return {name: usage[name] for name in names if type(usage.get(name)) is int} if isinstance(usage, Mapping) else {}
+
+
 def _kind_of(record: Mapping[str, Any]) -> str:
     subtype = record.get("subtype")
     return f"record of type {record.get('type')}" + (f"/{subtype}" if isinstance(subtype, str) else "")
@@ -184,7 +217,7 @@ def _kind_of(record: Mapping[str, Any]) -> str:
 def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
     """What a provider said beside its answer. An answer without a model's name is the program's own."""
     model, stop = message.get("model"), message.get("stop_reason")
-    usage, answer = read_usage(message.get("usage")), message.get("id")
+    usage, answer = _usage_of(message.get("usage")), message.get("id")
     reply: dict[str, Any] = {"provider": ANTHROPIC}
     reply |= {"model": model} if isinstance(model, str) else {}
     reply |= {"stop_reason": stop} if isinstance(stop, str) else {}
