@@ -12,6 +12,7 @@ from headish.aio import AsyncDatabase, AsyncStore
 from headish.aio.__main__ import ASKING, FOLDER, MODULES, PARTS, STEPS, WAITING, WIDER, module_of
 from headish.aio.verbs import parts
 from headish.store.database import Database
+from headish.store.parts.batches import Batches
 from headish.store.store import Store
 
 PAIRS = [
@@ -53,7 +54,7 @@ def test_every_signature_is_that_of_the_sync_verb(sync: type, front: type) -> No
 
 
 def test_the_lists_of_verbs_name_verbs() -> None:
-    verbs = public(Store) | public(Database)
+    verbs = public(Store) | public(Database) | public(Batches)
     assert ASKING | WAITING | set(STEPS) <= verbs
 
 

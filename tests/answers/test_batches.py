@@ -253,8 +253,8 @@ class TestCollecting:
         assert [each.error for each in found.entries] == [
             None,
             {"type": "invalid_request_error", "message": "too long, ***"},
-            {"type": "expired", "message": "the provider says expired"},
-            {"type": "canceled", "message": "the provider says canceled"},
+            {"type": "expired", "message": "the batch ended before it was answered"},
+            {"type": "canceled", "message": "the batch was cancelled before it was answered"},
         ]
         assert (found.counts, found.state) == ({"answered": 1, "failed": 3, "waiting": 0}, "collected")
         assert SECRET not in str(dump(asking))
@@ -281,6 +281,15 @@ class TestCollecting:
         end(server, succeeded(ids[1], "two"), last)
         assert [asking.text(turn) for turn in asking.batches.collect("b").turns] == ["two", "third"]
         assert asking.batches.get("b").state == "collected"
+
+    def test_half_a_character_does_not_keep_the_others_from_being_stored(self, asking: Store, server: Loopback) -> None:
+        ids = create(asking, server, 2)
+        end(
+            server,
+            succeeded(ids[0], "half").replace(b'"text": "half"', b'"text": "half\\ud83d"'),
+            succeeded(ids[1], "x"),
+        )
+        assert [asking.text(turn) for turn in asking.batches.collect("b").turns] == ["half\ufffd", "x"]
 
     def test_a_connection_that_is_lost_keeps_what_came_and_goes_on_later(self, asking: Store, server: Loopback) -> None:
         ids = create(asking, server)

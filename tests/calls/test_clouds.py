@@ -284,7 +284,10 @@ class TestVertex:
         monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "account.json"))
         return write_service_account(tmp_path / "account.json", f"{server.url}/token")
 
-    def test_a_service_account_gets_a_token_once_and_asks_with_it(self, server: Loopback, public: Any) -> None:
+    def test_a_service_account_gets_a_token_once_and_asks_with_it(
+        self, server: Loopback, public: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level(logging.DEBUG)
         server.answer_json({"access_token": "ya29.token-of-the-test", "expires_in": 3600, "token_type": "Bearer"})
         server.answer(chunks=event_stream(EVENTS))
         server.answer(chunks=event_stream([{"candidates": []}]))
@@ -300,6 +303,7 @@ class TestVertex:
         }  # fmt: skip
         assert gemini.path == f"/v1beta1/{folder}/google/models/gemini-3:streamGenerateContent?alt=sse"
         assert "x-goog-api-key" not in gemini.headers
+        assert "ya29.token" not in caplog.text
 
     def test_a_wrong_clock_is_named(self, server: Loopback, public: Any) -> None:
         words = "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -65,16 +66,16 @@ def test_a_batch_from_its_creation_to_its_end(headish: Command, server: Loopback
     assert "no batch is named 'batch-1'" in headish.fails("batch", "collect", "batch-1")
 
 
-def test_what_a_batch_cost_takes_its_factor(headish: Command, server: Loopback) -> None:
+def test_what_a_batch_cost_takes_its_factor(headish: Command, server: Loopback, tmp_path: Path) -> None:
     server.answer_json({"id": "msgbatch_1"})
     headish("batch", "create", "one", "two", "-p", "milli", "--name", "b", "--json")
     end(server, *[{"type": "succeeded", "message": MESSAGE}] * 2)
     record = headish("batch", "collect", "b", "--json").json
     assert [each["error"] for each in record["entries"]] == [None, None]
     assert [each["turn"] for each in record["entries"]] == record["turns"]
-    with open("prices.json", "w", encoding="utf-8") as opened:
-        json.dump({"price": [{"model": "small*", "input": 1, "output": 10, "batch": 0.5}]}, opened)
-    assert headish("cost", "--all", "--prices", "prices.json", "--json").json_lines[0]["cost"] == "0.002"
+    table = tmp_path / "prices.json"
+    table.write_text('{"price": [{"model": "small*", "input": 1, "output": 10, "batch": 0.5}]}', "utf-8")
+    assert headish("cost", "--all", "--prices", str(table), "--json").json_lines[0]["cost"] == "0.002"
 
 
 def test_a_creation_that_was_cut_off_says_what_to_do(headish: Command, server: Loopback) -> None:

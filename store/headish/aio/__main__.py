@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headish.store.database import Database, Spaces
+from headish.store.parts.batches import Batches
 from headish.store.parts.bookmarks import Bookmarks
 from headish.store.parts.conversations import Conversations
 from headish.store.parts.erasing import Erasures
@@ -30,7 +31,7 @@ from headish.store.parts.tools import Tools
 from headish.store.store import Store
 
 FOLDER = Path(__file__).parent / "verbs"
-PARTS = (Bookmarks, Conversations, Erasures, Objects, Pointers, Spaces, Streams, Tools)
+PARTS = (Batches, Bookmarks, Conversations, Erasures, Objects, Pointers, Spaces, Streams, Tools)
 MODULES: dict[str, tuple[type, ...]] = {"parts": PARTS, "store": (Store,), "database": (Database,)}
 BY_HAND = {"open", "close", "store", "sync"}
 """What ``AsyncStore`` and ``AsyncDatabase`` do in their own way."""
@@ -41,6 +42,7 @@ ASKING = {"ask", "retry", "summarize", "compact", "open_answer", "open_retry"}
 WAITING = {
     "ask_title", "run_tools", "import_file", "backup", "verify", "gc", "reindex", "search_index", "distribute",
     "copy_to", "move", "erase", "export", "render",
+    "create", "status", "collect",
 }  # fmt: skip
 """Verbs that may take long, and would hold up others."""
 RESULTS = {

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     import builtins
     from collections.abc import Coroutine, Iterable, Mapping, Sequence
     from datetime import datetime
+    from headish.calls.deadline import Timeouts
     from headish.database.isolation.members import Member
     from headish.history.definitions import ToolList
     from headish.providers.pointers import NamedPointer, Pointer
     from headish.store.database import Spaces
+    from headish.store.parts.batches import Batches
     from headish.store.parts.bookmarks import Bookmarks
     from headish.store.parts.conversations import Conversations
     from headish.store.parts.erasing import Erasures
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from headish.store.parts.tools import Tools
     from headish.values.ids import TurnId
     from headish.values.names import Absent
+    from headish.values.results.batches import Batch, BatchStatus, CollectedBatch
     from headish.values.results.conversations import Conversation, Page
     from headish.values.results.erasures import Erasure, Receipt
     from headish.values.results.objects import Object
@@ -34,6 +37,42 @@ if TYPE_CHECKING:
     from headish.values.turns import Bookmark, Move, Turn
     from msgspec import UnsetType
     from typing import Any, Literal
+
+
+class AsyncBatches(Front["Batches"]):
+    """For asyncio: the batches of a space."""
+
+    async def collect(self, name: str, *, timeouts: Timeouts | float | None = None) -> CollectedBatch:
+        """Store what a batch has answered, each answer behind the turn that was asked from, as ``reply`` would."""
+        return await self._wait(self.sync.collect, name=name, timeouts=timeouts)
+
+    async def create(
+        self, heads: Iterable[str], *, name: str | None = None, to: str | None = None, ptr: str | None = None,
+        model: str | None = None, base_url: str | None = None, key_env: str | None = None, headers: Mapping[str,
+        str] | None = None, timeouts: Timeouts | float | None = None, **settings: Any
+    ) -> Batch:
+        """Ask a provider to continue each of some heads, in one batch. What it answers is stored by ``collect``."""
+        return await self._wait(
+            self.sync.create, heads=heads, name=name, to=to, ptr=ptr, model=model, base_url=base_url,
+            key_env=key_env, headers=headers, timeouts=timeouts, **settings
+        )
+
+    async def drop(self, name: str) -> None:
+        """Forget a batch, and what became of its requests; the turns of its answers stay. The provider is not told."""
+        return await self._finish(self.sync.drop, name=name)
+
+    async def get(self, name: str) -> Batch:
+        """A batch, with what was collected of it. Nothing is asked. Raises: UnknownBatch, CorruptRecord."""
+        return await self._finish(self.sync.get, name=name)
+
+    async def list(self) -> builtins.list[Batch]:
+        """All batches, by name, with what was collected of them. Nothing is asked."""
+        return await self._finish(self.sync.list)
+
+    async def status(self, name: str, *, timeouts: Timeouts | float | None = None) -> BatchStatus:
+        """How far a batch is at its provider. Nothing is stored, but for one whose creation was cut off: the provider
+        is asked for it, and if it has it, the batch is ``open`` from now on."""
+        return await self._wait(self.sync.status, name=name, timeouts=timeouts)
 
 
 class AsyncBookmarks(MappingFront["Bookmarks", "str", "TurnId"]):

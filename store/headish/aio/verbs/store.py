@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headish.aio.fronts import Opening, Turns
-from headish.aio.verbs.parts import AsyncBookmarks, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncStreams, AsyncTools
+from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncStreams, AsyncTools
 from headish.aio.opening import StoreFront
 from headish.aio.streams import Stream
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from headish.providers.shared.values import Finding, Request
     from headish.searching.index import Progress as IndexProgress
     from headish.store.keeping.exporting import ExportOptions
-    from headish.store.parts.batches import Batches
     from headish.store.space import Headishes, Space
     from headish.store.store import Store
     from headish.store.verbs.ask import OnDelta
@@ -126,9 +125,10 @@ class StoreVerbs(StoreFront):
         """Back up this space alone, into a file of frames: as ``Database.backup`` does it for all spaces."""
         return await self._wait(self.sync.backup, dest=dest, verify=verify, progress=progress)
 
-    async def batches(self) -> Batches:
+    @property
+    def batches(self) -> AsyncBatches:
         """Many heads that a provider is asked about at once, later and for less."""
-        return await self._finish(lambda: self.sync.batches)
+        return AsyncBatches(self.sync.batches)
 
     async def blocks(self, headish: str) -> tuple[ContentBlock, ...]:
         """The content blocks of a turn. Raises: CorruptTurn."""

@@ -21,6 +21,8 @@ from headish.errors import InvalidArgument, UnreadableAnswer
 from headish.providers.events.eventjson import Refusal, decode_event
 
 MEGABYTE = 1_000_000
+CLOCK_SECONDS = 600
+"""How far this machine's clock may be ahead of the provider's."""
 
 
 class Wanted(NamedTuple):
@@ -111,7 +113,7 @@ def _find_anthropic(remote: Remote, _token: str, count: int, since: datetime) ->
     found = [
         _text(each.get("id"))
         for each in _records(remote.get("/v1/messages/batches?limit=100").get("data"))
-        if _time(each.get("created_at")) >= since.timestamp() - 60
+        if _time(each.get("created_at")) >= since.timestamp() - CLOCK_SECONDS
         and sum(_counts(each.get("request_counts")).values()) == count
     ]
     return found[0] if len(found) == 1 and found[0] else None
@@ -233,7 +235,7 @@ def _id_of(remote: Remote, said: Mapping[str, Any]) -> str:
 
 def _error(error: Mapping[str, Any], kind: str) -> dict[str, str]:
     said = _text(error.get("type")) or _text(error.get("code")) or _text(error.get("status")) or kind or "failed"
-    return {"type": said, "message": _text(error.get("message")) or f"the provider says {kind or 'nothing'}"}
+    return {"type": said, "message": _text(error.get("message")) or _WORDS.get(kind, "the provider does not say why")}
 
 
 def _name(said: Mapping[str, Any]) -> str | None:
@@ -268,6 +270,11 @@ def _time(value: object) -> float:
         return 0
 
 
+_WORDS = {
+    "expired": "the batch ended before it was answered",
+    "canceled": "the batch was cancelled before it was answered",
+}
+"""What is told of a request whose provider says no more than a word."""
 _CHAT, _RESPONSES = (f"/v1{ENDPOINTS[each].path}" for each in ("openai", "openai_responses"))
 BATCH_APIS: dict[str, BatchApi] = {
     "anthropic": BatchApi(

@@ -127,7 +127,7 @@ class Remote:
         httpx2 = _import_client()
         in_the_clear = self._address.scheme == "http" and self._address.is_loopback
         url = self._address.origin + self._address.path + path
-        timeout = httpx2.Timeout(self.timeouts.silence_seconds, connect=self.timeouts.connect_seconds)
+        timeout = httpx2.Timeout(self._silence_seconds, connect=self.timeouts.connect_seconds)
         with httpx2.Client(timeout=timeout, trust_env=not in_the_clear, verify=not in_the_clear) as client:
             request = client.build_request(method, url, headers={**self._headers, **(headers or {})}, content=content)
             try:
@@ -135,14 +135,16 @@ class Remote:
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 raise Unreachable(self.provider, self._address.origin, self._reason(error)) from None
             except httpx2.TimeoutException:
-                raise FirstByteTimedOut(
-                    self.provider, self.timeouts.silence_seconds, "no byte of an answer came"
-                ) from None
+                raise FirstByteTimedOut(self.provider, self._silence_seconds, "no byte of an answer came") from None
             except httpx2.RequestError as error:
                 raise Interrupted(self.provider, f"the request broke off: {self._reason(error)}") from None
             try:
                 if response.status_code >= 300:
                     check_answer(self.provider, response, self.redactor)
+                encoding = response.headers.get("content-encoding", "identity").strip().lower()
+                if encoding not in ("", "identity"):
+                    shown = self.redactor.show(encoding, 40)
+                    raise UnreadableAnswer(self.provider, f"the answer is encoded as {shown!r}, unasked")
                 yield response
             finally:
                 response.close()
@@ -171,9 +173,14 @@ class Remote:
                     raise CallTimedOut(self.provider, total, "the answer did not end")
                 yield chunk
         except httpx2.TimeoutException:
-            raise SilenceTimedOut(self.provider, self.timeouts.silence_seconds, "no further byte came") from None
+            raise SilenceTimedOut(self.provider, self._silence_seconds, "no further byte came") from None
         except (httpx2.TransportError, httpx2.StreamError) as error:
             raise Interrupted(self.provider, f"the answer broke off: {self._reason(error)}") from None
+
+    @property
+    def _silence_seconds(self) -> float:
+        """How long a read may take. No model is waited for here, so one number is enough."""
+        return max(self.timeouts.first_byte_seconds, self.timeouts.silence_seconds)
 
     def _reason(self, error: Exception) -> str:
         return self.redactor.show(str(error)) or type(error).__name__

@@ -25,7 +25,7 @@ from zlib import crc32
 from headish.providers.events.eventjson import Refusal, decode_event, too_large
 
 FIRST_BYTES = (b"\0", b"\1")
-"""What a frame begins with: none is larger than 24 MB. No text of an answer begins so."""
+"""What a frame begins with: none has 32 MB (AWS allows 16, and 128 kB of headers). No text of an answer begins so."""
 PRELUDE_BYTES = 12
 LEAST_BYTES = PRELUDE_BYTES + 4
 _MOST_BYTES = 0x02000000

@@ -32,7 +32,6 @@ from headish.answers.reading import fitting_draft, read_response
 from headish.calls.batches.apis import Looked, Outcome, find_batch_api
 from headish.calls.batches.remote import Remote, may_exist
 from headish.calls.deadline import Timeouts
-from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import (
     CallError,
@@ -46,6 +45,7 @@ from headish.errors import (
 from headish.history.writing.append import Appended
 from headish.history.writing.replies import append_reply
 from headish.providers.registry import find_provider
+from headish.providers.shared.shapes import healed
 from headish.providers.shared.values import Request
 from headish.rows.bookmarks import ALL
 from headish.rows.objects import Put, find_object, put_object
@@ -250,8 +250,8 @@ class Batches:
         return {each.key.removeprefix(prefix): decode_settled(each.key, each.data) for each in self._outcomes(name)}
 
     def _remote(self, job: Job, timeouts: Timeouts | float | None) -> Remote:
-        given = Timeouts.of(timeouts)
-        return Remote(job.provider, model=job.model or "any", timeouts=given, **msgspec.structs.asdict(job.server))
+        server = msgspec.structs.asdict(job.server)
+        return Remote(job.provider, model=job.model or "any", timeouts=Timeouts.of(timeouts), **server)
 
     def __repr__(self) -> str:
         return f"<Batches of the space {self._space.space!r}>"
@@ -283,8 +283,9 @@ class _Collecting:
         if entry.id in self._settled:
             return
         if outcome.response is not None:
-            response = remote.redactor.clean(outcome.response, self._words)
-            self._store(entry, fitting_draft(entry.about, read_response(entry.about, response), self._limit_bytes))
+            # Halves of characters that a server cut cannot be stored.
+            response = healed(remote.redactor.clean(outcome.response, self._words))
+            self._store(entry, response)
         else:
             self._fail(entry, {key: remote.redactor.show(value, 500) for key, value in (outcome.error or {}).items()})
 
@@ -304,9 +305,14 @@ class _Collecting:
         elif len(self.problems) == PROBLEMS_SHOWN:
             self.problems.append(f"and more: {PROBLEMS_SHOWN} are listed")
 
-    def _store(self, entry: Entry, draft: Draft) -> None:
+    def _store(self, entry: Entry, response: Mapping[str, Any]) -> None:
         """An answer and what says so, in one transaction; nothing where another collector was faster."""
         space, key = self._space, outcome_key(self._name, entry.id)
+        try:
+            draft = fitting_draft(entry.about, read_response(entry.about, response), self._limit_bytes)
+        except InputError as error:
+            self._fail(entry, {"type": "not_stored", "message": str(error)})
+            return
 
         def work(connection: Connection, mint: Mint) -> Appended | None:
             if find_object(connection, space._number, OUTCOME, key.encode()) is not None:

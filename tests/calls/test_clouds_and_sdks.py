@@ -1,0 +1,97 @@
+"""The official SDKs and headish ask a cloud at the same path, with the same body and the same header for the key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from headish.calls import open_call
+from headish.errors import CallRefused
+from headish.providers.clouds import Cloud
+from support.later import Later
+from support.loopback import Loopback
+
+pytestmark = pytest.mark.slow
+
+anthropic, openai, genai = Later("anthropic"), Later("openai"), Later("google.genai")
+errors, google = Later("google.genai.errors"), Later("google.oauth2.credentials")
+KEY = "key-0123"
+BODY: dict[str, Any] = {
+    "model": "us.claude-x-v1:0",
+    "max_tokens": 5,
+    "messages": [{"role": "user", "content": "hello"}],
+}
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    with Loopback() as server:
+        yield server
+
+
+def ask(server: Loopback, provider: str, model: str, body: Any, cloud: Cloud) -> None:
+    with suppress(CallRefused):
+        open_call(
+            provider, body, model=model, stream=False, base_url=server.url, key_env="K", cloud=cloud, attempts=1
+        ).close()
+
+
+def bedrock(server: Loopback) -> None:
+    sdk = anthropic.AnthropicBedrock(base_url=server.url, api_key=KEY, aws_region="r", max_retries=0)
+    with suppress(anthropic.APIError):
+        sdk.messages.create(**BODY)
+    ask(server, "anthropic", BODY["model"], BODY, Cloud("bedrock", region="r"))
+
+
+def vertex(server: Loopback) -> None:
+    sdk = anthropic.AnthropicVertex(
+        base_url=f"{server.url}/v1", access_token=KEY, region="eu", project_id="p", max_retries=0
+    )
+    with suppress(anthropic.APIError):
+        sdk.messages.create(**BODY)
+    ask(server, "anthropic", BODY["model"], BODY, Cloud("vertex", region="eu", project="p"))
+
+
+def vertex_gemini(server: Loopback) -> None:
+    client = genai.Client(
+        vertexai=True, project="p", location="eu", credentials=google.Credentials(KEY),
+        http_options={"base_url": server.url},
+    )  # fmt: skip
+    with suppress(errors.APIError):
+        client.models.generate_content(model="gemini-3", contents="hello")
+    body = {"contents": [{"role": "user", "parts": [{"text": "hello"}]}]}
+    ask(server, "gemini", "gemini-3", body, Cloud("vertex", region="eu", project="p"))
+
+
+def azure(server: Loopback) -> None:
+    sdk = openai.AzureOpenAI(azure_endpoint=server.url, api_key=KEY, api_version="2024-10-21", max_retries=0)
+    with suppress(openai.APIError):
+        sdk.chat.completions.create(model="dep", messages=BODY["messages"])
+    body = {"model": "dep", "messages": BODY["messages"]}
+    ask(server, "openai", "dep", body, Cloud("azure", api_version="2024-10-21"))
+
+
+def azure_responses(server: Loopback) -> None:
+    sdk = openai.AzureOpenAI(azure_endpoint=server.url, api_key=KEY, api_version="2024-10-21", max_retries=0)
+    with suppress(openai.APIError):
+        sdk.responses.create(model="dep", input="hello")
+    body = {"model": "dep", "input": "hello"}
+    ask(server, "openai_responses", "dep", body, Cloud("azure", api_version="2024-10-21"))
+
+
+@pytest.mark.parametrize("both", [bedrock, vertex, vertex_gemini, azure, azure_responses])
+def test_the_sdk_asks_the_same(
+    both: Callable[[Loopback], None], server: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server refuses what it is asked: only the requests matter."""
+    monkeypatch.setenv("K", KEY)
+    both(server)
+    theirs, ours = server.requests
+    assert unquote(ours.path) == unquote(theirs.path)
+    assert ours.body == theirs.body
+    for header in ("authorization", "api-key", "anthropic-version"):
+        assert ours.headers.get(header) == (theirs.headers.get(header) or None), header
