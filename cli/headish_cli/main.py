@@ -29,6 +29,7 @@ COMMANDS = {
     "ask": "commands.talking.asking",
     "audit": "commands.keeping.auditing",
     "backup": "commands.keeping.backups",
+    "batch": "commands.talking.batches",
     "bookmark": "commands.bookmarks",
     "chat": "commands.talking.chat",
     "children": "commands.finding.neighbours",
@@ -36,6 +37,7 @@ COMMANDS = {
     "completion": "commands.finding.completion",
     "config": "commands.talking.config",
     "convert": "commands.converting",
+    "cost": "commands.talking.costs",
     "db": "commands.maintenance",
     "demo": "demo",
     "diff": "commands.changing.comparing",
@@ -240,7 +242,8 @@ def main(
     """
     said = _configure(ctx)
     ptr = os.environ.get("HEADISH_PTR") or said.get("ptr")
-    ctx.obj = Settings(db, space, read_only, author or None, at_least, no_pager, ptr)
+    prices = os.environ.get("HEADISH_PRICES") or said.get("prices")
+    ctx.obj = Settings(db, space, read_only, author or None, at_least, no_pager, ptr, prices)
     if ctx.invoked_subcommand is None:
         _show_list_or_help(ctx)
 

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -165,7 +165,7 @@ def kill_writers(soak: Soak) -> Round:
             writer.wait_for(soak.chance.randint(1, 100))
             time.sleep(soak.chance.uniform(0, 0.05))
             writer.kill()
-    return finish(soak, where, [writer.notes() for writer in writers], len(writers), how=_kind_of(where))
+    return finish(soak, where, [writer.notes() for writer in writers], len(writers), how=kind_of(where))
 
 
 def erase_beside_writers(soak: Soak) -> Round:
@@ -184,7 +184,7 @@ def erase_beside_writers(soak: Soak) -> Round:
             eraser.kill()
             _check_erased(where, eraser.erased())
     notes = [writer.notes() for writer in writers]
-    done = finish(soak, where, notes, 2, how=_kind_of(where))
+    done = finish(soak, where, notes, 2, how=kind_of(where))
     _check_scrubbed(where, {id: text for note in notes for id, text in note.acknowledged.items()})
     return done
 
@@ -203,7 +203,7 @@ def _check_scrubbed(where: Where, said: dict[str, str]) -> None:
         if not store._database.gc(scrub=True).scrubbed or not store.erasures.is_scrubbed:
             raise Failed(f"{where}: gc did not take what was erased off the disk")
         gone = [said[turn.id] for turn in store.turns() if turn.erased is not None and turn.id in said]
-    if _kind_of(where) == "SQLite":
+    if kind_of(where) == "SQLite":
         held = b"".join(each.read_bytes() for each in Path(where.target).parent.iterdir())
         found = [text for text in gone if f'"text":"{text}'.encode() in held]
         if found:
@@ -286,7 +286,7 @@ def interrupt(soak: Soak) -> Round:
     where = soak.either("interrupts")
     with Store.open(where.target, space=where.space) as store, interrupting():
         acknowledged = interrupted_calls(store, soak.interrupts, soak.number())
-    return finish(soak, where, [Notes(acknowledged, [])], soak.interrupts, how=_kind_of(where))
+    return finish(soak, where, [Notes(acknowledged, [])], soak.interrupts, how=kind_of(where))
 
 
 def fork_writers(soak: Soak) -> Round:
@@ -298,10 +298,11 @@ def fork_writers(soak: Soak) -> Round:
     if parent.process.wait(120):
         raise Failed(f"{where}: a forked child failed; it says why above")
     notes = [read_notes(path, seed) for path, seed in parent.family(4) if path.exists()]
-    return finish(soak, where, notes, 4, how=_kind_of(where))
+    return finish(soak, where, notes, 4, how=kind_of(where))
 
 
-def _kind_of(where: Where) -> str:
+def kind_of(where: Where) -> str:
+    """What a place is on, as a round tells it."""
     return "PostgreSQL" if where.target.startswith("postgresql") else "SQLite"
 
 
@@ -318,15 +319,3 @@ def compile_faults(folder: Path) -> Path:
     if done.returncode:
         raise Skipped(f"{compiler} cannot make the library: {done.stderr.strip().splitlines()[0]}")
     return library
-
-
-KINDS: dict[str, Callable[[Soak], Round]] = {
-    "kills": kill_writers,
-    "faults": fail_the_disk,
-    "restarts": restart_the_server,
-    "full disks": fill_the_disk,
-    "interrupts": interrupt,
-    "forks": fork_writers,
-    "erasures": erase_beside_writers,
-}
-"""The kinds, in the order in which they take turns."""

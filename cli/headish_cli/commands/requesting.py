@@ -73,14 +73,16 @@ def request_command(
 @click.option("--for", "provider", metavar="PROVIDER", help="Whose request; else the thread's own pointer's.")
 @_ptr
 @_settings
+@budget_option
 @json_option
 @pass_settings
 def lint_command(
-    settings: Settings, headish: str, provider: str | None, ptr: str | None, as_json: bool, **settings_given: Any
-) -> None:
+    settings: Settings, headish: str, provider: str | None, ptr: str | None, budget: Any, as_json: bool,
+    **settings_given: Any,
+) -> None:  # fmt: skip
     """Tell what a request would repair, leave out or refuse. Exit code 1 where it would be refused."""
     with settings.open() as store:
-        findings = store.lint(headish, provider, ptr=ptr, **_given(**settings_given))
+        findings = store.lint(headish, provider, ptr=ptr, budget=budget, **_given(**settings_given))
     if as_json:
         print_json_lines(findings)
     else:

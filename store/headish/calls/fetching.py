@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any
 
-from headish.calls.answers import Call, Exchange, Limits
-from headish.calls.deadline import Deadline, Timeouts
+from headish.calls.batches.remote import Remote
+from headish.calls.deadline import Timeouts
 from headish.calls.endpoints import find_endpoint
-from headish.calls.headers import write_headers
-from headish.calls.keys import find_key
-from headish.calls.redaction import Redactor
-from headish.calls.refusals import check_answer
-from headish.errors import InvalidArgument, InvalidReply, TimedOut, Unreachable
-from headish.values.checks.addresses import Address, parse_address
+from headish.errors import InvalidArgument
+from headish.providers.registry import find_provider
 
 KEEPING = frozenset(("openai_responses",))
 """The providers that keep answers under an id. Source: openai 3.54.0, ``resources/responses``, read on 2026-11-22."""
@@ -23,60 +18,23 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
 def fetch_answer(
-    provider: str, id: str, *, base_url: str | None = None, key_env: str | None = None, timeouts: Timeouts = Timeouts()
+    provider: str,
+    id: str,
+    *,
+    base_url: str | None = None,
+    key_env: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    timeouts: Timeouts = Timeouts(),
 ) -> Mapping[str, Any]:
-    """The answer that a provider keeps under an id, as it is now. It is asked once.
+    """The answer that a provider keeps under an id, as it is now; it holds ``***`` for the key of the call.
 
     Raises: InvalidArgument for a provider that keeps none, or for what is no id; CallError (CallRefused, with status
-    404, where there is none of this id); InvalidReply; InvalidAddress.
+    404, where there is none of this id); InvalidAddress.
     """
     if provider not in KEEPING:
         raise InvalidArgument(f"{provider} keeps no answers: {', '.join(sorted(KEEPING))} does")
     if not _ID.fullmatch(id):  # which the server gave: it must not leave its place in the address
         raise InvalidArgument(f"{id[:80]!r} cannot be the id of an answer")
-    endpoint = find_endpoint(provider)
-    address = endpoint.address if base_url is None else parse_address(base_url)
-    key = find_key(provider, base_url=base_url, key_env=key_env)
-    with ExitStack() as resources:
-        deadline = Deadline(timeouts.total_seconds)
-        resources.callback(deadline.cancel)
-        exchange = Exchange(
-            provider=provider,
-            origin=address.origin,
-            timeouts=timeouts,
-            limits=Limits(),
-            deadline=deadline,
-            redactor=Redactor([key or ""]),
-        )
-        url = f"{address.origin}{address.path}{endpoint.path}/{id}"
-        found = list(_get(exchange, address, url, write_headers(endpoint, key, stream=False), resources))
-    if len(found) != 1:
-        raise InvalidReply(f"the answer of {provider}", f"it holds {len(found)} records, and not one", 1)
-    return found[0]
-
-
-def _get(exchange: Exchange, address: Address, url: str, headers: Mapping[str, str], resources: ExitStack) -> Call:
-    try:
-        import httpx2
-    except ImportError:
-        raise InvalidArgument("calling a provider needs the extra: pip install 'headish[call]'") from None
-    timeouts, in_the_clear = exchange.timeouts, address.scheme == "http" and address.is_loopback
-    client = resources.enter_context(
-        httpx2.Client(
-            timeout=httpx2.Timeout(timeouts.read_seconds, connect=timeouts.connect_seconds),
-            trust_env=not in_the_clear,
-            verify=not in_the_clear,
-        )
-    )
-    request = client.build_request("GET", url, headers=dict(headers), extensions={"trace": exchange.deadline.trace})
-    try:
-        response = client.send(request, stream=True)
-    except httpx2.RequestError as error:
-        if exchange.deadline.passed:
-            raise exchange.overdue() from None
-        if isinstance(error, httpx2.TimeoutException) and not isinstance(error, httpx2.ConnectTimeout):
-            raise TimedOut(exchange.provider, timeouts.read_seconds, "no byte of an answer came") from None
-        raise Unreachable(exchange.provider, exchange.origin, exchange.redactor.show(str(error))) from None
-    resources.callback(response.close)
-    check_answer(exchange.provider, response, exchange.redactor)
-    return Call(exchange, response, resources.pop_all())
+    remote = Remote(provider, model=None, base_url=base_url, key_env=key_env, headers=headers, timeouts=timeouts)
+    found = remote.get(f"{find_endpoint(provider).path}/{id}")
+    return remote.redactor.clean(found, find_provider(provider).reader.words)

@@ -19,9 +19,13 @@ from headish.content.secrecy import find_secret
 from headish.errors import InvalidArgument, shown
 from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers import PROVIDERS
-from headish.providers.dialects.choosing import Spoken, check_dialect, choose_dialect
+from headish.providers.clouds import Cloud, make_cloud
+from headish.providers.dialects.choosing import PROVIDER, Spoken, check_dialect, choose_dialect
 from headish.values.checks.addresses import parse_address
+from headish.values.checks.headers import check_kept_headers
 
+AZURE = "azure"
+"""The cloud and the dialect of that name."""
 MODEL_LIMIT = 512
 """The longest name of a model, in characters."""
 CONTEXT_WINDOWS = (256, 2**31)
@@ -34,7 +38,8 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
 
     ``base_url`` is a compatible server's (Ollama, vLLM, a gateway), None for the provider's own. ``key_env`` names the
     environment variable that holds the key for it. ``context_window`` is how many tokens the model takes, its answer
-    included. ``dialect`` is how the server speaks Chat Completions, if that is not told by its host.
+    included. ``cloud`` is who serves the model, None for the provider itself. ``headers`` go with each request; names
+    in lower case. ``dialect`` is how the server speaks Chat Completions, if that is not told by its host.
     """
 
     provider: str
@@ -43,12 +48,27 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
     base_url: str | None = None
     key_env: str | None = None
     context_window: int | None = None
+    cloud: Cloud | None = None
+    headers: dict[str, str] = {}
     dialect: str | None = None
 
     @property
     def spoken(self) -> Spoken | None:
         """The dialect that the server is spoken to in, and why; None for a provider that has none."""
+        if self.dialect is None and self.cloud is not None and self.cloud.name == AZURE and self.provider == PROVIDER:
+            return Spoken(AZURE, "it is a server of Azure's")
         return choose_dialect(self.provider, self.base_url, self.dialect)
+
+    @property
+    def spelling(self) -> str | None:
+        """The setting ``dialect`` of a request to the server; None for the provider's own way."""
+        spoken = self.spoken
+        return None if spoken is None or spoken.is_default else spoken.name
+
+    @property
+    def server(self) -> dict[str, Any]:
+        """Who is asked and what goes along, as arguments of ``headish.calls.open_call``."""
+        return {"base_url": self.base_url, "key_env": self.key_env, "cloud": self.cloud, "headers": dict(self.headers)}
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without what is not set."""
@@ -79,10 +99,14 @@ def make_pointer(
     base_url: str | None = None,
     key_env: str | None = None,
     context_window: int | None = None,
+    cloud: str | None = None,
+    headers: Mapping[str, str] | None = None,
     dialect: str | None = None,
+    **account: str | None,
 ) -> Pointer:
     """The pointer to ``PROVIDER/MODEL``; a model's name may hold slashes of its own.
 
+    ``account`` is what the cloud must know: ``region``, ``project``, ``profile``, ``resource``, ``api_version``.
     Raises: InvalidArgument for another form, an unknown provider, or anything that looks like a key; InvalidAddress;
     UnknownFormat for the dialect.
     """
@@ -108,6 +132,8 @@ def make_pointer(
         base_url=base_url,
         key_env=key_env,
         context_window=context_window,
+        cloud=make_cloud(provider, cloud, base_url, account),
+        headers=check_kept_headers(headers or {}),
         dialect=dialect,
     )
     strictjson.encode_mapping(pointer.params, "the parameters of a pointer", MAPPING_LIMIT_BYTES)

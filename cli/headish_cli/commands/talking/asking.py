@@ -259,7 +259,7 @@ def _timeouts(seconds: float | None) -> dict[str, Any]:
         return {}
     from headish.calls import Timeouts
 
-    return {"timeouts": Timeouts(read_seconds=seconds)}
+    return {"timeouts": Timeouts.of(seconds)}
 
 
 def _tell_wait(attempt: int, delay_seconds: float, error: CallError) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, to_builtins
 
+from headish.providers.clouds import Cloud
 from headish.values.blocks import ContentBlock, to_mapping
 from headish.values.ids import TurnId
 from headish.values.messages import Note as Note
@@ -76,6 +77,8 @@ class Request(Struct, frozen=True):
     base_url: str | None = None
     key_env: str | None = None
     params: dict[str, Any] = {}
+    cloud: Cloud | None = None
+    headers: dict[str, str] = {}
     dialect: str | None = None
     schema: dict[str, Any] | None = None
 

@@ -11,7 +11,7 @@ from headish.content import strictjson
 from headish.content.merge import merge
 from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, UnknownPointer, shown
+from headish.errors import InvalidArgument, OverBudget, UnknownPointer, shown
 from headish.history.definitions import find_default, find_pointer, pointer_as_model, tools_served
 from headish.history.reading.containers import find_container
 from headish.history.reading.documents import refer, with_documents
@@ -111,9 +111,8 @@ def request(
         bookmark=asked.pinned.bookmark,
         options=asked.origins,
         ptr=asked.ptr,
-        base_url=pointer.base_url if pointer else None,
-        key_env=pointer.key_env if pointer else None,
         params=own,
+        **(pointer.server if pointer else {}),
     )
 
 
@@ -125,13 +124,20 @@ def lint(
 ) -> list[Finding]:  # fmt: skip
     """What a request would repair, leave out or refuse; refusals first. Nothing is changed.
 
-    Raises: as ``request``, but for Unsupported.
+    With a ``budget``, what it cuts is among the notes, and a window that cannot be cut is a refusal.
+    Raises: as ``request``, but for Unsupported and OverBudget.
     """
     from headish.providers.preparing import lint
 
-    provider, asked = _ask(space, headish, to, ptr, Limit(budget, count, None, settings.get("max_tokens")), tools)
+    limit = Limit(budget, count, None, settings.get("max_tokens"))
+    refused: list[Finding] = []
+    try:
+        provider, asked = _ask(space, headish, to, ptr, limit, tools)
+    except OverBudget as error:
+        refused = [Finding("refused", str(error))]
+        provider, asked = _ask(space, headish, to, ptr, Limit(), tools)
     spoken = _dialect_of(provider, asked.pointer, base_url, dialect)
-    return lint(provider, asked.window, [*asked.tools, *(tools or ())], dialect=spoken, **settings)
+    return refused + lint(provider, asked.window, [*asked.tools, *(tools or ())], dialect=spoken, **settings)
 
 
 def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, named: str | None) -> str | None:
@@ -139,7 +145,7 @@ def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, na
     if named is not None:
         check_dialect(provider, named)
     if named is None and base_url is None and pointer is not None:
-        base_url, named = pointer.base_url, pointer.dialect
+        return pointer.spelling
     return dialect_of(provider, base_url, named)
 
 

@@ -163,12 +163,14 @@ KINDS: dict[str, Kind] = {
     ),
     "index": Kind(lambda value: isinstance(value, int) and abs(value) <= COUNT_LIMIT, "the number of a message"),
     "timeouts": Kind(
-        lambda value: _is_seconds(value) or hasattr(value, "read_seconds"), "a number of seconds above 0, or Timeouts"
+        lambda value: _is_seconds(value) or hasattr(value, "silence_seconds"),
+        "a number of seconds above 0, or Timeouts",
     ),
     **dict.fromkeys(("progress", "on_delta", "told", "warn", "run", "approve", "write"), CALLABLE),
     "tools": Kind(_is_records, "a list of definitions"),
     "drop": WORDS,
     "lease_seconds": SECONDS,
+    "stop": Kind(lambda value: hasattr(value, "now") and hasattr(value, "asked"), "a headish.calls.Stop"),
     "attempts": Kind(lambda value: value is not True and _is_count(value) and bool(value), "a number from 1 on"),
     "headers": Kind(
         lambda value: _is_record(value) and all(_is_text(each) for pair in value.items() for each in pair),
