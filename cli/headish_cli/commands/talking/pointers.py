@@ -89,8 +89,8 @@ def show_command(settings: Settings, name: str, as_json: bool) -> None:
     with settings.open() as store:
         pointer, url = store.pointers[name], store.pointers.url(name)
     if as_json:
-        spoken = None if pointer.spoken is None else pointer.spoken.to_dict()
-        print_json({"name": name, "url": url, **pointer.to_dict(), "spoken": spoken})
+        spoken = {} if pointer.spoken is None else {"spoken": pointer.spoken.to_dict()}
+        print_json({"name": name, "url": url, **pointer.to_dict(), **spoken})
         return
     for word, said in _facts(pointer, url):
         click.echo(one_line(f"{word:<8} {said}", None))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from headish.store.parts.erasing import Erasures
     from headish.store.parts.objects import Objects
     from headish.store.parts.pointers import Pointers
+    from headish.store.parts.remote import Fetched
     from headish.store.parts.streams import Streams
     from headish.store.parts.tools import Tools
     from headish.values.ids import TurnId
@@ -84,12 +85,12 @@ class AsyncConversations(Front["Conversations"]):
     async def list(
         self, *, limit: int = 50, after: str | None = None, archived: bool | None = False, pinned: bool | None =
         None, since: datetime | str | None = None, until: datetime | str | None = None, names: str | None =
-        None, tag: str | None = None, model: str | None = None, role: str | None = None
+        None, tag: str | None = None, model: str | None = None, role: str | None = None, tool: str | None = None
     ) -> Page:
         """A page of conversations: bookmarks, the last moved first, then those without one, the newest first."""
         return await self._finish(
             self.sync.list, limit=limit, after=after, archived=archived, pinned=pinned, since=since, until=until,
-            names=names, tag=tag, model=model, role=role
+            names=names, tag=tag, model=model, role=role, tool=tool
         )
 
     async def set(
@@ -171,17 +172,24 @@ class AsyncPointers(MappingFront["Pointers", "str", "Pointer"]):
 
     async def set(
         self, name: str, target: str, *, params: Mapping[str, Any] | None = None, base_url: str | None = None,
-        key_env: str | None = None, context_window: int | None = None
+        key_env: str | None = None, context_window: int | None = None, cloud: str | None = None, region: str |
+        None = None, project: str | None = None, profile: str | None = None, resource: str | None = None,
+        api_version: str | None = None, headers: Mapping[str, str] | None = None, dialect: str | None = None
     ) -> Pointer:
         """Let a name point at ``PROVIDER/MODEL`` from now on; what it pointed at is kept in its history."""
         return await self._finish(
             self.sync.set, name=name, target=target, params=params, base_url=base_url, key_env=key_env,
-            context_window=context_window
+            context_window=context_window, cloud=cloud, region=region, project=project, profile=profile,
+            resource=resource, api_version=api_version, headers=headers, dialect=dialect
         )
 
     async def set_default(self, name: str | None) -> None:
         """Let threads that name no pointer be asked by this one from now on; None: by none."""
         return await self._finish(self.sync.set_default, name=name)
+
+    async def url(self, name: str, *, stream: bool = True) -> str:
+        """The URL that a name's requests go to. Nothing is asked, and no key is looked for."""
+        return await self._finish(self.sync.url, name=name, stream=stream)
 
 
 class AsyncSpaces(Front["Spaces"]):
@@ -256,6 +264,11 @@ class AsyncStreams(Front["Streams"]):
     async def recover_quietly(self) -> tuple[Turn, ...]:
         """``recover`` for a store that is being opened: problems go to the log and stop nothing."""
         return await self._finish(self.sync.recover_quietly)
+
+    async def recover_remote(self, *, wait_seconds: float = 0) -> Fetched:
+        """Fetch the answers that are incomplete here and kept by their provider (OpenAI's Responses that were asked
+        with ``store`` or ``background``), and store each as the turn that takes the incomplete one's place."""
+        return await self._finish(self.sync.recover_remote, wait_seconds=wait_seconds)
 
 
 class AsyncTools(MappingFront["Tools", "str", "ToolList"]):

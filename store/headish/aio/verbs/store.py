@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from headish.aio.bridging import AsyncApprove, AsyncRun
     from headish.content.drafts import Continues, DocumentOptions, TurnOptions
     from headish.content.encoding import Content
+    from headish.content.prices import Prices
     from headish.history.budgets.counting import Tokens
     from headish.history.edits.differences import Diff
     from headish.history.edits.drafts import Edit
     from headish.history.edits.edit import Edited
     from headish.history.edits.versions import Siblings, Version
+    from headish.history.reading.costs import Cost
     from headish.history.reading.usage import Count as UsageCount
     from headish.history.writing.copies import Copied
     from headish.imports.files import Progress
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from headish.imports.notes import Told
     from headish.providers.shared.values import Finding, Request
     from headish.searching.index import Progress as IndexProgress
+    from headish.store.keeping.exporting import ExportOptions
+    from headish.store.parts.batches import Batches
     from headish.store.space import Headishes, Space
     from headish.store.store import Store
     from headish.store.verbs.ask import OnDelta
@@ -44,11 +48,13 @@ if TYPE_CHECKING:
     from headish.values.results.backups import Backup
     from headish.values.results.changes import Change
     from headish.values.results.erasures import Erasure
+    from headish.values.results.exports import Exported, Folder
     from headish.values.results.reports import Report, Stats
     from headish.values.results.searches import Hit
     from headish.values.threads import Thread, Tree
     from headish.values.turns import Recorded, Turn
     from headish.verify.space import Progress as SpaceProgress
+    from os import PathLike
     from typing import Any, BinaryIO, Literal, Unpack
     from headish.aio.answers import AsyncAnswer, AsyncCapture
     from typing import Self
@@ -120,6 +126,10 @@ class StoreVerbs(StoreFront):
         """Back up this space alone, into a file of frames: as ``Database.backup`` does it for all spaces."""
         return await self._wait(self.sync.backup, dest=dest, verify=verify, progress=progress)
 
+    async def batches(self) -> Batches:
+        """Many heads that a provider is asked about at once, later and for less."""
+        return await self._finish(lambda: self.sync.batches)
+
     async def blocks(self, headish: str) -> tuple[ContentBlock, ...]:
         """The content blocks of a turn. Raises: CorruptTurn."""
         return await self._finish(self.sync.blocks, headish=headish)
@@ -161,6 +171,13 @@ class StoreVerbs(StoreFront):
         """Copy the threads that lead to a headish, or to several, into another space, in one transaction."""
         return await self._wait(self.sync.copy_to, to=to, headish=headish, keep=keep)
 
+    async def cost(
+        self, headish: Headishes | None = '@', *, prices: str | PathLike[str] | Mapping[str, Any] | Prices, by:
+        str | None = None, since: datetime | str | None = None, until: datetime | str | None = None
+    ) -> list[Cost]:
+        """What the replies on the way to a headish cost, or to several; None: those of the whole space."""
+        return await self._finish(self.sync.cost, headish=headish, prices=prices, by=by, since=since, until=until)
+
     async def diff(self, first: str, second: str | None = None) -> Diff:
         """What differs between two branches from their fork on: turn by turn, then word by word."""
         return await self._finish(self.sync.diff, first=first, second=second)
@@ -191,14 +208,33 @@ class StoreVerbs(StoreFront):
 
     async def export(
         self, headish: Headishes = '@', format: str = '2.2', *, drop: Collection[str] = (), as_user: bool =
-        False, for_completion: bool = False, for_training: bool = False, policy: str = 'ocm', tight: bool =
-        False, raw: bool = False, **spelling: Any
+        False, for_completion: bool = False, for_training: bool = False, with_reasoning: bool = False, policy:
+        str = 'ocm', tight: bool = False, raw: bool = False, told: Callable[[Note], None] | None = None,
+        **spelling: Any
     ) -> str:
         """The thread that leads to a headish as a transcript (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``)."""
         return await self._wait(
             self.sync.export, headish=headish, format=format, drop=drop, as_user=as_user,
-            for_completion=for_completion, for_training=for_training, policy=policy, tight=tight, raw=raw,
-            **spelling
+            for_completion=for_completion, for_training=for_training, with_reasoning=with_reasoning, policy=policy,
+            tight=tight, raw=raw, told=told, **spelling
+        )
+
+    def export_each(
+        self, headishes: Iterable[str] | None = None, format: str = 'chat', **settings: Unpack[ExportOptions]
+    ) -> Stream[Exported]:
+        """Export conversations one by one: those of the headishes, or all of the space, each as the thread of its
+        tip."""
+        return self._stream(self.sync.export_each, headishes=headishes, format=format, **settings)
+
+    async def export_folder(
+        self, folder: str | os.PathLike[str], headishes: Iterable[str] | None = None, format: str = 'chat', *,
+        overwrite: bool = False, told: Callable[[Exported, str], None] | None = None, **settings:
+        Unpack[ExportOptions]
+    ) -> Folder:
+        """Export conversations as ``export_each`` does, a file each, into a folder that is made where it is missing."""
+        return await self._finish(
+            self.sync.export_folder, folder=folder, headishes=headishes, format=format, overwrite=overwrite,
+            told=told, **settings
         )
 
     async def find(self, key: str) -> Turn | None:
@@ -234,6 +270,14 @@ class StoreVerbs(StoreFront):
             self.sync.hide, first=first, last=last, viewer=viewer, continues=continues, expect=expect
         )
 
+    async def import_changed(
+        self, source: str | os.PathLike[str], format: str | None = None, *, progress: Progress | None = None,
+        told: Told | None = None
+    ) -> Imported:
+        """Import what has changed since the last call: the file, or the sessions of coding agents in a folder (of
+        ``format``: ``claude-code``, ``codex``, ``gemini-cli``)."""
+        return await self._finish(self.sync.import_changed, source=source, format=format, progress=progress, told=told)
+
     async def import_file(
         self, source: str | os.PathLike[str] | BinaryIO, format: str | None = None, *, bookmark: str | None =
         None, force: bool = False, continues: str | None = None, partial: bool = False, strict: bool = True,
@@ -255,11 +299,13 @@ class StoreVerbs(StoreFront):
 
     async def lint(
         self, headish: Headishes = '@', to: str | None = None, *, ptr: str | None = None, tools: ToolList | None
-        = None, budget: Budget = None, count: Count | None = None, **settings: Any
+        = None, budget: Budget = None, count: Count | None = None, base_url: str | None = None, dialect: str |
+        None = None, **settings: Any
     ) -> list[Finding]:
         """What a request would repair, leave out or refuse; refusals first. Nothing is changed."""
         return await self._finish(
-            self.sync.lint, headish=headish, to=to, ptr=ptr, tools=tools, budget=budget, count=count, **settings
+            self.sync.lint, headish=headish, to=to, ptr=ptr, tools=tools, budget=budget, count=count,
+            base_url=base_url, dialect=dialect, **settings
         )
 
     async def log(
@@ -368,12 +414,12 @@ class StoreVerbs(StoreFront):
     async def request(
         self, headish: Headishes = '@', to: str | None = None, *, ptr: str | None = None, tools: ToolList | None
         = None, model: str | None = None, params: Mapping[str, Any] | None = None, budget: Budget = None, count:
-        Count | None = None, **settings: Any
+        Count | None = None, base_url: str | None = None, dialect: str | None = None, **settings: Any
     ) -> Request:
         """The request that asks a provider to continue a headish."""
         return await self._finish(
             self.sync.request, headish=headish, to=to, ptr=ptr, tools=tools, model=model, params=params,
-            budget=budget, count=count, **settings
+            budget=budget, count=count, base_url=base_url, dialect=dialect, **settings
         )
 
     async def resolve(
@@ -405,10 +451,10 @@ class StoreVerbs(StoreFront):
         )
 
     async def search(
-        self, query: str, *, role: str | None = None, model: str | None = None, since: datetime | None = None,
-        until: datetime | None = None, name: str | None = None, tag: str | None = None, tool: str | None = None,
-        fields: Collection[str] = ('text', 'calls', 'results', 'documents'), order: str = 'rank', limit: int =
-        20, progress: IndexProgress | None = None
+        self, query: str = '', *, role: str | None = None, model: str | None = None, since: datetime | None =
+        None, until: datetime | None = None, name: str | None = None, tag: str | None = None, tool: str | None =
+        None, fields: Collection[str] = ('text', 'calls', 'results', 'documents'), order: str = 'rank', limit:
+        int = 20, progress: IndexProgress | None = None
     ) -> list[Hit]:
         """The turns of the space that hold what is asked for; the best first, or with ``order="time"`` the newest."""
         return await self._finish(
