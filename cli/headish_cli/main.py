@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import StringIO, TextIOWrapper
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -217,6 +217,8 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool)
               help="Change nothing: commands that write are refused.  [env: HEADISH_READ_ONLY]")  # fmt: skip
 @click.option("--author", metavar="NAME", envvar="HEADISH_AUTHOR",
               help="Who writes: kept in the turns that are added.  [env: HEADISH_AUTHOR]")  # fmt: skip
+@click.option("--isolation", type=click.Choice(["required", "none"]), envvar="HEADISH_ISOLATION",
+              help="required: refuse a database that keeps no spaces apart.  [env: HEADISH_ISOLATION]")  # fmt: skip
 @click.option("--at-least", metavar="CURSOR",
               help="Wait until the database is as far as a cursor of 'headish position'.")  # fmt: skip
 @click.option(
@@ -226,8 +228,8 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool)
               help="Print the version and exit.")  # fmt: skip
 @click.pass_context
 def main(
-    ctx: click.Context, db: str | None, space: str, read_only: bool, author: str | None, at_least: str | None,
-    no_pager: bool,
+    ctx: click.Context, db: str | None, space: str, read_only: bool, author: str | None,
+    isolation: Literal["required", "none"] | None, at_least: str | None, no_pager: bool,
 ) -> None:  # fmt: skip
     """Keep conversations with language models the way git keeps code.
 
@@ -237,13 +239,14 @@ def main(
     behind the command, too. Without a command, a terminal shows 'headish list'.
 
     \b
-    Exit codes: 0 done; 1 an error, or findings (verify, lint, a broken file of an import, an
+    Exit codes: 0 done; 1 an error, or findings (verify, lint, db secure, a broken file of an import, an
     answer that was cut off or does not follow its schema); 2 wrong usage; 130 Ctrl-C; 141 a closed pipe.
     """
     said = _configure(ctx)
     ptr = os.environ.get("HEADISH_PTR") or said.get("ptr")
     prices = os.environ.get("HEADISH_PRICES") or said.get("prices")
-    ctx.obj = Settings(db, space, read_only, author or None, at_least, no_pager, ptr, prices)
+    apart: Literal["required"] | None = "required" if isolation == "required" else None
+    ctx.obj = Settings(db, space, read_only, author or None, at_least, no_pager, ptr, prices, apart)
     if ctx.invoked_subcommand is None:
         _show_list_or_help(ctx)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import click
 
@@ -38,6 +38,7 @@ class Settings(NamedTuple):
     """Whom threads are asked by that name no pointer: ``HEADISH_PTR``, else the configuration's."""
     prices: str | None = None
     """The table of prices: ``HEADISH_PRICES``, else the configuration's."""
+    isolation: Literal["required"] | None = None
 
     @property
     def target(self) -> str:
@@ -52,7 +53,8 @@ class Settings(NamedTuple):
         """The store. Only commands that store something make what is missing."""
         from headish import Store
 
-        store = Store.open(self.target, space=self.space, create=create, read_only=self.read_only, author=self.author)
+        store = Store.open(self.target, space=self.space, create=create, read_only=self.read_only, author=self.author,
+                           isolation=self.isolation)  # fmt: skip
         if self.at_least is None:
             return store
         click.get_current_context().call_on_close(store.close)  # what waits shares the store's connections
@@ -62,7 +64,7 @@ class Settings(NamedTuple):
         """The database, for the commands that look at all of its spaces."""
         from headish import Database
 
-        return Database.open(self.target, create=create, read_only=self.read_only)
+        return Database.open(self.target, create=create, read_only=self.read_only, isolation=self.isolation)
 
     @contextmanager
     def connect(self, *, create: bool = False) -> Iterator[Backend]:

@@ -40,6 +40,7 @@
     │   └── UnknownFormat         no emitter or importer of that name
     ├── HiddenMessage             a message that an end user may not see (E-PERM-VISIBILITY)
     ├── Closed                the store or its database was closed before
+    │   └── AdapterClosed     an adapter's object was closed before (a RuntimeError too)
     ├── RemovedSpace          the space was removed while a store had it open
     ├── QuotaExceeded         the space may not hold more turns or bytes
     ├── CursorLost            the space no longer holds what a reader has read: read it anew
@@ -80,7 +81,10 @@
         ├── DatabaseTooOld        run ``headish db upgrade`` first
         ├── DatabaseLocked        another process held it for longer than the time-out
         ├── DatabaseReadOnly      it cannot be written
-        │   └── ReadOnly          it was opened read-only: open it where, or so, that it can be written
+        │   ├── ReadOnly          it was opened read-only: open it where, or so, that it can be written
+        │   └── RoleMissing       the login has not the role of a secured database that this takes
+        ├── NotIsolated           nothing keeps its spaces apart, or nothing that holds this login
+        ├── NotEntered            no space was entered that is open to this login
         ├── DatabaseFull          no space left on the disk
         ├── DatabaseCorrupt       the file itself is damaged
         ├── DatabaseUnavailable   the server or file cannot be reached
@@ -459,6 +463,10 @@ class Closed(HeadishError):
         super().__init__(f"{what} is closed: open it again")
 
 
+class AdapterClosed(Closed, RuntimeError):
+    """An object of an adapter was used after its ``close``, or after its database was closed."""
+
+
 class RemovedSpace(HeadishError):
     """The space was removed while this store had it open; nothing was stored."""
 
@@ -812,6 +820,28 @@ class ReadOnly(DatabaseReadOnly):
 
     Raised before any statement.
     """
+
+
+class RoleMissing(DatabaseReadOnly):
+    """The login has not the role that this takes in a secured database; nothing was stored. ``role`` names it."""
+
+    def __init__(self, target: str, role: str, told: str = "") -> None:
+        self.role = role
+        super().__init__(target, f"this takes the role {role}{told or ', which this login has not'}")
+
+
+class NotIsolated(DatabaseError):
+    """Nothing keeps the spaces of the database apart, or nothing that holds this login."""
+
+
+class NotEntered(DatabaseError):
+    """The login may not enter the space any more, or the database was secured since it was opened."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(
+            target,
+            "no space was entered that is open to this login; if the database was secured just now, open it anew",
+        )
 
 
 class DatabaseFull(DatabaseError):

@@ -69,14 +69,14 @@ class TestTheFile:
             while True:
                 try:
                     with changed_config(str(file)) as document:
-                        document[key] = "auto"
+                        document[key] = WORDS.get(key, "auto")
                     return
                 except Told:
                     pass  # the other one is at it
 
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(change, KEYS))
-        assert read_config(str(file)) == dict.fromkeys(KEYS, "auto")
+        assert read_config(str(file)) == dict.fromkeys(KEYS, "auto") | WORDS
         assert os.listdir(file.parent) == [file.name]
 
     def test_a_change_that_fails_leaves_it_as_it_was(self, headish: Command, file: Path) -> None:
@@ -106,6 +106,10 @@ class TestTheFile:
         assert "is no file" in headish.fails("list")
 
 
+WORDS = {"isolation": "required"}
+"""Keys that take no ``auto``."""
+
+
 class TestWhoWins:
     def test_an_option_then_a_variable_then_the_file(self, file: Path, tmp_path: Path) -> None:
         for key, value in {"db": str(tmp_path / "file.db"), "space": "file", "author": "file", "ptr": "file"}.items():
@@ -113,7 +117,8 @@ class TestWhoWins:
         bare = NoOptions(":memory:")
         assert shown(bare("config", "show", "--json")) == {
             "db": (str(tmp_path / "file.db"), "file"), "space": ("file", "file"), "author": ("file", "file"),
-            "ptr": ("file", "file"), "prices": (None, "default"), "pager": (None, "default"),
+            "ptr": ("file", "file"), "isolation": ("none", "default"), "prices": (None, "default"),
+            "pager": (None, "default"),
             "color": ("auto", "default"),
         }  # fmt: skip
         env = {"HEADISH_SPACE": "variable", "HEADISH_AUTHOR": "variable", "HEADISH_PTR": "variable", "NO_COLOR": "1"}
@@ -181,7 +186,14 @@ class NoOptions(Command):
 
         from headish_cli.main import main
 
-        names = ("HEADISH_DB", "HEADISH_SPACE", "HEADISH_READ_ONLY", "HEADISH_AUTHOR", "HEADISH_PTR")
+        names = (
+            "HEADISH_DB",
+            "HEADISH_SPACE",
+            "HEADISH_READ_ONLY",
+            "HEADISH_AUTHOR",
+            "HEADISH_PTR",
+            "HEADISH_ISOLATION",
+        )
         runner = CliRunner(env={**dict.fromkeys(names), **(env or {})})
         result = runner.invoke(main, list(words), input=stdin, prog_name="headish")
         return Done(result.exit_code, result.stdout, result.stderr)

@@ -38,8 +38,8 @@ WRITING = {
         RACES,
     ),
     **dict.fromkeys(("Store.capture", "Streams.recover", "Streams.drop"), JOURNALS),
-    "Streams.recover_remote": "answers/test_remote.py",
     **{f"Batches.{name}": "answers/test_batches.py" for name in ("create", "status", "collect", "drop")},
+    "Streams.recover_remote": "answers/test_remote.py",
     "Database.move": COPIES,
     "Store.erase": "erasing/test_races.py",
     "Spaces.erase": "erasing/test_spaces.py",
@@ -47,6 +47,7 @@ WRITING = {
     "Spaces.limit": "store/test_quotas.py",
     **dict.fromkeys(("Store.search", "Store.reindex", "Database.search_index"), "searching/test_index.py"),
     "Database.distribute": "database/test_spreading.py",
+    **dict.fromkeys(("Database.secure", "Spaces.grant", "Spaces.revoke"), "database/isolation/test_securing.py"),
     **dict.fromkeys(("Spaces.add", "Spaces.remove", "Spaces.rename"), SPACES),
 }  # fmt: skip
 """What stores something, and the file whose tests call it beside others."""
@@ -73,6 +74,7 @@ READING = {
     *(f"Objects.{name}" for name in ("get", "list")),
     *(f"Pointers.{name}" for name in ("history", "list", "url")),
     "Streams.list", "Tools.list", "Database.verify", "Database.backup", "Spaces.list",
+    "Spaces.members",
 }  # fmt: skip
 """What stores nothing."""
 OPENING = {"Store.at_least", "Store.close", "Database.open", "Database.close", "Database.store"}

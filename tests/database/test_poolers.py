@@ -5,24 +5,18 @@ Tried with pgbouncer itself where it is installed.
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
-import tempfile
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import URL, make_url
+from sqlalchemy import make_url
 
 from headish import Database, Store
 from headish.database.query import Compiled, Query
 from headish.errors import InvalidArgument
 from support.growing import texts
+from support.poolers import started_pooler
 
 pytestmark = pytest.mark.postgresql
 
@@ -84,41 +78,8 @@ def test_a_url_says_true_or_false(new_postgresql: str) -> None:
 @pytest.fixture
 def pooled(new_postgresql: str) -> Iterator[str]:
     """The URL of a database behind pgbouncer, which lends four connections, each for one transaction."""
-    program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
-    if program is None:
-        pytest.skip("install pgbouncer to try headish behind a pooler")
-    server = make_url(new_postgresql)
-    port, host = _free_port(), server.query["host"]
-    folder = Path(tempfile.mkdtemp(prefix="headish-pooler-"))
-    users, settings = folder / "users.txt", folder / "pgbouncer.ini"
-    users.write_text(f'"{server.username}" ""\n')
-    settings.write_text(
-        f"""[databases]
-{server.database} = user={server.username} host={host} port={server.query.get("port", 5432)}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {port}
-unix_socket_dir =
-auth_type = any
-auth_file = {users}
-pool_mode = transaction
-default_pool_size = 4
-"""
-    )
-    for path in (folder, users, settings):
-        path.chmod(0o755)
-    # It does not run as root; the server's socket lies in a folder of the server's own user.
-    user = ["-u", Path(str(host)).owner()] if os.geteuid() == 0 and str(host).startswith("/") else []
-    process = subprocess.Popen([program, *user, str(settings)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        _wait_for(port)
-        url = URL.create("postgresql+psycopg", username=server.username, host="127.0.0.1", port=port,
-                         database=server.database, query={"prepared": "false"})  # fmt: skip
-        yield url.render_as_string(hide_password=False)
-    finally:
-        process.terminate()
-        process.wait()
-        shutil.rmtree(folder)
+    with started_pooler(new_postgresql, connections=4) as url:
+        yield url
 
 
 @pytest.mark.slow
@@ -140,19 +101,3 @@ def test_writers_and_readers_behind_pgbouncer(pooled: str) -> None:
         for number in range(8):
             assert [each for each in said if each.startswith(f"{number}-")] == [f"{number}-{i}" for i in range(10)]
         assert store.verify().problems == ()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _wait_for(port: int) -> None:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise RuntimeError("pgbouncer does not listen")

@@ -25,6 +25,7 @@ from headish.errors import (
     InvalidArgument,
     InvalidBackup,
     MissingKey,
+    NotIsolated,
     TooDeep,
     UnknownBatch,
     UnknownConversation,
@@ -118,6 +119,7 @@ DEFAULTS: dict[str, Any] = {
     "messages": [{"role": "user", "content": "hello"}],
     "headish": "main",
     "first": "main",
+    "login": "nobody",
     "ids": [],
     "provider": "openai",
     "to": "openai",
@@ -318,6 +320,7 @@ USUALLY_REFUSED: dict[str, tuple[type[HeadishError], ...]] = {
     "headish.restore": (InvalidBackup,),
     "Database.move": (UnknownSpace,),
     "Database.distribute": (DatabaseError,),
+    **dict.fromkeys(("Database.secure", "Spaces.grant", "Spaces.revoke", "Spaces.members"), (NotIsolated,)),
     "Spaces.remove": (UnknownSpace,),
     "Erasures.__getitem__": (UnknownErasure,),
 }

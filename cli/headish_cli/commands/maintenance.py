@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headish_cli.commands.keeping.securing import secure_command
 from headish_cli.commands.keeping.spreading import distribute_command, init_command
 from headish_cli.options import Settings, json_option, pass_settings
 from headish_cli.printing.output import counted, one_line, print_json, say, write
@@ -62,11 +63,12 @@ def stats_command(settings: Settings, as_json: bool) -> None:
 
 @click.group("db")
 def db_command() -> None:
-    """The database itself: where it is, its tables, their revision and upgrade, and where they are."""
+    """The database itself: where it is, its tables, their revision and upgrade, where they are, and who sees what."""
 
 
 db_command.add_command(init_command)
 db_command.add_command(distribute_command)
+db_command.add_command(secure_command)
 
 
 @db_command.command("path")

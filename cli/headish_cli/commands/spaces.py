@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
+from headish_cli.commands.keeping.securing import grant_command, members_command, revoke_command
 from headish_cli.options import Settings, json_option, page_options, pass_settings
 from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
 
@@ -34,8 +35,14 @@ LIMIT = _Limit()
 def spaces_command() -> None:
     """The spaces of the database: list, add, rename, limit, and remove an empty one.
 
-    Nothing crosses from one space to another. --space NAME chooses the one that a command uses.
+    Nothing crosses from one space to another. --space NAME chooses the one that a command uses. Where 'headish db
+    secure' has a PostgreSQL server keep them apart, grant, revoke and members say which login may enter which.
     """
+
+
+spaces_command.add_command(grant_command)
+spaces_command.add_command(members_command)
+spaces_command.add_command(revoke_command)
 
 
 @spaces_command.command("list")

@@ -35,8 +35,8 @@ class About(Struct, frozen=True, omit_defaults=True):
 
     ``base_url`` is the server that was named for this call, and not by the pointer, and ``key_env`` names its key: who
     asks again asks there. ``params`` were given for this call alone. ``replaces`` is the turn whose place it takes,
-    where it was asked for again: the bookmark moves over from there. ``batch`` is the batch in which it was asked.
-    ``dialect`` is the one that the answer is read in, ``schema`` the one that it has to follow.
+    where it was asked for again: the bookmark moves over from there. ``batch`` is the batch in which it was asked,
+    ``dialect`` the one that the answer is read in, ``schema`` the one that it has to follow.
     """
 
     provider: str

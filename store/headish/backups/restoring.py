@@ -116,6 +116,7 @@ def _restore_space(
     receipts: Receipts | None,
 ) -> RestoredSpace:
     number, mark = _begin(backend, name)
+    backend = backend.within(number)
     turns = 0
     for kind, value in frames:
         if kind is Kind.COUNTER:

@@ -99,8 +99,8 @@ def open_call(
             redactor=Redactor([*secrets, *credentials.secrets]),
             signer=credentials.signer,
         )
-        kept = resources.enter_context(_open_client(exchange, address, transport))
-        request = _build_request(kept.client, route.url, sent, content, exchange)
+        kept = resources.enter_context(open_client(exchange, address, transport))
+        request = build_request(kept.client, "POST", route.url, sent, content, exchange)
         response = _send(exchange, kept, request, attempts, told)
         resources.callback(response.close)
         return Call(exchange, response, resources.pop_all(), stop)
@@ -111,7 +111,7 @@ def _send(exchange: Exchange, kept: Kept, request: httpx2.Request, attempts: int
     attempt = 1
     while True:
         try:
-            return _try_once(exchange, kept, request)
+            return send_once(exchange, kept, request)
         except CallError as error:
             delay_seconds = _choose_delay(error, attempt)
             remaining_seconds = exchange.deadline.remaining_seconds
@@ -124,7 +124,8 @@ def _send(exchange: Exchange, kept: Kept, request: httpx2.Request, attempts: int
         attempt += 1
 
 
-def _try_once(exchange: Exchange, kept: Kept, request: httpx2.Request) -> httpx2.Response:
+def send_once(exchange: Exchange, kept: Kept, request: httpx2.Request) -> httpx2.Response:
+    """Send a request; its answer, once it begins and is none that refuses. Raises: CallError."""
     import httpx2
 
     deadline = exchange.deadline
@@ -139,7 +140,7 @@ def _try_once(exchange: Exchange, kept: Kept, request: httpx2.Request) -> httpx2
         response = kept.client.send(request, stream=True)
     except httpx2.RequestError as error:
         if was_used and deadline.ended_by is None and not isinstance(error, httpx2.TimeoutException):
-            return _try_once(exchange, kept, request)  # the server had closed the connection that was kept
+            return send_once(exchange, kept, request)  # the server had closed the connection that was kept
         raise _as_call_error(exchange, error) from None
     try:
         check_answer(exchange.provider, response, exchange.redactor)
@@ -181,7 +182,8 @@ def _choose_delay(error: CallError, attempt: int) -> float:
 
 
 @contextmanager
-def _open_client(exchange: Exchange, address: Address, transport: httpx2.BaseTransport | None) -> Iterator[Kept]:
+def open_client(exchange: Exchange, address: Address, transport: httpx2.BaseTransport | None = None) -> Iterator[Kept]:
+    """A client for a server, kept open for the next call. Raises: InvalidArgument without the extra; Unreachable."""
     try:
         import httpx2
     except ImportError:
@@ -198,9 +200,10 @@ def _open_client(exchange: Exchange, address: Address, transport: httpx2.BaseTra
         yield kept
 
 
-def _build_request(
-    client: httpx2.Client, url: str, headers: dict[str, str], content: bytes, exchange: Exchange
+def build_request(
+    client: httpx2.Client, method: str, url: str, headers: Mapping[str, str], content: bytes | None, exchange: Exchange
 ) -> httpx2.Request:
+    """A request under the deadline of its exchange. Raises: InvalidAddress."""
     import httpx2
 
     timeouts = exchange.timeouts
@@ -208,7 +211,7 @@ def _build_request(
         # The deadline ends each wait but that for a connection; httpx2's own limit for a read comes after it.
         longest = max(timeouts.first_byte_seconds, timeouts.silence_seconds) + 5
         limits = httpx2.Timeout(longest, connect=timeouts.connect_seconds)
-        request = client.build_request("POST", url, headers=headers, content=content, timeout=limits)
+        request = client.build_request(method, url, headers=dict(headers), content=content, timeout=limits)
     except httpx2.InvalidURL as error:
         raise InvalidAddress(exchange.origin, str(error)) from None
     request.extensions["trace"] = exchange.deadline.trace

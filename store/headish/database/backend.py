@@ -42,6 +42,24 @@ class Backend(Protocol):
     read_only: bool
     scrubs_itself: bool
     not_reached: tuple[str, ...]
+    is_confined: bool
+    """Whether policies of the database hold this login, so that every transaction works in one space."""
+
+    def within(self, space: int) -> Backend:
+        """The same database, its transactions in one space; itself where nothing keeps spaces apart."""
+        ...
+
+    def find_revision(self) -> str | None:
+        """The stored revision. A database without tables raises DatabaseError itself, and no other kind of it."""
+        ...
+
+    def check_isolated(self) -> None:
+        """Raises: NotIsolated, unless every table with a space has policies that hold this login."""
+        ...
+
+    def lifted(self, connection: sqlalchemy.Connection) -> AbstractContextManager[None]:
+        """A migration sees the rows of all spaces inside; then its tables are guarded as all were before."""
+        ...
 
     def check_writable(self) -> None:
         """Raises: ReadOnly if the database was opened read-only; Closed."""

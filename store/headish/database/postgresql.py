@@ -10,17 +10,20 @@ lost, too. A commit whose answer was lost is settled by looking for what it stor
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from headish.database.alchemy import alchemy_connection
-from headish.database.backend import ASKED_READ_ONLY, Settle
+from headish.database.backend import ASKED_READ_ONLY, Backend, Settle
+from headish.database.isolation.confined import Sent, confined_texts, translate_refusal, why_not_held
+from headish.database.isolation.grants import WRITER
 from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
-from headish.database.query import Compiled, Connection, Query, Statement
+from headish.database.query import Compiled, Connection, Query, Statement, Texts
 from headish.database.revisions import ALL_TABLES
 from headish.database.sql.postgresql import TEXTS
 from headish.database.urls import URL, server_arguments
@@ -32,8 +35,10 @@ from headish.errors import (
     DatabaseUnavailable,
     InvalidArgument,
     NotADatabase,
+    NotIsolated,
     OutcomeUnknown,
     ReadOnly,
+    RoleMissing,
 )
 
 if TYPE_CHECKING:
@@ -87,19 +92,35 @@ _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
 
 _IS_REPLICA = Query("whether the server is a replica", Compiled("SELECT pg_is_in_recovery()"))
 _ANALYZE = Query("refresh statistics", Compiled("ANALYZE turn, payload, link, bookmark, bookmark_log"))
+_ANALYZE_AS_OWNER = Query("refresh statistics as the owner", Compiled("SELECT headish_analyze()"))
+# Whether policies hold this login is asked where something is asked anyway.
+_REVISION = Query(
+    "find revision, and whether policies hold",
+    Compiled(
+        "SELECT version_num, row_security_active('turn'), has_table_privilege('turn', 'INSERT') FROM alembic_version"
+    ),
+)
 
 
 class _ServerConnection(Connection):
-    """A connection that sends what belongs together as one message: BEGIN, the settings and the first statement."""
+    """A connection that sends what belongs together as one message: BEGIN, the settings and the first statement.
 
-    __slots__ = ("_driver", "_settings")
+    ``space`` is the one that every statement of it works in, where policies keep them apart.
+    """
 
-    def __init__(self, driver: Any, settings: str) -> None:
-        super().__init__(driver.cursor(), TEXTS)
-        self._driver, self._settings = driver, settings
+    __slots__ = ("_driver", "_sent", "_space")
+
+    def __init__(self, driver: Any, sent: Sent, texts: Texts, space: int | None = None) -> None:
+        super().__init__(driver.cursor(), texts)
+        self._driver, self._sent, self._space = driver, sent, space
+
+    def within(self, space: int) -> Connection:
+        if not self._sent.is_confined:
+            return self
+        return _ServerConnection(self._driver, self._sent, self._texts, space)
 
     def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
-        with self._first():
+        with self._first(query):
             super().run_rows(query, rows)
 
     def run_proven(self, proof: Statement, *others: Statement) -> bool:
@@ -110,19 +131,17 @@ class _ServerConnection(Connection):
         self.statements += len(others)
         with self._piped():
             for query, values in others:
-                self._driver.cursor().execute(query.compiled_in(TEXTS).sql, values)
+                self._driver.cursor().execute(query.compiled_in(self._texts).sql, values)
         return True
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
-        with self._first():
+        with self._first(query):
             super()._execute(query, parameters)
 
-    def _first(self) -> AbstractContextManager[Any]:
-        """Sends the settings, if nothing was sent yet, in one message with what follows inside."""
-        if not self._settings:
-            return nullcontext()
-        settings, self._settings = self._settings, ""
-        return self._together(settings)
+    def _first(self, query: Query) -> AbstractContextManager[Any]:
+        """Sends the settings that were not sent yet in one message with what follows inside."""
+        settings = self._sent.before(query, self._space)
+        return self._together(settings) if settings else nullcontext()
 
     @contextmanager
     def _together(self, settings: str) -> Iterator[None]:
@@ -146,6 +165,12 @@ class _ServerConnection(Connection):
             raise
 
 
+class _Shared:
+    """What the backend of a database and those of its spaces share."""
+
+    pool: Pool[Any]
+
+
 class PostgreSQLBackend:
     """A database of a PostgreSQL server."""
 
@@ -155,6 +180,8 @@ class PostgreSQLBackend:
         "dead rows, until 'headish gc --scrub' or VACUUM (FULL)",
         "the server's write-ahead log, archives, replicas and base backups",
     )
+
+    _is_reader = False
 
     def __init__(
         self, url: URL, *, durability: str, create: bool, read_only: bool = False, prepared: bool = True
@@ -169,14 +196,48 @@ class PostgreSQLBackend:
         self._settings = f"{_SETTINGS}, set_config('synchronous_commit', '{commit}', true)"
         self._url, self._prepared = url, prepared
         self._arguments = self._read_arguments()
+        self.is_confined = False
+        self._space: int | None = None
+        self._shared = _Shared()
         self._owner = Owner(self.target, self._renew)
         self._renew()
 
+    @property
+    def _pool(self) -> Pool[Any]:
+        return self._shared.pool
+
     def _renew(self) -> object:
         """Make the connections of a process. Returns those that it replaces."""
-        before = vars(self).get("_pool")
-        self._pool = Pool(self._connect, kept=IDLE_CONNECTIONS, wait_seconds=WAIT_SECONDS)
+        before = vars(self._shared).get("pool")
+        self._shared.pool = Pool(self._connect, kept=IDLE_CONNECTIONS, wait_seconds=WAIT_SECONDS)
         return before
+
+    def within(self, space: int) -> Backend:
+        if not self.is_confined:
+            return self
+        inside = copy.copy(self)  # the connections are shared
+        inside._space = space
+        return inside
+
+    def find_revision(self) -> str | None:
+        row = self.read(lambda connection: connection.row(_REVISION))
+        if row is None:
+            return None
+        revision, self.is_confined, may_write = row
+        if self.is_confined and not may_write:
+            self.read_only = self._is_reader = True
+        return str(revision)
+
+    def check_isolated(self) -> None:
+        with self.schema_connection() as connection:
+            why = why_not_held(connection)
+        if why:
+            raise NotIsolated(self.target, why)
+
+    def lifted(self, connection: sqlalchemy.Connection) -> AbstractContextManager[None]:
+        from headish.database.isolation.securing import lifted
+
+        return lifted(connection)
 
     def _connect(self) -> Any:
         return self._psycopg.connect(**self._arguments)
@@ -221,6 +282,8 @@ class PostgreSQLBackend:
 
     def check_writable(self) -> None:
         self._owner.check()
+        if self._is_reader:
+            raise RoleMissing(self.target, WRITER)
         if self.read_only:
             raise ReadOnly(self.target, ASKED_READ_ONLY)
 
@@ -250,10 +313,15 @@ class PostgreSQLBackend:
         driver = self._pool.take()
         try:
             self._begin(driver, reads)
+            sent = Sent(self._settings, is_confined=self.is_confined)
             try:
-                result = work(_ServerConnection(driver, self._settings))
+                texts = confined_texts() if self.is_confined else TEXTS
+                result = work(_ServerConnection(driver, sent, texts, self._space))
             except self._psycopg.Error as error:
                 self._check_lost(driver, _ConnectionLost(error))
+                refusal = translate_refusal(self.target, error, sent)
+                if refusal is not None:
+                    raise refusal from error
                 raise
             try:
                 self._commit(driver)
@@ -350,7 +418,7 @@ class PostgreSQLBackend:
 
     def may_lag(self) -> bool:
         # Asked where something was not found. A server that no longer answers has nothing to add to that.
-        if self.read_only:
+        if self.read_only and not self._is_reader:
             return True
         try:
             [(lags,)] = self.read(lambda connection: connection.rows(_IS_REPLICA))
@@ -365,7 +433,9 @@ class PostgreSQLBackend:
         """What the extension amcheck finds in our indexes, if it is installed; nothing is checked without it."""
         from sqlalchemy.exc import DBAPIError
 
-        problems = []
+        problems: list[str] = []
+        if self.is_confined:
+            return problems  # the extension is for whom no policy holds
         with self.schema_connection() as connection:
             if not connection.exec_driver_sql(_HAS_AMCHECK).scalar():
                 return []
@@ -380,7 +450,8 @@ class PostgreSQLBackend:
         return problems
 
     def plan_again(self) -> None:
-        self._attempt(lambda: self._transact(lambda connection: connection.run(_ANALYZE), reads=False))
+        query = _ANALYZE_AS_OWNER if self.is_confined else _ANALYZE
+        self._attempt(lambda: self._transact(lambda connection: connection.run(query), reads=False))
 
     def scrub(self) -> str:
         """VACUUM (FULL) writes every table anew, under a lock that nobody else may share; the log keeps what it has."""

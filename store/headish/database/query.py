@@ -71,6 +71,10 @@ class Connection:
         self._cursor, self._texts = cursor, texts
         self.statements = 0
 
+    def within(self, space: int) -> Connection:
+        """The same transaction, its statements in one space; itself where nothing keeps spaces apart."""
+        return self
+
     def rows(self, query: Query, **parameters: Any) -> Sequence[Row]:
         """All rows."""
         self._execute(query, parameters)

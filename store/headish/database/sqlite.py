@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Settle
@@ -22,7 +22,7 @@ from headish.database.file.wal import Log, lock_of
 from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
-from headish.database.query import Connection
+from headish.database.query import Compiled, Connection, Query
 from headish.database.sql.sqlite import TEXTS
 from headish.errors import (
     DatabaseCorrupt,
@@ -33,6 +33,7 @@ from headish.errors import (
     DatabaseReplaced,
     DatabaseUnavailable,
     NotADatabase,
+    NotIsolated,
     ReadOnly,
 )
 
@@ -51,6 +52,8 @@ LONGEST_SLEEP_SECONDS = 0.03
 IDLE_CONNECTIONS = 4
 """How many open connections are kept between transactions."""
 FOUND_READ_ONLY = "it cannot be written here; check the permissions of file and folder, or copy it to a folder of yours"
+NO_ROLES = "SQLite has no roles, so nothing in a file keeps spaces apart: give every tenant a file of its own"
+_FIND_REVISION = Query("find revision", Compiled("SELECT version_num FROM alembic_version"))
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 
 
@@ -78,6 +81,7 @@ class SQLiteBackend:
 
     upgrades_itself = True
     scrubs_itself = True
+    is_confined = False
     not_reached: tuple[str, ...] = (
         "copies and backups of the file",
         "snapshots of the file system, and what a disk keeps on its own",
@@ -138,6 +142,19 @@ class SQLiteBackend:
             connection.close()
             raise
         return connection
+
+    def within(self, space: int) -> Self:
+        return self
+
+    def find_revision(self) -> str | None:
+        row = self.read(lambda connection: connection.row(_FIND_REVISION))
+        return row[0] if row else None
+
+    def check_isolated(self) -> None:
+        raise NotIsolated(self.target, NO_ROLES)
+
+    def lifted(self, connection: sqlalchemy.Connection) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def read(self, work: Callable[[Connection], T]) -> T:
         self._owner.check()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from headish.database.backend import Backend
 from headish.database.file.fulltext import create_index
-from headish.database.query import Compiled, Connection, Query
 from headish.database.revisions import REVISION, REVISIONS
 from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, UnknownDatabase
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     import sqlalchemy
 
 _REVISION = "SELECT version_num FROM alembic_version"
-FIND_REVISION = Query("find revision", Compiled(_REVISION))
 _VERSION_TABLE = (
     "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
     "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
@@ -62,7 +60,8 @@ def upgrade_schema(database: Backend, revision: str = REVISION) -> str | None:
             return None
         backup = database.backup(f"backup-{current}")
         try:
-            _run_migrations(connection, current, revision)
+            with database.lifted(connection):
+                _run_migrations(connection, current, revision)
         except BaseException:
             if backup is not None:
                 os.unlink(backup)  # the database is as it was, so there is nothing to go back to
@@ -71,12 +70,8 @@ def upgrade_schema(database: Backend, revision: str = REVISION) -> str | None:
 
 
 def _quick_revision(database: Backend) -> str | None:
-    def read(connection: Connection) -> str | None:
-        row = connection.row(FIND_REVISION)
-        return row[0] if row else None
-
     try:
-        return database.read(read)
+        return database.find_revision()
     except DatabaseError as error:
         if type(error) is not DatabaseError:
             raise

@@ -56,14 +56,18 @@ def scrub(backend: Backend, mint: Mint, *, forced: bool = False) -> str:
     if why:
         return why
     for space, upto in waiting:
-        backend.write(partial(_note_locked, space=space, upto=upto, mint=mint))
+        backend.within(space).write(partial(_note_locked, space=space, upto=upto, mint=mint))
     return ""
 
 
 def _unscrubbed(connection: Connection) -> list[tuple[int, int]]:
     """The spaces of which something was erased that may be on the disk, and the numbers of their last erasures."""
-    numbers = [space for space, _ in space_numbers(connection) if not is_restoring(connection, space)]
-    return [(space, last_receipt(connection, space)[0]) for space in numbers if not is_scrubbed(connection, space)]
+    spaces = [(space, connection.within(space)) for space, _ in space_numbers(connection)]
+    return [
+        (space, last_receipt(inside, space)[0])
+        for space, inside in spaces
+        if not is_restoring(inside, space) and not is_scrubbed(inside, space)
+    ]
 
 
 def _note_locked(connection: Connection, space: int, upto: int, mint: Mint) -> None:

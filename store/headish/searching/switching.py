@@ -30,7 +30,7 @@ def switch(backend: Backend, on: bool) -> None:
                 raise CannotIndex(backend.target)
     backend.write(lambda connection: searches.switch(connection, False, WORDS_VERSION))
     for space in backend.read(searches.all_spaces):
-        backend.write(partial(_drop, space=space))
+        backend.within(space).write(partial(_drop, space=space))
     if on:
         backend.write(lambda connection: searches.switch(connection, True, WORDS_VERSION))
 

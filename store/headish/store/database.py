@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
@@ -18,19 +18,30 @@ from headish.database.backend import Backend, Durability
 from headish.database.dialects import connect
 from headish.database.query import Connection
 from headish.database.upgrade import ensure_schema
-from headish.errors import DatabaseError, SpaceNotEmpty, SpaceRestoring, SpaceTaken, UnknownSpace
+from headish.errors import (
+    DatabaseError,
+    InvalidArgument,
+    RoleMissing,
+    SpaceNotEmpty,
+    SpaceRestoring,
+    SpaceTaken,
+    UnknownSpace,
+    shown,
+)
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.counters import ERASED, lock_space, read_quota, set_quota, state_of
 from headish.rows.spaces import add_space, count_spaces, find_space, list_spaces, remove_space, rename_space
 from headish.store.paging import check_limit
 from headish.store.space import Headishes
 from headish.store.store import Store
-from headish.values.checks.doors import CHOICE, FLAG, LIMIT, PATH, door
+from headish.values.checks.doors import CHOICE, FLAG, LIMIT, PATH, TEXT, WORDS, door
 from headish.values.ids import IdMint
 from headish.values.names import check_name, refusal, stored_name
 from headish.values.results.quotas import Quota
 
 if TYPE_CHECKING:
+    from headish.database.isolation.members import Member
+    from headish.database.isolation.securing import Secured
     from headish.database.spreading import Placed
     from headish.history.writing.copies import Copied
     from headish.values.results.backups import Backup
@@ -44,6 +55,9 @@ if TYPE_CHECKING:
 # later, and a process that starts then has no plans to keep.
 PLANNED_AGAIN_AT = (100, 10_000)
 """After how many turns of this process a server makes its plans again."""
+
+Isolation = Literal["required"]
+"""Open nothing whose spaces the database does not keep apart."""
 
 PAGE = 500
 """Iteration over spaces reads so many names at a time."""
@@ -73,6 +87,7 @@ class Database:
         read_only: bool = False,
         prepared: bool = True,
         payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
+        isolation: Isolation | None = None,
     ) -> Self:
         """Open a path, ``:memory:`` or a SQLAlchemy URL (``sqlite``, ``postgresql+psycopg``).
 
@@ -85,11 +100,18 @@ class Database:
         ``read_only``: nothing is made, upgraded or recovered, and a verb that writes raises ReadOnly before any
         statement. ``?mode=ro`` in a SQLite URL says the same. A SQLite file that cannot be written (its permissions, a
         read-only medium) is opened so without being asked; ``Database.read_only`` tells.
-        Raises: InvalidArgument, UnknownDatabase, NotADatabase, DatabaseTooNew, DatabaseTooOld.
+
+        ``isolation="required"``: open only a PostgreSQL database whose policies keep the spaces apart from this login
+        (``Database.secure``); nothing is made then. Cost: one statement.
+        Raises: InvalidArgument, UnknownDatabase, NotADatabase, DatabaseTooNew, DatabaseTooOld, NotIsolated.
         """
+        if isolation not in (None, "required"):
+            raise InvalidArgument(f"isolation is 'required' or None, not {shown(isolation)}")
         backend = connect(target, durability=durability, create=create, read_only=read_only, prepared=prepared)
         try:
-            ensure_schema(backend, create=create)
+            if isolation is not None:
+                backend.check_isolated()
+            ensure_schema(backend, create=create and isolation is None)
         except BaseException:
             backend.close()
             raise
@@ -127,7 +149,10 @@ class Database:
         number, state = self.backend.read(partial(_look_up, name=name))
         if number is None and create and not self.read_only:
             check_name(space, "space", is_new=True)
-            number = self.backend.write(lambda connection: add_space(connection, name))
+            try:
+                number = self.backend.write(lambda connection: add_space(connection, name))
+            except RoleMissing as error:  # whether it is there is not said to whom it is not open
+                raise UnknownSpace(self.target, space) from error
         if number is None:
             raise UnknownSpace(self.target, space)
         if state not in (None, ERASED):  # the receipts of an erased space can be read
@@ -189,7 +214,8 @@ class Database:
         """The report of every space, by name; under the empty name what is wrong with the database as a whole.
 
         That is what the database's own check finds, which compares every index with its table (on PostgreSQL it needs
-        the extension amcheck), names of spaces that cannot be names, and rows that belong to no space.
+        the extension amcheck), names of spaces that cannot be names, and rows that belong to no space. Where policies
+        hold this login, it is the spaces that are open to it, and nothing outside of them.
         """
         from headish.values.results.reports import Problem, Report
         from headish.verify.space import verify_space
@@ -202,7 +228,7 @@ class Database:
         # Names that were damaged may look alike, or be empty.
         for number, name in spaces:
             told = f"{name} ({number})" if name in reports else name
-            reports[told] = verify_space(self.backend, number, progress)
+            reports[told] = verify_space(self.backend.within(number), number, progress)
         return reports
 
     @door()
@@ -216,6 +242,22 @@ class Database:
         from headish.database.spreading import distribute
 
         return distribute(self.backend, dry_run=dry_run)
+
+    @door(apps=WORDS, check=FLAG)
+    def secure(self, *, apps: Sequence[str] = (), check: bool = False) -> Secured:
+        """Have a PostgreSQL server keep the spaces apart: make the roles, grants, functions and policies that it lacks.
+
+        The tables then belong to the role ``headish_owner``. A login reads and writes what the policies open to it:
+        ``apps`` may enter every space, others those that ``spaces.grant`` opens. What was made, and what is missing
+        still; with ``check`` nothing is made, and ``apps``, or else the login that asks, are looked at. Run it as a
+        superuser, or as a role that owns the tables and may make roles; a second run changes nothing, and an upgrade
+        makes what its new tables need. Whoever has the database open opens it anew.
+        Raises: NotIsolated on SQLite; InvalidArgument for an unknown login; RoleMissing; ReadOnly; DatabaseError on a
+        database that is spread.
+        """
+        from headish.database.isolation.securing import secure
+
+        return secure(self.backend, [apps] if isinstance(apps, str) else list(apps), check=check)
 
     @door(dry_run=FLAG, scrub=FLAG)
     def gc(self, *, dry_run: bool = False, scrub: bool = False) -> Collected:
@@ -377,6 +419,35 @@ class Spaces:
         from headish.store.parts.erasing import erase_whole
 
         return erase_whole(self._database, space, reason=reason, by=by, dry_run=dry_run, scrub=scrub)
+
+    @door(login=TEXT, role=TEXT)
+    def grant(self, space: str, login: str, *, role: Literal["reader", "writer", "eraser"] = "writer") -> None:
+        """Open a space of a secured database to a login of the server, and give that the role if it has none.
+
+        A role is that of a login, for all spaces that are open to it: a ``reader`` reads, a ``writer`` stores, an
+        ``eraser`` erases, too.
+        Raises: NotIsolated, UnknownSpace, InvalidName, InvalidArgument for an unknown login or one that has another
+        role; RoleMissing for whoever is not the owner.
+        """
+        from headish.database.isolation.members import grant
+
+        grant(self._backend, check_name(space, "space"), login, role)
+
+    @door(login=TEXT)
+    def revoke(self, space: str, login: str) -> None:
+        """Close a space to a login: what it has open fails from its next transaction on. The role goes with the last.
+
+        Raises: NotIsolated, UnknownSpace, InvalidName, InvalidArgument where it was not open to it; RoleMissing.
+        """
+        from headish.database.isolation.members import revoke
+
+        revoke(self._backend, check_name(space, "space"), login)
+
+    def members(self) -> builtins.list[Member]:
+        """Which login may enter which space, by login and space. Raises: NotIsolated, RoleMissing."""
+        from headish.database.isolation.members import list_members
+
+        return list_members(self._backend)
 
     def __repr__(self) -> str:
         return f"<Spaces of {self._backend.target}>"

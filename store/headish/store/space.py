@@ -90,7 +90,7 @@ class Space:
         self.space = space
         """The name of the space."""
         self._database, self._number = database, number
-        self._backend = database.backend
+        self._backend = database.backend.within(number)
         self._payload_limit_bytes = database.payload_limit_bytes
         self._author = author
         self._awaited: Awaited | None = None

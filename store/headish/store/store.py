@@ -16,7 +16,7 @@ from headish.values.checks.doors import PATH, door
 from headish.values.later import Later
 
 if TYPE_CHECKING:
-    from headish.store.database import Database
+    from headish.store.database import Database, Isolation
     from headish.store.parts.batches import Batches
     from headish.store.parts.bookmarks import Bookmarks
     from headish.store.parts.conversations import Conversations
@@ -178,6 +178,7 @@ class Store(Space):
         prepared: bool = True,
         payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
         author: str | None = None,
+        isolation: Isolation | None = None,
     ) -> Store:
         """Open one space of a database: the short way. The arguments are those of ``Database.open`` and its ``store``.
 
@@ -194,6 +195,7 @@ class Store(Space):
             read_only=read_only,
             prepared=prepared,
             payload_limit_bytes=payload_limit_bytes,
+            isolation=isolation,
         )
         try:
             store = database.store(space, create=create, author=author)

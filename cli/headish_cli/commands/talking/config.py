@@ -27,13 +27,14 @@ def config_command() -> None:
     """The configuration file: what holds where neither an option nor a variable says otherwise.
 
     \b
-    db       the database: a path or a URL                    --db, HEADISH_DB
-    space    the space to use                                 --space, HEADISH_SPACE
-    author   who writes                                       --author, HEADISH_AUTHOR
-    ptr      the provider pointer of threads that name none   -p and -m of ask, HEADISH_PTR
-    prices   the table of prices of 'headish cost'            --prices, HEADISH_PRICES
-    pager    what shows long lists at a terminal              HEADISH_PAGER
-    color    auto, always or never                            NO_COLOR
+    db         the database: a path or a URL                    --db, HEADISH_DB
+    space      the space to use                                 --space, HEADISH_SPACE
+    author     who writes                                       --author, HEADISH_AUTHOR
+    isolation  required, or none                                --isolation, HEADISH_ISOLATION
+    ptr        the provider pointer of threads that name none   -p and -m of ask, HEADISH_PTR
+    prices     the table of prices of 'headish cost'            --prices, HEADISH_PRICES
+    pager      what shows long lists at a terminal              HEADISH_PAGER
+    color      auto, always or never                            NO_COLOR
 
     The file is TOML; HEADISH_CONFIG names another one.
     """
@@ -101,14 +102,15 @@ def show_command(ctx: click.Context, /, as_json: bool) -> None:
         return
     room = max(len(row["value"] or "-") for row in rows[1:])
     for row in rows:
-        line = f"{row['key']:<7} {pad(row['value'] or '-', room)}  {row['source']}"
+        line = f"{row['key']:<9} {pad(row['value'] or '-', room)}  {row['source']}"
         click.echo(one_line(line, None))
 
 
 def _effective(ctx: click.Context, key: str, said: dict[str, str]) -> dict[str, Any]:
     """``{key, value, source}`` of what holds."""
     settings: Settings = ctx.find_root().obj
-    option = {"db": settings.target, "space": settings.space, "author": settings.author}
+    option = {"db": settings.target, "space": settings.space, "author": settings.author,
+              "isolation": settings.isolation or "none"}  # fmt: skip
     if key in option:
         value, source = option[key], _source(ctx.find_root(), key)
     else:

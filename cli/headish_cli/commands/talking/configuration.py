@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from headish_cli.printing.output import Told
 
 LIMIT_BYTES = 64 * 1024
+ISOLATIONS = ("required", "none")
 COLOURS = ("auto", "always", "never")
 
 
@@ -31,6 +32,7 @@ KEYS: dict[str, Key] = {
     "db": Key("the database: a path or a URL", "HEADISH_DB"),
     "space": Key("the space to use", "HEADISH_SPACE"),
     "author": Key("who writes", "HEADISH_AUTHOR"),
+    "isolation": Key("what keeps spaces apart", "HEADISH_ISOLATION", ISOLATIONS.__contains__, "required or none"),
     "ptr": Key("the provider pointer of threads that name none", "HEADISH_PTR"),
     "prices": Key("the table of prices of 'headish cost': a path", "HEADISH_PRICES"),
     "pager": Key("what shows long lists at a terminal", "HEADISH_PAGER"),

@@ -49,11 +49,11 @@ def ptr_command() -> None:
 @click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for --base-url.")
 @click.option("--context-window", type=click.IntRange(min=256), metavar="TOKENS",
               help="How many tokens the model takes, its answer included; --budget auto goes by it.")  # fmt: skip
-@click.option("--dialect", metavar="NAME",
-              help="How the server speaks Chat Completions, if its host does not tell: deepseek, vllm, …")  # fmt: skip
 @cloud_options
 @click.option("--header", "headers", multiple=True, metavar="NAME=VALUE",
               help="A header of its requests, such as anthropic-beta; several times. No keys.")  # fmt: skip
+@click.option("--dialect", metavar="NAME",
+              help="How the server speaks Chat Completions, if its host does not tell: deepseek, vllm, …")  # fmt: skip
 @json_option
 @pass_settings
 def set_command(
@@ -85,12 +85,13 @@ def set_command(
 @json_option
 @pass_settings
 def show_command(settings: Settings, name: str, as_json: bool) -> None:
-    """Show what NAME points at, the URL that its requests go to, and how its server is spoken to. Nothing is sent."""
+    """Show what NAME points at, the URL that its requests go to, and in which dialect. Nothing is sent."""
     with settings.open() as store:
         pointer, url = store.pointers[name], store.pointers.url(name)
     if as_json:
-        spoken = {} if pointer.spoken is None else {"spoken": pointer.spoken.to_dict()}
-        print_json({"name": name, "url": url, **pointer.to_dict(), **spoken})
+        spoken = pointer.spoken
+        speaks = None if spoken is None else spoken.to_dict()
+        print_json({"name": name, "url": url, **pointer.to_dict(), "spoken": speaks})
         return
     for word, said in _facts(pointer, url):
         click.echo(one_line(f"{word:<8} {said}", None))
@@ -168,6 +169,12 @@ def _print(pointers: list[NamedPointer], as_json: bool, *, dated: bool) -> None:
         click.echo(one_line(f"{when}{pad(each.name, room)}  {_describe(each)}", None))
 
 
+def _params(pointer: Pointer) -> list[str]:
+    import msgspec
+
+    return [f"{key}={msgspec.json.encode(value).decode()}" for key, value in pointer.params.items()]
+
+
 def _record(named: NamedPointer) -> dict[str, Any]:
     pointer = {} if named.pointer is None else named.pointer.to_dict()
     spoken = None if named.pointer is None else named.pointer.spoken
@@ -179,23 +186,20 @@ def _describe(named: NamedPointer) -> str:
     pointer = named.pointer
     if pointer is None:
         return "removed"
-    import msgspec
-
-    params = [f"{key}={msgspec.json.encode(value).decode()}" for key, value in pointer.params.items()]
     more = [f"on {pointer.cloud}"] if pointer.cloud else []
-    more += ([f"at {pointer.base_url}"] if pointer.base_url else []) + (
-        [f"key in {pointer.key_env}"] if pointer.key_env else []
-    )
+    more += [f"at {pointer.base_url}"] if pointer.base_url else []
+    more += [f"key in {pointer.key_env}"] if pointer.key_env else []
     more += [f"takes {pointer.context_window:,} tokens"] if pointer.context_window else []
     spoken = pointer.spoken
     if spoken is not None and (pointer.dialect or not spoken.is_default):
         more.append(f"speaks {spoken.name} ({spoken.why})")
-    return "  ".join([str(pointer), *params, *more, *(f"{name}: {value}" for name, value in pointer.headers.items())])
+    headers = (f"{name}: {value}" for name, value in pointer.headers.items())
+    return "  ".join([str(pointer), *_params(pointer), *more, *headers])
 
 
 def _facts(pointer: Pointer, url: str) -> Iterator[tuple[str, str]]:
-    """What is set of a pointer, a word and a text each."""
-    import msgspec
+    """What is set of a pointer, a word and a text each; then what its dialect makes of a request."""
+    from headish.providers.dialects.telling import describe_dialect
 
     yield "model", str(pointer)
     if pointer.cloud is not None:
@@ -206,14 +210,13 @@ def _facts(pointer: Pointer, url: str) -> Iterator[tuple[str, str]]:
     if pointer.key_env is not None:
         yield "key in", pointer.key_env
     yield from (("header", f"{name}: {value}") for name, value in pointer.headers.items())
-    yield from (("param", f"{key}={msgspec.json.encode(value).decode()}") for key, value in pointer.params.items())
+    yield from (("param", each) for each in _params(pointer))
     if pointer.context_window is not None:
         yield "takes", f"{pointer.context_window:,} tokens"
-    if pointer.spoken is not None:
-        from headish.providers.dialects.telling import describe_dialect
-
-        yield "dialect", f"{pointer.spoken.name}: {pointer.spoken.why}"
-        yield from (("", sentence) for sentence in describe_dialect(pointer.spoken.name))
+    spoken = pointer.spoken
+    if spoken is not None and (pointer.dialect or not spoken.is_default):
+        yield "dialect", f"{spoken.name}: {spoken.why}"
+        yield from (("", each) for each in describe_dialect(spoken.name))
 
 
 def _read_headers(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -41,7 +41,7 @@ def reply_command(settings: Settings, headish: str, provider: str, file: str, as
             tell_branch(store, turn)
         else:
             tell_turn(store, turn, as_json)
-    tell_reply(turn)
+        tell_reply(turn)
 
 
 @click.command("recover")

@@ -10,6 +10,8 @@ from headish.aio.verbs.parts import AsyncSpaces
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
+    from headish.database.isolation.securing import Secured
     from headish.database.spreading import Placed
     from headish.history.writing.copies import Copied
     from headish.store.database import Database
@@ -51,6 +53,11 @@ class DatabaseVerbs(Front["Database"]):
     async def search_index(self, on: bool | None = None) -> bool:
         """Whether the database keeps a search index; ``on`` switches it, for all spaces."""
         return await self._wait(self.sync.search_index, on=on)
+
+    async def secure(self, *, apps: Sequence[str] = (), check: bool = False) -> Secured:
+        """Have a PostgreSQL server keep the spaces apart: make the roles, grants, functions and policies that it
+        lacks."""
+        return await self._finish(self.sync.secure, apps=apps, check=check)
 
     @property
     def spaces(self) -> AsyncSpaces:

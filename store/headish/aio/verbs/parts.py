@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import builtins
     from collections.abc import Coroutine, Iterable, Mapping, Sequence
     from datetime import datetime
+    from headish.database.isolation.members import Member
     from headish.history.definitions import ToolList
     from headish.providers.pointers import NamedPointer, Pointer
     from headish.store.database import Spaces
@@ -217,6 +218,10 @@ class AsyncSpaces(Front["Spaces"]):
         conversations."""
         return await self._wait(self.sync.erase, space=space, reason=reason, by=by, dry_run=dry_run, scrub=scrub)
 
+    async def grant(self, space: str, login: str, *, role: Literal['reader', 'writer', 'eraser'] = 'writer') -> None:
+        """Open a space of a secured database to a login of the server, and give that the role if it has none."""
+        return await self._finish(self.sync.grant, space=space, login=login, role=role)
+
     async def limit(
         self, space: str, *, turns: int | Literal['none'] | None = None, bytes: int | Literal['none'] | None =
         None
@@ -229,6 +234,10 @@ class AsyncSpaces(Front["Spaces"]):
         exist."""
         return await self._finish(self.sync.list, limit=limit, after=after)
 
+    async def members(self) -> builtins.list[Member]:
+        """Which login may enter which space, by login and space. Raises: NotIsolated, RoleMissing."""
+        return await self._finish(self.sync.members)
+
     async def remove(self, space: str) -> None:
         """Remove a space that never held a turn, a pointer or tools. Raises: InvalidName, UnknownSpace,
         SpaceNotEmpty."""
@@ -237,6 +246,11 @@ class AsyncSpaces(Front["Spaces"]):
     async def rename(self, old: str, new: str) -> None:
         """Give a space another name; stores that have it open go on. Raises: InvalidName, UnknownSpace, SpaceTaken."""
         return await self._finish(self.sync.rename, old=old, new=new)
+
+    async def revoke(self, space: str, login: str) -> None:
+        """Close a space to a login: what it has open fails from its next transaction on. The role goes with the
+        last."""
+        return await self._finish(self.sync.revoke, space=space, login=login)
 
 
 class AsyncStreams(Front["Streams"]):

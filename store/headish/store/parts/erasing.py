@@ -144,11 +144,12 @@ def erase_whole(
     def work(connection: Connection) -> tuple[Found, Receipt, str, int]:
         kept.rewind()
         number = _number_of(connection, database, name, space)
-        lock_space(connection, number)
-        return *erase_space(connection, number, said, kept), number
+        inside = connection.within(number)
+        lock_space(inside, number)
+        return *erase_space(inside, number, said, kept), number
 
     def settle(connection: Connection, done: tuple[Found, Receipt, str, int]) -> bool:
-        return _is_stored(connection, done[3], kept)
+        return _is_stored(connection.within(done[3]), done[3], kept)
 
     found, receipt, became, _ = database.backend.write(work, settle)
     return _finish(
@@ -162,7 +163,8 @@ def collect_all(database: Database, *, dry_run: bool = False, forced: bool = Fal
     payloads = size = streams = 0
     for number, _ in backend.read(space_numbers):
         work = partial(collect, space=number, dry_run=dry_run)
-        found = backend.read(work) if dry_run else backend.write(partial(_collect_locked, space=number))
+        inside = backend.within(number)
+        found = inside.read(work) if dry_run else inside.write(partial(_collect_locked, space=number))
         payloads, size, streams = payloads + found[0], size + found[1], streams + found[2]
     files = tuple(backend.remove_parts(dry_run=dry_run))
     if dry_run:

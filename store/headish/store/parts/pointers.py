@@ -89,8 +89,8 @@ class Pointers(Mapping[str, Pointer]):
         encoded = check_name(name, KIND, is_new=True)
         pointer = make_pointer(
             target, params=params, base_url=base_url, key_env=key_env, context_window=context_window, cloud=cloud,
-            headers=headers, region=region, project=project, profile=profile, resource=resource,
-            api_version=api_version, dialect=dialect,
+            headers=headers, dialect=dialect, region=region, project=project, profile=profile, resource=resource,
+            api_version=api_version,
         )  # fmt: skip
         self._define(encoded, encode_pointer(pointer))
         return pointer

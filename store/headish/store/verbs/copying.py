@@ -69,11 +69,16 @@ def _copy_within(space: Space, to: bytes | int, parsed: Sequence[Headish], keep:
         if target == space._number:
             raise InvalidArgument(f"the turns are in the space {space.space!r} already")
         for number in sorted((space._number, target)):  # in one order, so that two copies cannot wait for each other
-            lock_space(connection, number)
+            lock_space(connection.within(number), number)
         mint = space._database.mint
-        return _copy(Side(connection, space._number), Side(connection, target), parsed, mint, keep=keep)
+        source = Side(connection.within(space._number), space._number)
+        return _copy(source, Side(connection.within(target), target), parsed, mint, keep=keep)
 
-    return space._open_backend().write(work, lambda connection, done: _has_tips(connection, find(connection), done))
+    def is_there(connection: Connection, done: Copied) -> bool:
+        target = find(connection)
+        return _has_tips(connection.within(target), target, done)
+
+    return space._open_backend().write(work, is_there)
 
 
 def _copy_into(space: Space, to: Space, parsed: Sequence[Headish], keep: bool) -> Copied:

@@ -1,0 +1,142 @@
+"""What a server says of our tables: owners, policies, functions and grants. Reads, and judges nothing."""
+
+# ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headish.database.isolation.grants import ROLES
+
+if TYPE_CHECKING:
+    import sqlalchemy
+
+PUBLIC = "PUBLIC"
+
+_HERE = "relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')"
+_GRANTEE = f"coalesce(g.rolname, '{PUBLIC}')"
+_SESSION = "SELECT quote_ident(current_schema()), session_user, rolsuper FROM pg_roles WHERE rolname = session_user"
+_ROLES = "SELECT rolname, rolcanlogin, rolsuper, rolbypassrls FROM pg_roles"
+_MEMBERSHIPS = (
+    "SELECT r.rolname, m.rolname FROM pg_auth_members a JOIN pg_roles r ON r.oid = a.roleid "
+    "JOIN pg_roles m ON m.oid = a.member"
+)
+_TABLES = f"""
+SELECT c.relname, o.rolname, c.relrowsecurity, c.relforcerowsecurity,
+    ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped)
+FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner WHERE {_HERE}
+"""
+_POLICIES = f"""
+SELECT c.relname, p.polname, p.polcmd::text, pg_get_expr(p.polqual, p.polrelid),
+    pg_get_expr(p.polwithcheck, p.polrelid), p.polpermissive
+FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid WHERE {_HERE}
+"""
+_FUNCTIONS = """
+SELECT p.proname, p.prosrc, p.prosecdef AND p.provolatile::text = ANY(ARRAY['s', 'v'])
+    AND p.proconfig = ARRAY['search_path=pg_catalog, pg_temp'], o.rolname
+FROM pg_proc p JOIN pg_roles o ON o.oid = p.proowner
+WHERE p.pronamespace = current_schema()::regnamespace AND p.proname ~ '^headish'
+"""
+_GRANTS = f"""
+SELECT {_GRANTEE}, a.privilege_type, c.relname, NULL FROM pg_class c, aclexplode(c.relacl) a
+LEFT JOIN pg_roles g ON g.oid = a.grantee WHERE {_HERE} AND a.grantee <> c.relowner
+UNION ALL
+SELECT {_GRANTEE}, a.privilege_type, c.relname, t.attname::text
+FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid, aclexplode(t.attacl) a
+LEFT JOIN pg_roles g ON g.oid = a.grantee WHERE {_HERE} AND a.grantee <> c.relowner
+"""
+_EXECUTED = f"""
+SELECT {_GRANTEE}, p.proname FROM pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+LEFT JOIN pg_roles g ON g.oid = a.grantee
+WHERE p.pronamespace = current_schema()::regnamespace AND p.proname ~ '^headish'
+"""
+_OF_SCHEMA = f"""
+SELECT {_GRANTEE}, a.privilege_type FROM pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+LEFT JOIN pg_roles g ON g.oid = a.grantee WHERE n.nspname = current_schema()
+"""
+_INDEXES = "SELECT indexname::text FROM pg_indexes WHERE schemaname = current_schema()"
+_MEMBERS = "SELECT login, space FROM member"
+_MAY_READ_MEMBERS = "SELECT coalesce(has_table_privilege(to_regclass('member'), 'SELECT'), false)"
+
+
+class Role(NamedTuple):
+    """A role of the server."""
+
+    name: str
+    may_log_in: bool
+    is_superuser: bool
+    bypasses: bool
+
+
+class Kept(NamedTuple):
+    """A table: whose it is, and whether policies hold, its owner too."""
+
+    name: str
+    owner: str
+    is_enabled: bool
+    is_forced: bool
+    columns: list[str]
+
+
+class Catalog(NamedTuple):
+    """All that is asked of a server at one moment."""
+
+    schema: str
+    session: str
+    is_superuser: bool
+    roles: dict[str, Role]
+    memberships: set[tuple[str, str]]
+    """``(role, member)``, as granted."""
+    tables: dict[str, Kept]
+    policies: dict[tuple[str, str], tuple[Any, ...]]
+    functions: dict[str, tuple[Any, ...]]
+    grants: set[tuple[str, str, str, str | None]]
+    executed: set[tuple[str, str]]
+    of_schema: set[tuple[str, str]]
+    indexes: set[str]
+    members: set[tuple[str, int]] | None
+    """``(login, space)``; None where the session may not read them."""
+
+    def reaches(self, member: str, role: str) -> bool:
+        """Whether a role is a member of another one, by whatever way."""
+        seen, left = {member}, [member]
+        while left:
+            now = left.pop()
+            new = {of for of, who in self.memberships if who == now} - seen
+            seen |= new
+            left += new
+        return role in seen
+
+
+def read_catalog(connection: sqlalchemy.Connection) -> Catalog:
+    """What the server says now. Anybody may read it, but for the members."""
+
+    def rows(statement: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in connection.exec_driver_sql(statement)]
+
+    [(schema, session, is_superuser)] = rows(_SESSION)
+    [(may_read,)] = rows(_MAY_READ_MEMBERS)
+    return Catalog(
+        schema=schema,
+        session=session,
+        is_superuser=is_superuser,
+        roles={row[0]: Role(*row) for row in rows(_ROLES)},
+        memberships=set(rows(_MEMBERSHIPS)),
+        tables={row[0]: Kept(*row) for row in rows(_TABLES)},
+        policies={row[:2]: row[2:] for row in rows(_POLICIES)},
+        functions={row[0]: row[1:] for row in rows(_FUNCTIONS)},
+        grants=set(rows(_GRANTS)),
+        executed=set(rows(_EXECUTED)),
+        of_schema=set(rows(_OF_SCHEMA)),
+        indexes={name for (name,) in rows(_INDEXES)},
+        members=set(rows(_MEMBERS)) if may_read else None,
+    )
+
+
+def run(connection: sqlalchemy.Connection, statement: str) -> int:
+    """How many rows a statement changed that holds no placeholders: a name in it may hold what looks like one."""
+    return connection.exec_driver_sql(statement.replace("%", "%%")).rowcount
+
+
+def is_secured(catalog: Catalog) -> bool:
+    """Whether the tables were ever secured: some hold even their owner to a policy."""
+    return any(each.is_forced for each in catalog.tables.values()) and set(ROLES) <= catalog.roles.keys()

@@ -1,0 +1,124 @@
+"""Who may do what to which table of a secured database. Data, and what can be read out of it.
+
+Nobody but the owner updates or deletes turns, links, moves of names or receipts, so that the server itself holds what
+was said as it was (rule I1, turns never change). Three columns of these tables are exceptions: a rename gives the log
+of a bookmark its newest name, and an erasure empties a turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from headish.database.file.fulltext import TEXT
+from headish.database.revisions import TABLES
+
+OWNER, READER, WRITER, ERASER = "headish_owner", "headish_reader", "headish_writer", "headish_eraser"
+ROLES = (OWNER, READER, WRITER, ERASER)
+"""None of them may log in: a login is a member of one."""
+HELD = {READER: (READER,), WRITER: (READER, WRITER), ERASER: (READER, WRITER, ERASER), OWNER: ROLES}
+"""What each role may do is what these may do. The owner needs no grant."""
+EVERYWHERE = (*TABLES, TEXT)
+"""Every table whose rows belong to a space."""
+VERSION = "alembic_version"
+
+_INSERTED = {WRITER: tuple(table for table in EVERYWHERE if table != "erasure"), ERASER: ("erasure",)}
+_DELETED = {
+    WRITER: ("bookmark", "object", "stream", "stream_chunk", TEXT),
+    ERASER: ("payload",),
+}
+_UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
+    WRITER: {
+        "counter": ("seq", "change", "latest", "roots", "heads", "given_bytes"),
+        "bookmark": ("name", "chain", "pos", "move", "recent", "own", "running"),
+        "bookmark_log": ("name",),
+        "payload": ("size", "data"),
+        "conversation": ("subject", "revision", "archived", "pinned", "key", "data", "milliseconds"),
+        "object": ("revision", "data", "milliseconds"),
+        "stream": ("expires", "outcome", "turn"),
+        "search": ("seq", "version", "emptied"),
+    },
+    ERASER: {
+        "turn": ("attributes", "inherited", "system", "data", "head", "app", "erased", "key"),
+        "payload": ("erased",),
+        "counter": ("bars",),
+    },
+}
+
+
+class Grant(NamedTuple):
+    """What a role may do to a table, or to one column of it."""
+
+    role: str
+    privilege: str
+    table: str
+    column: str | None = None
+
+    @property
+    def words(self) -> str:
+        """As SQL says it, without the role."""
+        column = f" ({self.column})" if self.column else ""
+        return f'{self.privilege}{column} ON "{self.table}"'
+
+
+def grants() -> Iterator[Grant]:
+    """Every grant of a secured database."""
+    for table in ("space", VERSION, *EVERYWHERE):
+        yield Grant(READER, "SELECT", table)
+    for privilege, tables_of in (("INSERT", _INSERTED), ("DELETE", _DELETED)):
+        for role, tables in tables_of.items():
+            yield from (Grant(role, privilege, table) for table in tables)
+    for role, columns_of in _UPDATED.items():
+        for table, columns in columns_of.items():
+            yield from (Grant(role, "UPDATE", table, column) for column in columns)
+
+
+_WRITES = re.compile(r"\b(INSERT) INTO (\w+)|\b(DELETE) FROM (\w+)|\b(UPDATE) (\w+) SET (.*)", re.DOTALL)
+_ON_CONFLICT = re.compile(r"\bDO UPDATE SET (.*)", re.DOTALL)
+_LOCKS = re.compile(r"\bFROM (\w+)\b.* FOR (?:NO KEY )?(?:UPDATE|SHARE)", re.DOTALL)
+
+
+def needs(sql: str) -> Iterator[tuple[str, str, str | None]]:
+    """What a statement does to a table beside reading it: ``(privilege, table, column)``."""
+    found = _WRITES.search(sql)
+    if found is None:
+        locked = _LOCKS.search(sql)
+        if locked:
+            yield "UPDATE", locked[1], None
+        return
+    if found[5]:
+        yield from (("UPDATE", found[6], column) for column in _assigned(found[7]))
+        return
+    privilege, table = (found[1], found[2]) if found[1] else (found[3], found[4])
+    yield privilege, table, None
+    again = _ON_CONFLICT.search(sql)
+    if again:
+        yield from (("UPDATE", table, column) for column in _assigned(again[1]))
+
+
+def _assigned(text: str) -> Iterator[str]:
+    """The columns that a SET clause assigns, up to its WHERE."""
+    depth, begins = 0, True
+    for word in re.findall(r"[(),]|\w+|[^\w(),]+", text):
+        if depth == 0 and word in ("WHERE", "RETURNING"):
+            return
+        if begins and word.strip():
+            yield word
+            begins = False
+        depth += (word == "(") - (word == ")")
+        begins = begins or (depth == 0 and word == ",")
+
+
+def role_for(sql: str) -> str:
+    """The role with the fewest rights that may run a statement."""
+    wanted = list(needs(sql))
+    for role in (READER, WRITER, ERASER):
+        given = [each for each in grants() if each.role in HELD[role]]
+        if all(any(_covers(each, *need) for each in given) for need in wanted):
+            return role
+    return OWNER
+
+
+def _covers(grant: Grant, privilege: str, table: str, column: str | None) -> bool:
+    return grant.privilege == privilege and grant.table == table and column in (None, grant.column)

@@ -1,0 +1,237 @@
+"""What keeps spaces apart, one measure at a time: what is missing, and the statement that mends it.
+
+``secure`` runs the statements of what is missing, in this order; ``--check`` lists them. So both mean the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from headish.database.isolation.catalog import PUBLIC, Catalog
+from headish.database.isolation.grants import ERASER, HELD, OWNER, READER, ROLES, VERSION, WRITER, Grant, grants
+from headish.database.isolation.objects import (
+    ALL_SPACES,
+    FUNCTIONS,
+    GUARDED,
+    MEMBER,
+    MEMBERS,
+    Policy,
+    policies_of,
+)
+from headish.database.isolation.plans import DIGESTS
+
+
+class Measure(Struct, frozen=True):
+    """One thing that keeps spaces apart, and is missing. ``kind`` is role, owner, table, index, function, policy,
+    grant or login; ``on`` is what it is about. ``statement`` mends it; None: no statement of ours can."""
+
+    kind: str
+    on: str
+    what: str
+    statement: str | None = None
+
+
+def find_missing(catalog: Catalog, logins: Sequence[str], apps: Sequence[str] = ()) -> list[Measure]:
+    """What is missing, in the order in which it is made. ``logins`` are looked at, ``apps`` may enter every space."""
+    return [
+        *_roles(catalog),
+        *_schema(catalog),
+        *_owners(catalog),
+        *_indexes(catalog),
+        *_functions(catalog),
+        *_policies(catalog),
+        *_grants(catalog),
+        *_apps(catalog, apps),
+        *_logins(catalog, logins),
+    ]
+
+
+def quoted(name: str) -> str:
+    """A name as SQL says it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as SQL says it. Nothing is escaped by backslashes: that is how a server reads since 9.1."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _roles(catalog: Catalog) -> Iterator[Measure]:
+    for name in ROLES:
+        role = catalog.roles.get(name)
+        if role is None:
+            # Another database of the server may be secured at the same moment: roles are those of the server.
+            made = (
+                f"DO $headish$ BEGIN CREATE ROLE {name} NOLOGIN; "
+                "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $headish$"
+            )
+            yield Measure("role", name, "the role is missing", made)
+        elif role.may_log_in or role.is_superuser or role.bypasses:
+            mended = f"ALTER ROLE {name} NOLOGIN NOSUPERUSER NOBYPASSRLS"
+            yield Measure("role", name, "the role may log in, or no policy holds it", mended)
+    for role_name, member in ((READER, WRITER), (WRITER, ERASER)):
+        if (role_name, member) not in catalog.memberships:
+            what = f"it lacks the rights of {role_name}"
+            yield Measure("role", member, what, f"GRANT {role_name} TO {member}")
+
+
+def _schema(catalog: Catalog) -> Iterator[Measure]:
+    for role, privilege in ((READER, "USAGE"), (OWNER, "USAGE"), (OWNER, "CREATE")):
+        if (role, privilege) not in catalog.of_schema:
+            what = f"it lacks {privilege} on the schema {catalog.schema}"
+            yield Measure("role", role, what, f"GRANT {privilege} ON SCHEMA {catalog.schema} TO {role}")
+    if (PUBLIC, "CREATE") in catalog.of_schema:
+        what = f"everybody may make tables in the schema {catalog.schema}"
+        yield Measure("role", PUBLIC, what, f"REVOKE CREATE ON SCHEMA {catalog.schema} FROM PUBLIC")
+
+
+def _owners(catalog: Catalog) -> Iterator[Measure]:
+    if MEMBER not in catalog.tables:
+        what = "the table that says which login may enter which space is missing"
+        yield Measure("table", MEMBER, what, MEMBERS.replace("{schema}", catalog.schema))
+    for name in dict.fromkeys((*guarded(catalog), VERSION, MEMBER)):
+        kept = catalog.tables.get(name)
+        if name == MEMBER if kept is None else kept.owner != OWNER:
+            owner = kept.owner if kept else catalog.session
+            what = f"its owner is {owner}, whom no policy has to hold"
+            yield Measure("owner", name, what, f"ALTER TABLE {_table(catalog, name)} OWNER TO {OWNER}")
+
+
+def guarded(catalog: Catalog) -> list[str]:
+    """The tables that need a policy: ``space``, and every table with a column of that name."""
+    theirs = [
+        name for name, kept in catalog.tables.items() if "space" in kept.columns and name not in (*GUARDED, MEMBER)
+    ]
+    return [*(name for name in GUARDED if name in catalog.tables), *sorted(theirs)]
+
+
+def _indexes(catalog: Catalog) -> Iterator[Measure]:
+    name, table, columns = DIGESTS
+    if name not in catalog.indexes and table in catalog.tables:
+        made = f"CREATE INDEX {name} ON {_table(catalog, table)} {columns}"
+        yield Measure("index", table, f"it lacks the index {name}, without which lists read whole spaces", made)
+
+
+def _functions(catalog: Catalog) -> Iterator[Measure]:
+    for name, function in FUNCTIONS.items():
+        signature = f"{catalog.schema}.{name}({function.arguments.partition(' ')[2]})"
+        source, is_ours, owner = catalog.functions.get(name, (None, False, None))
+        if source != function.source(catalog.schema) or not is_ours:
+            what = "the function is missing" if source is None else "the function is not ours"
+            yield Measure("function", name, what, function.create(name, catalog.schema))
+        if owner != OWNER:
+            yield Measure(
+                "function", name, "it lacks the rights of the owner", f"ALTER FUNCTION {signature} OWNER TO {OWNER}"
+            )
+        if source is None or (PUBLIC, name) in catalog.executed:
+            yield Measure("function", name, "everybody may call it", f"REVOKE ALL ON FUNCTION {signature} FROM PUBLIC")
+        if (function.users, name) not in catalog.executed:
+            what = f"{function.users} may not call it"
+            yield Measure("function", name, what, f"GRANT EXECUTE ON FUNCTION {signature} TO {function.users}")
+
+
+def _policies(catalog: Catalog) -> Iterator[Measure]:
+    for name in guarded(catalog):
+        kept, table = catalog.tables[name], _table(catalog, name)
+        wanted = {policy.name: policy for policy in policies_of(name)}
+        for on, policy_name in catalog.policies:
+            if on == name and policy_name not in wanted:
+                what = f"it has a policy {policy_name} that is not ours"
+                yield Measure("policy", name, what, f"DROP POLICY {quoted(policy_name)} ON {table}")
+        for policy in wanted.values():
+            found = catalog.policies.get((name, policy.name))
+            if found is None:
+                what = f"it lacks the policy {policy.name}"
+                yield Measure("policy", name, what, policy.create(name, catalog.schema))
+            elif not _is_same(found, policy, catalog.schema):
+                drop = f"DROP POLICY {policy.name} ON {table}"
+                what = f"its policy {policy.name} is not ours"
+                yield Measure("policy", name, what, f"{drop}; {policy.create(name, catalog.schema)}")
+        if not kept.is_enabled:
+            yield Measure("policy", name, "its policies are off", f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
+        if not kept.is_forced:
+            what = "its policies do not hold its owner"
+            yield Measure("policy", name, what, f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY")
+
+
+_COMMANDS = {"*": "ALL", "r": "SELECT"}
+
+
+def _is_same(found: tuple[object, ...], policy: Policy, schema: str) -> bool:
+    command, using, check, is_permissive = found
+    ours = (_bare(policy.using, schema), _bare(policy.check or "", schema))
+    theirs = (_bare(str(using or ""), schema), _bare(str(check or ""), schema))
+    return bool(is_permissive) and _COMMANDS.get(str(command)) == policy.what and ours == theirs
+
+
+def _bare(text: str, schema: str) -> str:
+    """A condition without what a server writes otherwise than we do."""
+    plain = text.replace("{schema}.", "").replace(f"{schema}.", "")
+    return re.sub(r"\bAS \w+|[\s()]", "", plain).lower()
+
+
+def _grants(catalog: Catalog) -> Iterator[Measure]:
+    ours = [each for each in grants() if each.table in catalog.tables]
+    wanted = {
+        each for each in ours if each.column is None or each.column in catalog.tables[each.table].columns
+    }  # an older revision lacks some
+    for grant in sorted(wanted, key=lambda each: (ROLES.index(each.role), each.words)):
+        if tuple(grant) not in catalog.grants:
+            yield Measure("grant", grant.table, f"{grant.role} lacks {grant.words}", _to(grant, "GRANT", catalog))
+    known = {tuple(each) for each in wanted}
+    tables = {*guarded(catalog), VERSION, MEMBER}
+    for found in sorted(catalog.grants - known, key=str):
+        extra = Grant(*found)
+        # Somebody may look at rows, which the policy chooses for them; nobody else may write or get past the policy.
+        if extra.table in tables and (extra.privilege != "SELECT" or extra.table == MEMBER or extra.role in ROLES):
+            yield Measure("grant", extra.table, f"{extra.role} has {extra.words}", _to(extra, "REVOKE", catalog))
+
+
+def _to(grant: Grant, verb: str, catalog: Catalog) -> str:
+    column = f" ({quoted(grant.column)})" if grant.column else ""
+    who = grant.role if grant.role == PUBLIC else quoted(grant.role)
+    towards = "TO" if verb == "GRANT" else "FROM"
+    return f"{verb} {grant.privilege}{column} ON {_table(catalog, grant.table)} {towards} {who}"
+
+
+def _apps(catalog: Catalog, apps: Sequence[str]) -> Iterator[Measure]:
+    for name in apps:
+        if not any(catalog.reaches(name, role) for role in HELD[ERASER]):
+            yield Measure("login", name, f"it lacks the role {WRITER}", f"GRANT {WRITER} TO {quoted(name)}")
+        if catalog.members is not None and (name, ALL_SPACES) not in catalog.members:
+            yield Measure("login", name, "it may not enter every space", member_added(catalog.schema, name, ALL_SPACES))
+
+
+def member_added(schema: str, login: str, space: int) -> str:
+    """The statement that lets a login enter a space."""
+    return f"INSERT INTO {schema}.member (login, space) VALUES ({literal(login)}, {space}) ON CONFLICT DO NOTHING"  # noqa: S608
+
+
+def _logins(catalog: Catalog, logins: Sequence[str]) -> Iterator[Measure]:
+    known = {login for login, _ in catalog.members or ()}
+    for name in sorted(known - catalog.roles.keys()):
+        gone = f"DELETE FROM {catalog.schema}.member WHERE login = {literal(name)}"  # noqa: S608
+        yield Measure("login", name, "it may enter spaces, and the server has no such login", gone)
+    for name in sorted((known & catalog.roles.keys()) | set(logins)):
+        what = why_not_held(catalog, name)
+        if what:
+            yield Measure("login", name, what)
+
+
+def why_not_held(catalog: Catalog, login: str) -> str | None:
+    """Why policies do not hold a login, or it may take them away; None where they do."""
+    role = catalog.roles[login]
+    if role.is_superuser:
+        return "it is a superuser, whom no policy holds"
+    if any(catalog.roles[name].bypasses for name in catalog.roles if catalog.reaches(login, name)):
+        return "it has BYPASSRLS, so no policy holds it"
+    if catalog.reaches(login, OWNER):
+        return f"it is a member of {OWNER}, which may take the policies away"
+    return None
+
+
+def _table(catalog: Catalog, name: str) -> str:
+    return f"{catalog.schema}.{quoted(name)}"

@@ -1,0 +1,110 @@
+"""Which login may enter which space of a secured database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from headish.database.backend import Backend
+from headish.database.isolation.catalog import Catalog, is_secured, read_catalog, run
+from headish.database.isolation.grants import ERASER, OWNER, READER, WRITER
+from headish.database.isolation.measures import literal, member_added, quoted
+from headish.errors import DatabaseReadOnly, InvalidArgument, NotIsolated, RoleMissing, UnknownSpace, shown
+from headish.values.names import stored_name
+
+if TYPE_CHECKING:
+    import sqlalchemy
+
+GRANTED = {"reader": READER, "writer": WRITER, "eraser": ERASER}
+_FIND = "SELECT id FROM space WHERE name = %s"
+_MEMBERS = """
+SELECT m.login, s.name FROM member AS m LEFT JOIN space AS s ON s.id = m.space
+WHERE m.space = 0 OR s.id IS NOT NULL ORDER BY m.login, s.name NULLS FIRST
+"""
+_OTHERS = "SELECT count(*) FROM member WHERE login = %s"
+
+
+class Member(Struct, frozen=True):
+    """A login, and a space that is open to it; None is every space. ``role`` is reader, writer, eraser or owner."""
+
+    login: str
+    space: str | None
+    role: str | None
+
+
+def grant(backend: Backend, space: bytes, login: str, role: str) -> None:
+    """Open a space to a login. Raises: as ``Spaces.grant``."""
+    if role not in GRANTED:
+        raise InvalidArgument(f"role is {', '.join(GRANTED)}, not {shown(role)}")
+    with _opened(backend) as (connection, catalog):
+        _check_login(catalog, login)
+        number = _find(backend, connection, space)
+        has = _role_of(catalog, login)
+        if has not in (None, role):
+            told = f"the login {shown(login)} is {has} of all spaces that are open to it"
+            raise InvalidArgument(f"{told}: grant it role={has!r}, or revoke what it has first")
+        if has is None:
+            run(connection, f"GRANT {GRANTED[role]} TO {quoted(login)}")
+        run(connection, member_added(catalog.schema, login, number))
+
+
+def revoke(backend: Backend, space: bytes, login: str) -> None:
+    """Close a space to a login, and take its role with the last one. Raises: as ``Spaces.revoke``."""
+    with _opened(backend) as (connection, catalog):
+        number = _find(backend, connection, space)
+        where = f"login = {literal(login)} AND space = {number}"
+        if run(connection, f"DELETE FROM {catalog.schema}.member WHERE {where}") != 1:  # noqa: S608
+            raise InvalidArgument(f"the space is not open to the login {shown(login)} by name")
+        has = _role_of(catalog, login) if login in catalog.roles else None
+        if has in GRANTED and not connection.exec_driver_sql(_OTHERS, (login,)).scalar_one():
+            run(connection, f"REVOKE {GRANTED[has]} FROM {quoted(login)}")
+
+
+def list_members(backend: Backend) -> list[Member]:
+    """Every login with the spaces that are open to it."""
+    with _opened(backend) as (connection, catalog):
+        rows = connection.exec_driver_sql(_MEMBERS).fetchall()
+    return [
+        Member(login, None if name is None else stored_name(bytes(name)), _role_of(catalog, login))
+        for login, name in rows
+    ]
+
+
+@contextmanager
+def _opened(backend: Backend) -> Iterator[tuple[sqlalchemy.Connection, Catalog]]:
+    """A transaction of whoever may say who enters what."""
+    if backend.upgrades_itself:
+        backend.check_isolated()
+    try:
+        with backend.schema_connection() as connection:
+            catalog = read_catalog(connection)
+            if not is_secured(catalog):
+                raise NotIsolated(backend.target, "it was not secured yet; run 'headish db secure' first")
+            yield connection, catalog
+    except DatabaseReadOnly as error:
+        if getattr(error.__cause__, "sqlstate", None) != "42501":
+            raise
+        raise RoleMissing(backend.target, OWNER) from error
+
+
+def _find(backend: Backend, connection: sqlalchemy.Connection, space: bytes) -> int:
+    number = connection.exec_driver_sql(_FIND, (space,)).scalar_one_or_none()
+    if number is None:
+        raise UnknownSpace(backend.target, stored_name(space))
+    return int(number)
+
+
+def _check_login(catalog: Catalog, login: str) -> None:
+    if login not in catalog.roles or not catalog.roles[login].may_log_in:
+        raise InvalidArgument(f"the server has no login {shown(login)}: CREATE ROLE {quoted(login)} LOGIN")
+
+
+def _role_of(catalog: Catalog, login: str) -> str | None:
+    """The role of a login with the most rights."""
+    for name, role in (("owner", OWNER), *reversed(GRANTED.items())):
+        if catalog.reaches(login, role):
+            return name
+    return None

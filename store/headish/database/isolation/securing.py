@@ -1,0 +1,136 @@
+"""Secure a database: make what keeps its spaces apart, or say what is missing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from headish.database.backend import Backend
+from headish.database.isolation.catalog import Catalog, is_secured, read_catalog, run
+from headish.database.isolation.grants import OWNER
+from headish.database.isolation.measures import Measure, find_missing, guarded, quoted
+from headish.database.pause import pause
+from headish.database.revisions import REVISION
+from headish.database.spreading import not_spread
+from headish.database.upgrade import current_revision
+from headish.errors import (
+    DatabaseError,
+    DatabaseTooOld,
+    InvalidArgument,
+    RoleMissing,
+    UnknownDatabase,
+    shown,
+)
+
+if TYPE_CHECKING:
+    import sqlalchemy
+
+_ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('headish db secure'))"
+ATTEMPTS = 10
+"""How often it is tried where it meets readers and writers."""
+PASSES = 2
+"""Who may enter what is seen only once the table is there that says so."""
+_OWN = f"GRANT {OWNER} TO CURRENT_USER"
+
+
+class Secured(Struct, frozen=True):
+    """What keeps the spaces of a database apart: ``done`` just now, and still ``missing``. ``tables`` have a policy;
+    a database that was never ``secured`` lacks all of it."""
+
+    secured: bool
+    tables: tuple[str, ...]
+    done: tuple[Measure, ...]
+    missing: tuple[Measure, ...]
+
+
+def secure(backend: Backend, apps: Sequence[str] = (), *, check: bool = False) -> Secured:
+    """Make the roles, grants, functions and policies that are missing, in one transaction; ``check`` changes nothing.
+
+    ``apps`` are logins that may enter every space. A check looks at them, or at the login that asks.
+    Raises: NotIsolated on SQLite, InvalidArgument for an unknown login, UnknownDatabase, DatabaseTooOld, ReadOnly,
+    RoleMissing, DatabaseError on a database that is spread.
+    """
+    _look(backend)
+    if not check:
+        backend.check_writable()
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            with backend.schema_connection() as connection:
+                return _check(connection, apps) if check else _make(connection, apps)
+        except DatabaseError as error:
+            state = getattr(error.__cause__, "sqlstate", None)
+            if state == "42501":
+                raise RoleMissing(backend.target, OWNER, ", or a superuser") from error
+            # Readers and writers hold tables that are altered here, each in an order of its own.
+            if state != "40P01" or tries >= ATTEMPTS:
+                raise
+        pause(0, 0.1 * tries)
+
+
+def _check(connection: sqlalchemy.Connection, apps: Sequence[str]) -> Secured:
+    catalog = read_catalog(connection)
+    _check_logins(catalog, apps)
+    missing = find_missing(catalog, apps or [catalog.session], apps)
+    return Secured(is_secured(catalog), _with_policy(catalog), (), tuple(missing))
+
+
+def _make(connection: sqlalchemy.Connection, apps: Sequence[str]) -> Secured:
+    connection.exec_driver_sql(_ONE_AT_A_TIME)
+    catalog = read_catalog(connection)
+    _check_logins(catalog, apps)
+    done: list[Measure] = []
+    for _ in range(PASSES):
+        for measure in find_missing(catalog, apps, apps):
+            if measure.statement is not None:
+                if measure.kind == "owner" and not (catalog.is_superuser or catalog.reaches(catalog.session, OWNER)):
+                    run(connection, _OWN)  # who is no superuser gives tables only to a role of its own
+                run(connection, measure.statement)
+                done.append(measure)
+        catalog = read_catalog(connection)
+    return Secured(is_secured(catalog), _with_policy(catalog), tuple(done), tuple(find_missing(catalog, apps, apps)))
+
+
+def _with_policy(catalog: Catalog) -> tuple[str, ...]:
+    return tuple(name for name in guarded(catalog) if catalog.tables[name].is_enabled)
+
+
+def _check_logins(catalog: Catalog, logins: Sequence[str]) -> None:
+    for name in logins:
+        if name not in catalog.roles:
+            raise InvalidArgument(f"the server has no login {shown(name)}: CREATE ROLE {quoted(name)} LOGIN")
+
+
+def _look(backend: Backend) -> None:
+    """Refuse what cannot be secured. Raises: as ``secure``."""
+    if backend.upgrades_itself:
+        backend.check_isolated()
+    current = current_revision(backend)
+    if current is None:
+        raise UnknownDatabase(backend.target, "it holds no headish tables yet; run 'headish db init' first")
+    if current != REVISION:
+        raise DatabaseTooOld(
+            backend.target, f"its schema is {current}, and {REVISION} is secured; run 'headish db upgrade' first"
+        )
+    if not_spread(backend) is not None:
+        raise DatabaseError(backend.target, "its tables are spread over several machines, and are not secured there")
+
+
+@contextmanager
+def lifted(connection: sqlalchemy.Connection) -> Iterator[None]:
+    """Let a migration see all rows, then guard all tables that it left, in the same transaction.
+
+    Nothing is done for a database that was never secured.
+    """
+    catalog = read_catalog(connection)
+    if not is_secured(catalog):
+        yield
+        return
+    for name in guarded(catalog):
+        run(connection, f"ALTER TABLE {catalog.schema}.{quoted(name)} NO FORCE ROW LEVEL SECURITY")
+    yield
+    _make(connection, ())

@@ -1,0 +1,41 @@
+"""One secured database for the tests of this folder; stores are opened in it as ``headish_writer``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from uuid import uuid4
+
+import pytest
+
+from headish import Store
+from support.secured import Logins, WriterPlace, secured_database
+
+
+@pytest.fixture(scope="session")
+def logins(make_postgresql_database: Callable[[], str]) -> Iterator[Logins]:
+    with secured_database(make_postgresql_database()) as made:
+        yield made
+
+
+@pytest.fixture
+def own(new_postgresql: str) -> Iterator[Logins]:
+    """A secured database of the test's own."""
+    with secured_database(new_postgresql) as made:
+        yield made
+
+
+@pytest.fixture
+def place(logins: Logins) -> Iterator[WriterPlace]:
+    made = WriterPlace(logins, f"test-{uuid4().hex}")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def durable_place(place: WriterPlace) -> WriterPlace:
+    return place
+
+
+@pytest.fixture
+def store(place: WriterPlace) -> Store:
+    return place.open()

@@ -1,0 +1,64 @@
+"""What a login with no more than ``headish_writer`` may do.
+
+The tests of other folders run here once more, in a secured database: those in which the verbs that store race, and
+those of reading. What they do not call is called in test_tenants; what takes another role, in test_roles.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from support.places import Place
+from support.reloading import load
+
+TESTS = Path(__file__).parents[2]
+AGAIN = ("concurrency/test_races.py", "store/test_reading.py", "searching/test_seen.py")
+VERBS = "concurrency/test_every_verb.py"
+TENANTS, ROLES, SECURING = "test_tenants.py", "test_roles.py", "test_securing.py"
+ELSEWHERE = {
+    **dict.fromkeys(("Store.capture", "Streams.recover", "Streams.drop", "Database.move"), TENANTS),
+    **dict.fromkeys(("Spaces.add", "Store.reindex"), TENANTS),
+    **dict.fromkeys(
+        (
+            "Database.gc", "Database.search_index", "Spaces.remove", "Spaces.rename", "Spaces.limit", "Spaces.erase",
+            "Store.erase",
+        ),
+        ROLES,
+    ),
+    **dict.fromkeys(("Database.distribute", "Database.secure", "Spaces.grant", "Spaces.revoke"), SECURING),
+}  # fmt: skip
+"""The verbs that store, and that no test which runs again calls; and the file of this folder that calls them."""
+
+
+def again(path: str) -> Iterator[tuple[str, Any]]:
+    """The tests of a module, but for those that try many examples: they ask no other statement of the server."""
+    for name, member in vars(load(path)).items():
+        if name.startswith("test_") and inspect.isfunction(member) and not hasattr(member, "hypothesis"):
+            yield f"{name}_again", member
+        if name.startswith("Test") and inspect.isclass(member):
+            kept = {key: value for key, value in vars(member).items() if not hasattr(value, "hypothesis")}
+            yield f"{name}Again", type(name, (), {key: kept[key] for key in kept if not key.startswith("__")})
+
+
+for _path in AGAIN:
+    globals().update(again(_path))
+
+
+def test_every_verb_that_stores_is_called_in_a_secured_database() -> None:
+    verbs = load(VERBS)
+    called = {verb: set().union(*(verbs.called(TESTS / path) for path in AGAIN)) for verb in verbs.WRITING}
+    here = Path(__file__).parent
+    called |= {verb: verbs.called(here / path) for verb, path in ELSEWHERE.items()}
+    missing = [verb for verb in verbs.WRITING if _as_called(verb) not in called[verb]]
+    assert missing == []
+
+
+def _as_called(verb: str) -> str:
+    return verb.rpartition(".")[2] if verb.startswith(("Store.", "Database.")) else verb.lower()
+
+
+def test_the_login_is_held_by_policies(place: Place) -> None:
+    assert place.open(isolation="required")._backend.is_confined

@@ -1,0 +1,196 @@
+"""Two tenants of one database, each with a login of its own: neither learns anything of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+import headish
+from headish import Database, Store
+from headish.database.isolation.grants import EVERYWHERE
+from headish.database.query import Compiled, Query
+from headish.errors import (
+    HeadishError,
+    NotEntered,
+    RoleMissing,
+    SpaceTaken,
+    UnknownBookmark,
+    UnknownErasure,
+    UnknownObject,
+    UnknownSpace,
+    UnknownTurn,
+)
+from support.capturers import BEGUN, EVENTS, begin
+from support.growing import texts
+from support.secured import Logins
+
+
+@pytest.fixture
+def ana(logins: Logins) -> Iterator[Store]:
+    with Store.open(logins.at("ana"), space="ana", isolation="required") as store:
+        yield store
+
+
+@pytest.fixture
+def ben(logins: Logins) -> Iterator[Store]:
+    with Store.open(logins.at("ben"), space="ben", isolation="required") as store:
+        yield store
+
+
+class TestTheOther:
+    def test_ids_names_words_and_objects_of_another_tenant_are_unknown(self, ana: Store, ben: Store) -> None:
+        secret = ben.add_turn("the number is seventy-three", bookmark="hidden", key="k-73")
+        ben.objects.put("note", "one", b"{}")
+        for unknown in (secret.id, secret.id[:20], ben.abbreviate([secret.id])[secret.id], "hidden"):
+            with pytest.raises(UnknownTurn):
+                ana.get(unknown)
+        with pytest.raises(UnknownTurn):
+            ana.add_turn("and?", continues=secret.id)
+        with pytest.raises(UnknownTurn):
+            ana.bookmarks.set("mine", secret.id)
+        with pytest.raises(UnknownBookmark):
+            ana.bookmarks["hidden"]
+        assert ana.find("k-73") is None
+        with pytest.raises(UnknownObject):
+            ana.objects.get("note", "one")
+        with pytest.raises(UnknownErasure):
+            ana.erasures[1]
+        assert [found.turn for found in ana.search("seventy-three")] == []
+        assert len(list(ben.search("seventy-three"))) == 1
+
+    def test_counts_feeds_usage_and_backups_hold_ones_own_alone(self, ana: Store, ben: Store, tmp_path: Path) -> None:
+        own = len(list(ana.turns()))
+        ben.add_turns([{"content": f"of ben {index}"} for index in range(5)])
+        assert ana.stats().turns == own == len(list(ana.turns()))
+        assert [each.turn for each in ana.follow(wait=False) if each.kind == "turn"] == list(ana.turns())
+        made = ana._database.backup(tmp_path / "all.hbackup")
+        assert (made.spaces, made.turns) == (("ana",), own)
+        with headish.Store.open(tmp_path / "copy.db", space="ana") as empty:
+            empty._database.spaces.remove("ana")
+        headish.restore(tmp_path / "all.hbackup", tmp_path / "copy.db")
+        with Store.open(tmp_path / "copy.db", space="ana", create=False) as copy:
+            assert len(list(copy.turns())) == own
+            assert "ben" not in list(copy._database.spaces)
+
+    def test_a_space_that_is_forbidden_looks_like_one_that_is_not_there(self, ana: Store) -> None:
+        database = ana._database
+        assert isinstance(database, Database)
+        assert list(database.spaces) == ["ana"]
+        assert len(database.spaces) == 1
+        assert "ben" not in database.spaces
+        for create in (True, False):
+            told = set()
+            for name in ("ben", "nobody"):
+                with pytest.raises(UnknownSpace) as refused:
+                    database.store(name, create=create)
+                told.add(str(refused.value).replace(name, "?"))
+            assert len(told) == 1
+        for name in ("ben", "nobody"):
+            with pytest.raises(RoleMissing, match="every space"):
+                database.spaces.add(name)
+            with pytest.raises(UnknownSpace):
+                database.spaces.limit(name)
+            with pytest.raises(UnknownSpace):
+                database.move("main", space="ana", to=name)
+        assert [name for name, report in database.verify().items() if name and not report.problems] == ["ana"]
+
+    def test_an_answer_is_journalled_and_recovered_in_ones_own_space(self, ana: Store, ben: Store) -> None:
+        capture = begin(ana)
+        assert len(ana.streams.list()) == 1
+        assert ben.streams.list() == []
+        for event in EVENTS[len(BEGUN) :]:
+            capture.feed(event)
+        answer = capture.finish()
+        assert ana.get("main") == answer
+        assert list(ana.streams.recover()) == []
+        ana.capture("main", "anthropic").feed(BEGUN[0])
+        [left] = ana.streams.list()
+        ana.streams.drop(left)
+        assert ana.streams.list() == []
+
+
+class TestTheServer:
+    @pytest.mark.parametrize("table", EVERYWHERE)
+    def test_it_gives_no_row_of_another_space_of_any_table(self, logins: Logins, ben: Store, table: str) -> None:
+        ben.pointers.set("small", "openai/gpt-5-mini")
+        seen = logins.run(f'SELECT DISTINCT space FROM "{table}"', "ana", "ana")
+        [(own,)] = logins.run("SELECT headish_enter('ana')", "ana")
+        assert {space for (space,) in seen} <= {own}
+
+    @pytest.mark.parametrize("setting", ["", "0", "-1", "1e3", "seven", "99999999999999999999", "ben"])
+    def test_a_setting_that_names_no_space_of_the_login_gives_an_error_and_no_row(
+        self, logins: Logins, setting: str
+    ) -> None:
+        if setting == "ben":
+            [(number,)] = logins.run("SELECT headish_enter('ben')", "ben")
+            setting = str(number)
+        inside = f"SELECT set_config('headish.space', '{setting}', false); SELECT * FROM turn"
+        with pytest.raises(psycopg.Error, match="no space was entered that is open to this login"):
+            logins.run(inside, "ana")
+        with pytest.raises(psycopg.Error, match="no space was entered"):
+            logins.run("SELECT * FROM turn", "ana")
+
+    def test_rows_of_another_space_are_not_written(self, logins: Logins) -> None:
+        [(other,)] = logins.run("SELECT headish_enter('ben')", "ben")
+        added = "INSERT INTO object (space, kind, key, revision, data, milliseconds) VALUES ({}, 'k', 'x', 1, 'd', 1)"
+        with pytest.raises(psycopg.Error, match="row-level security"):
+            logins.run(added.format(other), "ana", "ana")
+        upsert = added.format(other) + " ON CONFLICT (space, kind, key) DO UPDATE SET data = 'stolen'"
+        with pytest.raises(psycopg.Error, match="row-level security"):
+            logins.run(upsert, "ana", "ana")
+        with pytest.raises(psycopg.Error, match="row-level security"):
+            logins.run(
+                f"INSERT INTO link (space, chain, ordinal, parent_chain, parent_pos) VALUES ({other}, 9, 0, 1, 0)",
+                "ana",
+                "ana",
+            )
+        logins.run("UPDATE bookmark SET recent = 1", "ana", "ana")
+        logins.run("DELETE FROM object", "ana", "ana")
+        [(recent,)] = logins.run("SELECT min(recent) FROM bookmark", "ben", "ben")
+        assert recent > 1
+
+    def test_who_may_enter_what_is_not_told(self, logins: Logins) -> None:
+        for statement in ("SELECT * FROM member", "INSERT INTO member VALUES (session_user, 0)"):
+            with pytest.raises(psycopg.Error, match="permission denied"):
+                logins.run(statement, "ana", "ana")
+        assert logins.run("SELECT name FROM space", "ana") == [(b"ana",)]
+
+
+class TestAnApplicationForAll:
+    def test_it_makes_enters_and_copies_between_spaces_and_stays_inside_one_each_time(self, logins: Logins) -> None:
+        one, two = f"one-{uuid4().hex}", f"two-{uuid4().hex}"
+        with Database.open(logins.at("app"), isolation="required") as database:
+            database.spaces.add(one)
+            with pytest.raises(SpaceTaken):
+                database.spaces.add(one)
+            first, second = database.store(one), database.store(two)
+            first.add_turn("in one", bookmark="main")
+            second.add_turn("in two", bookmark="other")
+            database.move("main", space=one, to=two)
+            assert texts(second, "main") == ["in one"]
+            assert list(first.bookmarks) == []
+            second.reindex()
+            assert len(list(second.search("one"))) == 1
+            # What the code forgets, the server does not: a statement without a space sees the one that is entered.
+            counted = Query("how many", Compiled("SELECT count(*) FROM turn"))
+            assert first._backend.read(lambda connection: connection.row(counted)) == (1,)
+            with pytest.raises(NotEntered):
+                database.backend.read(lambda connection: connection.row(counted))
+            assert all(not report.problems for report in database.verify().values())
+
+    def test_a_space_that_is_closed_to_a_login_is_closed_to_what_it_has_open(self, logins: Logins) -> None:
+        login = logins.make(f"guest{uuid4().hex[:6]}")
+        who = login.rpartition("_")[0]
+        with Database.open(logins.url) as admin:
+            admin.spaces.grant("ana", login)
+            with Store.open(logins.at(who), space="ana") as store:
+                assert store.get("main")
+                admin.spaces.revoke("ana", login)
+                with pytest.raises(HeadishError):
+                    store.get("main")
+                with pytest.raises(HeadishError):
+                    store.add_turn("still here?")

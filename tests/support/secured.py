@@ -1,0 +1,87 @@
+"""A PostgreSQL database whose spaces the server keeps apart, with logins of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+from sqlalchemy import make_url
+
+from headish import Database
+from headish.database.isolation.measures import quoted
+from headish.database.urls import parse_url, server_arguments
+from support.places import ServerPlace
+
+PASSWORD = "of-the-tests"
+
+
+class Logins:
+    """The URL of the database for whom no policy holds, and those of logins, by name."""
+
+    def __init__(self, url: str) -> None:
+        self.url, self._suffix, self._made = url, uuid4().hex[:8], list[str]()
+
+    def name(self, who: str) -> str:
+        """The login's name on the server, which other tests use, too."""
+        return f"{who}_{self._suffix}"
+
+    def make(self, who: str, more: str = "") -> str:
+        """A new login; its name."""
+        name = self.name(who)
+        self.run(f"CREATE ROLE {quoted(name)} LOGIN PASSWORD '{PASSWORD}' {more}")
+        self._made.append(name)
+        return name
+
+    def at(self, who: str) -> str:
+        """The URL with which a login opens the database."""
+        url = make_url(self.url).set(username=self.name(who), password=PASSWORD)
+        return url.render_as_string(hide_password=False)
+
+    def run(self, statement: str, who: str | None = None, space: str | None = None) -> list[tuple[Any, ...]]:
+        """What a statement of one's own gives, without headish: as a login, inside a space that it may enter."""
+        url = parse_url(self.url if who is None else self.at(who))
+        with psycopg.connect(**server_arguments(url)) as connection:
+            if space is not None:
+                connection.execute("SELECT headish_enter(%s)", (space.encode(),))
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def drop(self) -> None:
+        for name in self._made:
+            self.run(f"DROP OWNED BY {quoted(name)}; DROP ROLE {quoted(name)}")
+
+
+@contextmanager
+def secured_database(url: str) -> Iterator[Logins]:
+    """``app`` may enter every space; ``ana`` and ``ben`` a space of their own each; ``reader`` and ``eraser`` that of
+    ana; ``owner`` may do everything that the owner of the tables may."""
+    logins = Logins(url)
+    with Database.open(url) as database:
+        for space in ("ana", "ben"):
+            database.store(space).add_turn(f"the secret of {space}", bookmark="main")
+        database.secure(apps=[logins.make("app")])
+        for space, who, role in WHO:
+            database.spaces.grant(space, logins.make(who), role=role)
+        logins.run(f'GRANT headish_owner TO "{logins.make("owner")}"')
+    try:
+        yield logins
+    finally:
+        logins.drop()
+
+
+WHO: tuple[tuple[str, str, Any], ...] = (
+    ("ana", "ana", "writer"),
+    ("ben", "ben", "writer"),
+    ("ana", "reader", "reader"),
+    ("ana", "eraser", "eraser"),
+)
+
+
+class WriterPlace(ServerPlace):
+    """A space of a secured database, opened by a login that may write, and do no more."""
+
+    def __init__(self, logins: Logins, space: str) -> None:
+        super().__init__(logins.at("app"), space)
