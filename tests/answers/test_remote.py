@@ -9,9 +9,15 @@ import pytest
 
 from headish import Store, Turn
 from headish.calls.fetching import fetch_answer
-from headish.errors import CallRefused, InvalidArgument, InvalidReply, Unreachable
+from headish.errors import CallRefused, InvalidArgument, Unreachable, UnreadableAnswer
 from support.loopback import Loopback
 from support.places import Place
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headish.calls.batches.remote.FIRST_DELAY_SECONDS", 0.001)
+
 
 BACKGROUND = {"openai_responses": {"background": True, "store": True}}
 
@@ -123,7 +129,7 @@ class TestFetching:
 
     def test_what_is_no_answer_is_an_error(self, server: Loopback) -> None:
         server.answer(headers={"content-type": "application/json"}, chunks=[b"{"])
-        with pytest.raises(InvalidReply):
+        with pytest.raises(UnreadableAnswer):
             fetch_answer("openai_responses", "resp_1", base_url=server.url)
         with pytest.raises(Unreachable):
             fetch_answer("openai_responses", "resp_1", base_url="http://127.0.0.1:9")

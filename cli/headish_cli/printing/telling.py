@@ -102,13 +102,13 @@ def tell_reply(turn: Turn, whom: Sequence[str] = ()) -> None:
 
 
 def _is_kept(turn: Turn) -> bool:
-    """Whether the provider was asked to keep an answer, under an id that is known."""
+    """Whether this call asked the provider to keep the answer, and its id is known."""
     reply, provider = turn.meta.reply, "openai_responses"
-    told = [turn.options.get("params"), reply.get("params")]
-    own = [each.get(provider) for each in told if isinstance(each, dict)]
-    asked = [each for each in (*told, *own) if isinstance(each, dict)]
-    kept = any(each.get(key) is True for each in asked for key in ("store", "background"))
-    return kept and reply.get("provider") == provider and bool(reply.get("response_id"))
+    if reply.get("provider") != provider or not reply.get("response_id"):
+        return False
+    params = reply.get("params") or {}
+    asked = [each for each in (params, params.get(provider)) if isinstance(each, dict)]
+    return any(each.get(key) is True for each in asked for key in ("store", "background"))
 
 
 def _is_branch(store: Store, turn: Turn) -> bool:

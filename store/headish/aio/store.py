@@ -19,7 +19,7 @@ from headish.limits import PAYLOAD_LIMIT_BYTES
 
 if TYPE_CHECKING:
     from headish.database.backend import Durability
-    from headish.store.database import Database
+    from headish.store.database import Database, Isolation
     from headish.store.store import Store
     from headish.values.turns import Turn
 
@@ -51,6 +51,7 @@ class AsyncStore(StoreVerbs):
         prepared: bool = True,
         payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
         author: str | None = None,
+        isolation: Isolation | None = None,
     ) -> Opening[AsyncStore]:
         """Open one space of a database, as ``Store.open`` does: ``async with AsyncStore.open(path) as store``.
 
@@ -58,7 +59,7 @@ class AsyncStore(StoreVerbs):
         """
         opened = partial(
             open_shared, target, durability=durability, create=create, read_only=read_only, prepared=prepared,
-            payload_limit_bytes=payload_limit_bytes,
+            payload_limit_bytes=payload_limit_bytes, isolation=isolation,
         )  # fmt: skip
         return Opening(cls._open(opened, space, create, author))
 
@@ -117,6 +118,7 @@ class AsyncDatabase(DatabaseVerbs):
         read_only: bool = False,
         prepared: bool = True,
         payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
+        isolation: Isolation | None = None,
     ) -> Opening[AsyncDatabase]:
         """Open a database, as ``Database.open`` does: ``async with AsyncDatabase.open(path) as database``.
 
@@ -124,7 +126,7 @@ class AsyncDatabase(DatabaseVerbs):
         """
         opened = partial(
             open_shared, target, durability=durability, create=create, read_only=read_only, prepared=prepared,
-            payload_limit_bytes=payload_limit_bytes,
+            payload_limit_bytes=payload_limit_bytes, isolation=isolation,
         )  # fmt: skip
         return Opening(_opened(lambda: cls(opened())))
 

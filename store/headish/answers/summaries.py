@@ -48,12 +48,12 @@ def ask_summary(
         {"params": dict(pointer.params)} if pointer.params else {},
     )
     own = _without_none(call)
-    # A server that is named for this call has nothing to do with the pointer's key, dialect, cloud and headers.
-    server = own.get("base_url")
-    dialect = dialect_of(pointer.provider, server or pointer.base_url, None if server else pointer.dialect)
+    named = "base_url" in own
+    dialect = dialect_of(pointer.provider, own["base_url"]) if named else pointer.spelling
     request = prepare_request(pointer.provider, window, model=pointer.model, dialect=dialect)
-    given = own if server else pointer.server | own
-    given["headers"] = ({} if server else pointer.headers) | lower_names(own.get("headers"))
+    # A server that is named for this call has nothing to do with the pointer's key, cloud and headers.
+    given = own if named else pointer.server | own
+    given["headers"] = ({} if named else pointer.headers) | lower_names(own.get("headers"))
     given["timeouts"] = Timeouts.of(call.get("timeouts"), pointer.timeouts)
     about = About(provider=pointer.provider, turns=(seed,), model=pointer.model, ptr=ptr, dialect=dialect)
     with open_call(pointer.provider, request.body, model=pointer.model, **given) as answer:

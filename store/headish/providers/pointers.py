@@ -20,10 +20,12 @@ from headish.errors import InvalidArgument, shown
 from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers import PROVIDERS
 from headish.providers.clouds import Cloud, make_cloud
-from headish.providers.dialects.choosing import Spoken, check_dialect, choose_dialect
+from headish.providers.dialects.choosing import PROVIDER, Spoken, check_dialect, choose_dialect
 from headish.values.checks.addresses import parse_address
 from headish.values.checks.headers import check_kept_headers
 
+AZURE = "azure"
+"""The cloud and the dialect of that name."""
 MODEL_LIMIT = 512
 """The longest name of a model, in characters."""
 CONTEXT_WINDOWS = (256, 2**31)
@@ -56,14 +58,22 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
     timeouts: dict[str, float] = {}
 
     @property
+    def spoken(self) -> Spoken | None:
+        """The dialect that the server is spoken to in, and why; None for a provider that has none."""
+        if self.dialect is None and self.cloud is not None and self.cloud.name == AZURE and self.provider == PROVIDER:
+            return Spoken(AZURE, "it is a server of Azure's")
+        return choose_dialect(self.provider, self.base_url, self.dialect)
+
+    @property
+    def spelling(self) -> str | None:
+        """The setting ``dialect`` of a request to the server; None for the provider's own way."""
+        spoken = self.spoken
+        return None if spoken is None or spoken.is_default else spoken.name
+
+    @property
     def server(self) -> dict[str, Any]:
         """Who is asked and what goes along, as arguments of ``headish.calls.open_call``."""
         return {"base_url": self.base_url, "key_env": self.key_env, "cloud": self.cloud, "headers": dict(self.headers)}
-
-    @property
-    def spoken(self) -> Spoken | None:
-        """The dialect that the server is spoken to in, and why; None for a provider that has none."""
-        return choose_dialect(self.provider, self.base_url, self.dialect)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without what is not set."""

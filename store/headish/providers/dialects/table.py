@@ -292,6 +292,8 @@ DIALECTS: dict[str, Dialect] = {
         sources=(
             Source("https://github.com/ggml-org/llama.cpp/pull/16934", "2025-11-02",
                    "reasoning_content is passed back to the model"),
+            Source("https://github.com/ggml-org/llama.cpp, tried with xllamacpp 2026.10.11549", "2026-11-22",
+                   "max_tokens limits the answer, response_format holds it to its schema, reasoning_content is taken"),
             Source("https://github.com/ggml-org/llama.cpp, tools/server/README.md", "2026-11-22",
                    "max_tokens and top_k; <think> stays in the content without --reasoning-format"),
         ),

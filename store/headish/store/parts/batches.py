@@ -100,7 +100,10 @@ class Batches:
             raise InvalidArgument("the answers of a batch come whole: it takes no stream")
         requests = [
             _at_server(
-                request(space, each, to, ptr=ptr, model=model, stream=False, **settings), base_url, key_env, headers
+                request(space, each, to, ptr=ptr, model=model, stream=False, base_url=base_url, **settings),
+                base_url,
+                key_env,
+                headers,
             )
             for each in heads
         ]

@@ -145,7 +145,7 @@ def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, na
     if named is not None:
         check_dialect(provider, named)
     if named is None and base_url is None and pointer is not None:
-        base_url, named = pointer.base_url, pointer.dialect
+        return pointer.spelling
     return dialect_of(provider, base_url, named)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from headish.content.words import one_line
 from headish.errors import InvalidReply
 from headish.history.definitions import find_pointer
-from headish.providers.pointers import Pointer, dialect_of
+from headish.providers.pointers import Pointer
 from headish.store.space import Space
 from headish.store.verbs.read import messages
 from headish.values.blocks import Text, join_texts
@@ -50,7 +50,7 @@ def _call(pointer: Pointer, window: ContextWindow) -> str:
     from headish.providers.preparing import prepare_request
     from headish.providers.stream import Stream
 
-    dialect = dialect_of(pointer.provider, pointer.base_url, pointer.dialect)
+    dialect = pointer.spelling
     asked = prepare_request(pointer.provider, window, model=pointer.model, stream=False, dialect=dialect)
     stream = Stream(pointer.provider, model=pointer.model, dialect=dialect)
     given = {**pointer.server, "timeouts": Timeouts.of(None, pointer.timeouts)}
