@@ -34,6 +34,7 @@ def test_every_generated_page_is_checked(generate: ModuleType) -> None:
         "damage.md",
         "errors.md",
         "formats/carrying.md",
+        "imports.md",
         "library.md",
         "schema.md",
         "providers/README.md",
