@@ -23,7 +23,9 @@ def generate() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", ["cli.md", "damage.md", "library.md", "schema.md", "errors.md", "formats/carrying.md"])
+@pytest.mark.parametrize(
+    "page", ["cli.md", "damage.md", "library.md", "schema.md", "errors.md", "imports.md", "formats/carrying.md"]
+)
 def test_a_page_is_what_the_code_says(generate: ModuleType, page: str) -> None:
     assert (DOCS / "reference" / page).read_text("utf-8") == generate.PAGES[page](), "run `make docs`"
 

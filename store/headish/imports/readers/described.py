@@ -220,7 +220,7 @@ FORMATS: dict[str, Described] = {
         "records:ID",
         (
             ("`options`", "the older name of `inherited`"),
-            ("`continues`", "what the turn continues; else the one before it"),
+            ("`continues`", "what the turn continues, also several; else the one before it"),
             ("`head`", "the bookmark"),
             ("all else of a record", "`app.record`, as it was"),
         ),
