@@ -73,6 +73,7 @@ from headish_cli.main import main as command
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from dialect_pages import write_dialect, write_dialects, write_refusals
+from import_pages import write_imports
 from provider_pages import write_overview, write_provider
 
 VALUES = (
@@ -426,6 +427,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors.md": write_errors,
     "damage.md": write_damage,
     "formats/carrying.md": write_carrying,
+    "imports.md": partial(write_imports, NOTE),
     "providers/README.md": write_overview,
     "providers/refused.md": write_refusals,
     "providers/dialects/README.md": write_dialects,

@@ -24,7 +24,9 @@ def generate() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", ["cli.md", "damage.md", "library.md", "schema.md", "errors.md", "formats/carrying.md"])
+@pytest.mark.parametrize(
+    "page", ["cli.md", "damage.md", "library.md", "schema.md", "errors.md", "imports.md", "formats/carrying.md"]
+)
 def test_a_page_is_what_the_code_says(generate: ModuleType, page: str) -> None:
     assert (DOCS / "reference" / page).read_text("utf-8") == generate.PAGES[page](), "run `make docs`"
 
@@ -35,6 +37,7 @@ def test_every_generated_page_is_checked(generate: ModuleType) -> None:
         "damage.md",
         "errors.md",
         "formats/carrying.md",
+        "imports.md",
         "library.md",
         "schema.md",
         "providers/README.md",
