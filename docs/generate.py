@@ -68,6 +68,7 @@ from headish_cli.main import main as command
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from import_pages import write_frameworks_and_services
 from provider_pages import write_overview, write_provider
 
 VALUES = (
@@ -409,6 +410,7 @@ PAGES: dict[str, Callable[[], str]] = {
 }
 
 
+PAGES |= {"imports/frameworks-and-services.md": write_frameworks_and_services}
 PAGES |= {f"providers/{provider}.md": partial(write_provider, provider) for provider in PROVIDERS}
 
 

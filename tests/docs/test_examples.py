@@ -28,7 +28,7 @@ HOW_TO = (
     "name-conversations.md", "keep-objects.md", "search.md", "feed-another-system.md", "edit-and-undo.md",
     "long-conversations.md", "find-your-way.md", "delete-somebodys-data.md",
     "talk-at-a-terminal.md", "import-from-other-programs.md",
-    "export-for-others.md",
+    "export-for-others.md", "import-from-frameworks-and-services.md",
 )  # fmt: skip
 PAGES = [
     ROOT / "README.md",

@@ -66,10 +66,9 @@ class Sample:
     def _input(self, event: Mapping[str, Any]) -> list[Any]:
         """The list that a model was asked with; newer logs keep each message once, and name them by their places."""
         listed, pool = event.get("input"), self._record.get("events_data")
-        messages = pool.get("messages") if isinstance(pool, Mapping) else None
-        refs = event.get("input_refs")
-        found = list(listed) if isinstance(listed, list) else []
-        for ref in refs if isinstance(refs, list) and isinstance(messages, list) else ():
+        messages = _listed(pool.get("messages")) if isinstance(pool, Mapping) else []
+        found = list(_listed(listed))
+        for ref in _listed(event.get("input_refs")):
             if isinstance(ref, list) and len(ref) == 2 and all(type(at) is int and at >= 0 for at in ref):
                 found += messages[ref[0] : ref[1]]
                 if len(found) > len(messages) * 2:

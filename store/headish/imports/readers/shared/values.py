@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from headish.imports.archives import CHUNK_BYTES
 from headish.imports.arrays import read_items
 from headish.imports.cleaning import NotJson, decode
-from headish.imports.files import CHUNK_BYTES, read_lines
+from headish.imports.files import read_lines
 from headish.imports.sources import Given
 
 
