@@ -171,6 +171,15 @@ class TestLangGraph:
         assert kept == {"$": "os.system", "value": f"touch {tmp_path}/pwned"}
         assert not (tmp_path / "pwned").exists()
 
+    def test_objects_inside_objects_do_not_swell(self, memory: Store, load: Load) -> None:
+        value = pack("x" * 100_000)
+        for _ in range(30):
+            value = pack(msgspec.msgpack.Ext(5, value))
+        row = ("INSERT INTO checkpoints VALUES ('t1', '', '2', NULL, 'msgpack', ?, '{}')", (value,))
+        notes: list[ImportNote] = []
+        assert memory.import_file(load("langgraph", row), told=notes.append).broken == 1
+        assert [note.what for note in notes if note.kind == "broken"] == ["objects are nested too deep"]
+
     def test_constructors_of_json_are_messages_as_well(self, memory: Store, load: Load) -> None:
         said = {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "HumanMessage"],
                 "kwargs": {"content": "As JSON", "type": "human", "id": "j1"}}  # fmt: skip
@@ -238,6 +247,14 @@ class TestPydanticAI:
         assert memory.import_file(io.BytesIO(lines)).trees == 2
         assert memory.import_file(io.BytesIO(json.dumps([history("three"), history("four")]).encode())).trees == 2
         assert sorted(memory.bookmarks) == ["four", "one", "three", "two"]
+
+    def test_lines_that_are_longer_than_a_piece_of_the_file_are_all_read(self, memory: Store) -> None:
+        part = {"part_kind": "user-prompt", "content": "x" * 1_200_000}
+        line = json.dumps([{"kind": "request", "parts": [part]}]).encode()
+        done = memory.import_file(
+            io.BytesIO(b"\n" + line + b"\n" + line.replace(b"xx", b"xy", 1) + b"\n"), "pydantic-ai"
+        )
+        assert done.trees == 2
 
     def test_what_has_no_block_is_kept_whole_and_counted(self, memory: Store) -> None:
         part = {"part_kind": "builtin-tool-call", "tool_name": "web_search", "args": {}}
