@@ -68,7 +68,8 @@ from headish_cli.main import main as command
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-from import_pages import write_frameworks_and_services
+from foreign_pages import write_frameworks_and_services
+from import_pages import write_imports
 from provider_pages import write_overview, write_provider
 
 VALUES = (
@@ -406,6 +407,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors.md": write_errors,
     "damage.md": write_damage,
     "formats/carrying.md": write_carrying,
+    "imports.md": partial(write_imports, NOTE),
     "providers/README.md": write_overview,
 }
 

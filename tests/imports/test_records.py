@@ -65,6 +65,15 @@ def test_a_record_may_say_what_it_continues(store: Store) -> None:
     assert [each.text for each in store.resolve("other").messages] == ["Be brief.", "Paris"]
 
 
+def test_a_record_may_continue_several(store: Store) -> None:
+    joined = {"content": "So?", "continues": [SECOND, THIRD], "head": "x"}
+    file = io.BytesIO(as_lines([*THREAD[:2], {**THREAD[2], "id": THIRD, "continues": [FIRST]}, joined]))
+    assert store.import_file(file, "records").added == 4
+    assert len(store.get("x").meta.continues) == 2
+    file.seek(0)
+    assert store.import_file(file, "records").added == 0
+
+
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
@@ -76,7 +85,7 @@ def test_a_record_may_say_what_it_continues(store: Store) -> None:
         ({"content": "x", "role": "robot"}, "unknown role 'robot'"),
         ({"content": "x", "head": "a b"}, "its head cannot be a bookmark: it holds whitespace"),
         ({"content": "x", "head": 5}, "its head cannot be a bookmark: it must be text"),
-        ({"content": "x", "continues": [FIRST, SECOND]}, "not the id of one record before it"),
+        ({"content": "x", "continues": [FIRST, "gone"]}, "not ids of records before it"),
         ({"content": "x", "continues": "gone"}, "it continues 'gone'"),
         ({"content": [{"type": 5}]}, "a block needs a `type`"),
     ],

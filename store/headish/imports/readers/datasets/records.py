@@ -18,7 +18,7 @@ from headish.content import strictjson
 from headish.content.drafts import Draft, make_draft
 from headish.content.encoding import read_content
 from headish.errors import HeadishError, InvalidImport, shown
-from headish.imports.imported import ImportedTree, make_key
+from headish.imports.imported import ImportedTree, Link, make_key
 from headish.limits import IMPORT_LINE_BYTES, PAYLOAD_LIMIT_BYTES
 from headish.values.ids import as_turn_id
 from headish.values.names import new_refusal
@@ -33,12 +33,12 @@ def read_thread(lines: Iterable[bytes], source: str) -> Iterator[ImportedTree]:
     Raises: InvalidImport with the line, or of a list with the number of the record.
     """
     drafts: list[Draft] = []
-    parents: list[int | None] = []
+    parents: list[Link] = []
     known: dict[str, int] = {}
     name, named = None, 0
     for number, record in _read_records(lines, source):
         try:
-            draft, parent = _draft(record), _parent(record, len(drafts), known)
+            draft, parent = _draft(record), _parents(record, len(drafts), known)
             if record.get("head") is not None:
                 name, named = _name(record["head"]), len(drafts)
         except _Malformed as error:
@@ -107,14 +107,19 @@ def _is_global(record_id: Any) -> bool:
     return isinstance(record_id, str) and as_turn_id(record_id) is not None
 
 
-def _parent(record: dict[str, Any], index: int, known: dict[str, int]) -> int | None:
+def _parents(record: dict[str, Any], index: int, known: dict[str, int]) -> Link:
+    """What a record continues: the one before it unless it says so, else one or several before it, in order."""
     continues = record.get("continues")
     if continues is None:
         return index - 1 if index else None
-    listed = continues if isinstance(continues, list) else [continues]
-    if len(listed) != 1 or not isinstance(listed[0], str) or listed[0] not in known:
-        raise _Malformed(f"it continues {shown(continues)}, which is not the id of one record before it")
-    return known[listed[0]]
+    listed = list(dict.fromkeys(continues)) if _is_names(continues) else [continues]
+    if not all(isinstance(each, str) and each in known for each in listed):
+        raise _Malformed(f"it continues {shown(continues)}, which are not ids of records before it")
+    return tuple(known[each] for each in listed) or None
+
+
+def _is_names(continues: Any) -> bool:
+    return isinstance(continues, list) and all(isinstance(each, str) for each in continues)
 
 
 def _name(head: Any) -> str:

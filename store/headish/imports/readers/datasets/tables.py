@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
+from importlib import import_module
 from math import isfinite
 from typing import Any
 
@@ -40,7 +41,7 @@ def read_rows(given: Given) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _read_parquet(given: Given) -> Iterator[tuple[str, Mapping[str, Any]]]:
     try:
-        from pyarrow import ArrowException, parquet
+        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:
         reason = "it is a parquet file, which needs the extra: pip install 'headish[parquet]'"
         raise InvalidImport(given.name, None, reason) from None
@@ -53,7 +54,7 @@ def _read_parquet(given: Given) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 yield f"row {number}", heal(_plain(row))
             if given.progress:
                 given.progress(batch.nbytes)
-    except (ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError) as error:
         reason = str(error).split("\n", 1)[0][:200]
         raise InvalidImport(given.name, number + 1, f"it is no parquet that can be read ({reason})") from None
 
