@@ -73,6 +73,7 @@ from headish_cli.main import main as command
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from dialect_pages import write_dialect, write_dialects, write_refusals
+from foreign_pages import write_frameworks_and_services
 from import_pages import write_imports
 from provider_pages import write_overview, write_provider
 
@@ -434,6 +435,7 @@ PAGES: dict[str, Callable[[], str]] = {
 }
 
 
+PAGES |= {"imports/frameworks-and-services.md": write_frameworks_and_services}
 PAGES |= {f"providers/{provider}.md": partial(write_provider, provider) for provider in PROVIDERS}
 PAGES |= {f"providers/dialects/{name}.md": partial(write_dialect, name) for name in DIALECTS}
 

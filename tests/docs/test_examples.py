@@ -30,6 +30,7 @@ HOW_TO = (
     "talk-at-a-terminal.md", "import-from-other-programs.md", "use-a-cloud.md", "count-costs.md",
     "ask-many-at-half-the-price.md", "export-for-others.md",
     "use-any-compatible-server.md",
+    "import-from-frameworks-and-services.md",
 )  # fmt: skip
 PAGES = [
     ROOT / "README.md",

@@ -25,7 +25,17 @@ def generate() -> ModuleType:
 
 
 @pytest.mark.parametrize(
-    "page", ["cli.md", "damage.md", "library.md", "schema.md", "errors.md", "imports.md", "formats/carrying.md"]
+    "page",
+    [
+        "cli.md",
+        "damage.md",
+        "library.md",
+        "schema.md",
+        "errors.md",
+        "imports.md",
+        "formats/carrying.md",
+        "imports/frameworks-and-services.md",
+    ],
 )
 def test_a_page_is_what_the_code_says(generate: ModuleType, page: str) -> None:
     assert (DOCS / "reference" / page).read_text("utf-8") == generate.PAGES[page](), "run `make docs`"
@@ -37,6 +47,7 @@ def test_every_generated_page_is_checked(generate: ModuleType) -> None:
         "damage.md",
         "errors.md",
         "formats/carrying.md",
+        "imports/frameworks-and-services.md",
         "imports.md",
         "library.md",
         "schema.md",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -228,3 +229,32 @@ class TestTrainers:
         assert row(store, "anthropic", for_training=True) == {
             "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}]
         }
+
+
+class TestRoundTrips:
+    """What is written as a row is read as the same messages."""
+
+    @pytest.mark.parametrize("format", ["hf", "openai-finetune", "sharegpt"])
+    def test_a_row_that_was_exported_is_imported_as_it_was(self, store: Store, format: str) -> None:
+        picture = {"type": "document", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+        add(store, "Be brief.", "system")
+        add(store, [{"type": "text", "text": "See "}, picture] if format != "sharegpt" else "Add")
+        add(store, [call("c1", a=1)], "assistant")
+        add(store, [result("c1", "1")], "tool")
+        add(store, "One.", "assistant")
+        line = store.export("main", format)
+        with Store.open(":memory:") as other:
+            other.import_file(io.BytesIO(line.encode()), format)
+            [head] = other.heads()
+            assert json.loads(other.export(head.id, format)) == json.loads(line)
+            roles = [message.role for message in other.resolve(head.id).messages]
+            assert roles == ["system", "user", "assistant", "tool", "assistant"]
+
+    @pytest.mark.parametrize("format", ["hf", "openai-finetune"])
+    def test_a_weight_comes_back(self, store: Store, format: str) -> None:
+        given = [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "5", "weight": 0}]
+        store.record(given, form="chat", bookmark="main")
+        line = store.export("main", format)
+        with Store.open(":memory:") as other:
+            other.import_file(io.BytesIO(line.encode()), format)
+            assert json.loads(other.export(other.heads()[0].id, format)) == json.loads(line)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="FILE...")
 @click.option("--from", "format", metavar="FORMAT",
               help="chatgpt, claude (exports), claude-code, codex, gemini-cli (sessions), llm (logs.db), cross-stream, "
+                   "openai-agents, langgraph, pydantic-ai (frameworks), open-webui, librechat, inspect, otel, "
                    "oasst, hf, sharegpt, openai-finetune (data sets), openai-log, v0.1, 2.0, 2.2, harmony, rwkv; "
                    "detected when not given. "
                    "As JSON, never detected: chat, responses, anthropic, records (of specification 002).")  # fmt: skip

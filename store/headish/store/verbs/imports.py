@@ -56,12 +56,14 @@ def import_file(
     detected), whose ``head`` becomes a bookmark and whose older key ``options`` is read as ``inherited``.
 
     Whole conversations of other programs (``claude-code``, ``codex``, ``gemini-cli``, ``chatgpt``, ``claude``, ``llm``,
-    ``cross-stream``; exports may be ZIP archives) are kept with every branch, their times, titles and ids; the tip that
-    the program shows gets a name. Rows of data sets and of logs (``hf``, ``openai-finetune``, ``sharegpt``,
-    ``openai-log``) are conversations without names. A second import stores nothing, that of a longer file its tails. A
-    record that cannot be read costs itself: it is counted (``Imported.broken``) and told. ``told`` gets an
-    ``ImportNote`` for all that had no place of its own. ``dry_run`` counts, and stores nothing; transcripts do not take
-    it. A file that is packed with zstd is unpacked while it is read.
+    ``cross-stream``, ``openai-agents``, ``langgraph``, ``pydantic-ai``, ``open-webui``, ``librechat``, ``inspect``,
+    ``otel``; exports may be ZIP archives, databases are opened read-only) are kept with every branch, their times,
+    titles and ids; the tip that the program shows gets a name. Rows of data sets and of logs (``hf``,
+    ``openai-finetune``, ``sharegpt``, ``openai-log``) are conversations without names. A second import stores
+    nothing, that of a longer file its tails. A record that cannot be read costs itself: it is counted
+    (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for all that had no place of its own. ``dry_run``
+    counts, and stores nothing; transcripts do not take it. A file that is packed with zstd is unpacked while it is
+    read.
 
     ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
     ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores

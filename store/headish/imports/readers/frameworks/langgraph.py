@@ -14,13 +14,14 @@ Source: langgraph-checkpoint-sqlite 3.1.2, read and run 2026-11-22.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial as bind
 from typing import Any
 
 from headish.errors import InvalidImport
 from headish.imports.building import Node, Talk, build_tree
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.readers.frameworks.langchain_messages import kind_of_message, make_node
-from headish.imports.readers.frameworks.langgraph_values import Revivable, Unreadable, plain, read_value
+from headish.imports.readers.frameworks.langgraph_values import Revivable, Unreadable, Values, plain
 from headish.imports.readers.shared.databases import Foreign, TooLargeValue, opened
 from headish.imports.readers.shared.paths import Paths, fingerprint
 from headish.imports.sources import Given
@@ -30,6 +31,8 @@ FORMAT = "langgraph"
 TABLE = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint", "type")
 USUAL = "messages"
 _TITLE_CHARACTERS = 200
+_PRINTS = 10_000
+"""So many messages are remembered as what they say."""
 
 
 def read_conversations(given: Given) -> Iterator[ImportedTree]:
@@ -54,6 +57,7 @@ class _Thread:
     def __init__(self, given: Given, foreign: Foreign, table: str, thread: str, namespace: str) -> None:
         self._given, self._foreign, self._table = given, foreign, table
         self._thread, self._namespace, self._notes = thread, namespace, given.notes
+        self._reader = Values()
         self._channels: dict[str, _Channel] = {}
         self._values: Mapping[str, Any] = {}
 
@@ -94,7 +98,7 @@ class _Thread:
     def _read(self, id: Any) -> Any:
         place = {"thread_id": self._thread, "checkpoint_ns": self._namespace, "checkpoint_id": id}
         [row, *_] = self._foreign.rows(self._table, ("type", "checkpoint"), **place)
-        return read_value(row["type"], row["checkpoint"])
+        return self._reader.read(row["type"], row["checkpoint"])
 
     def _owner(self, channel: str) -> str:
         place = f"{self._thread}/{self._namespace}" if self._namespace else self._thread
@@ -118,6 +122,7 @@ class _Channel:
         self.paths = Paths()
         self._tip: str | None = None
         self._title: str | None = None
+        self._prints: dict[int, tuple[Any, bytes]] = {}
 
     def follow(self, held: list[Any], time: Any, where: str) -> None:
         """Follow a list of messages. One that ends where the last one ended, or before it, says nothing new."""
@@ -128,9 +133,18 @@ class _Channel:
                 self._notes.leave_out(where, "value among messages that is none")
                 continue
             kind, fields = found
-            said = {key: value for key, value in fields.items() if key not in ("usage_metadata", "response_metadata")}
-            last = self.paths.follow(last, fingerprint(plain(said)), lambda: self._nodes(kind, fields, time, where))  # noqa: B023, run at once
+            last = self.paths.follow(last, self._print(each, fields), bind(self._nodes, kind, fields, time, where))
         self._tip = last
+
+    def _print(self, held: Any, fields: Mapping[str, Any]) -> bytes:
+        """What the message says, without the counts that come later. It is found out once for an object."""
+        known = self._prints.get(id(held))
+        if known is None or known[0] is not held:
+            if len(self._prints) > _PRINTS:
+                self._prints.clear()  # of JSON no object comes twice
+            said = {key: value for key, value in fields.items() if key not in ("usage_metadata", "response_metadata")}
+            known = self._prints[id(held)] = (held, fingerprint(plain(said)))
+        return known[1]
 
     def _nodes(self, kind: str, fields: Mapping[str, Any], time: Any, where: str) -> Iterator[Node]:
         id = fields.get("id")

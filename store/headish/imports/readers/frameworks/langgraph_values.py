@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headish.imports.cleaning import NotJson, decode, heal
-from headish.limits import NESTING_LIMIT
+from headish.imports.cleaning import NotJson, decode
+from headish.limits import IMPORT_LINE_BYTES, NESTING_LIMIT
 
 _WITH_METHOD, _ARRAY, _SNAPSHOT = 3, 6, 7
+_SWELLS = 8
+"""An object inside an object is copied for each of them: together they may have so many times the bytes of a value."""
 _EMPTY = ("null", "empty")
 
 
@@ -34,24 +36,60 @@ class Unreadable(ValueError):
     """A value that is no data; the message says why."""
 
 
-def read_value(kind: object, data: object) -> Any:
-    """A value by the type that its row says. Raises: Unreadable."""
-    if kind in _EMPTY or data is None:
-        return None
-    if isinstance(data, str):
-        data = data.encode()
-    if not isinstance(data, bytes):
-        raise Unreadable(f"a {type(data).__name__} where bytes belong")
-    if kind == "msgpack":
-        return _unpack(data, 0)
-    if kind == "json":
+class Values:
+    """Reads values, and an object that was read before gives the same object: each checkpoint repeats the last one."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, bytes], Revivable] = {}
+        self._known_bytes = self._room = 0
+
+    def read(self, kind: object, data: object) -> Any:
+        """A value by the type that its row says. Raises: Unreadable."""
+        if kind in _EMPTY or data is None:
+            return None
+        if isinstance(data, str):
+            data = data.encode()
+        if not isinstance(data, bytes):
+            raise Unreadable(f"a {type(data).__name__} where bytes belong")
+        if kind == "msgpack":
+            self._room = _SWELLS * len(data)
+            return self._unpack(data, 0)
+        if kind == "json":
+            try:
+                return _constructed(decode(data)[0], 0)
+            except NotJson as error:
+                raise Unreadable(str(error)) from None
+        if kind in ("bytes", "bytearray"):
+            return data
+        raise Unreadable(f"a value of type {kind!r:.60} is not looked into")
+
+    def _unpack(self, data: bytes, depth: int) -> Any:
+        if depth > NESTING_LIMIT // 4:
+            raise Unreadable("objects are nested too deep")
+
+        def take(code: int, inner: memoryview) -> Any:
+            self._room -= len(inner)
+            if self._room < 0:
+                raise Unreadable("objects are nested too deep")
+            place = (code, bytes(inner))
+            found = self._known.get(place)
+            return self._keep(place, depth) if found is None else found
+
         try:
-            return _constructed(decode(data)[0], 0)
-        except NotJson as error:
-            raise Unreadable(str(error)) from None
-    if kind in ("bytes", "bytearray"):
-        return data
-    raise Unreadable(f"a value of type {kind!r:.60} is not looked into")
+            return msgspec.msgpack.decode(data, ext_hook=take)
+        except Unreadable:
+            raise
+        except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
+            raise Unreadable(f"it is no msgpack: {error}") from None
+
+    def _keep(self, place: tuple[int, bytes], depth: int) -> Revivable:
+        code, inner = place
+        made = _extension(code, self._unpack(inner, depth + 1))
+        self._known_bytes += len(inner)
+        if self._known_bytes > IMPORT_LINE_BYTES:
+            self._known, self._known_bytes = {}, len(inner)
+        self._known[place] = made
+        return made
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -73,22 +111,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
-def _unpack(data: bytes, depth: int) -> Any:
-    if depth > NESTING_LIMIT // 4:
-        raise Unreadable("objects are nested too deep")
-
-    def take(code: int, inner: memoryview) -> Any:
-        return _extension(code, _unpack(bytes(inner), depth + 1))
-
-    try:
-        return heal(msgspec.msgpack.decode(data, ext_hook=take))
-    except Unreadable:
-        raise
-    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
-        raise Unreadable(f"it is no msgpack: {error}") from None
-
-
-def _extension(code: int, inner: Any) -> Any:
+def _extension(code: int, inner: Any) -> Revivable:
     """The module, the class and what it was made from; of an array what it is, without its numbers."""
     if code == _ARRAY:
         return Revivable("numpy", "ndarray", list(inner[:2]) if isinstance(inner, list) else None)

@@ -10,6 +10,7 @@ from headish.imports.building import Node
 from headish.imports.imported import make_key
 from headish.imports.readers.shared.paths import Paths, fingerprint
 from headish.imports.sources import Given
+from headish.limits import IMPORT_LINE_BYTES
 
 FORMAT = "inspect"
 Block = dict[str, Any]
@@ -32,6 +33,7 @@ class Sample:
         self.paths = Paths()
         apart = record.get("attachments")
         self._apart: Mapping[str, Any] = apart if isinstance(apart, Mapping) else {}
+        self._room = 2 * IMPORT_LINE_BYTES
 
     def read(self) -> str | None:
         """Read the calls of the model, then the messages; the id of the last message."""
@@ -66,12 +68,9 @@ class Sample:
     def _input(self, event: Mapping[str, Any]) -> list[Any]:
         """The list that a model was asked with; newer logs keep each message once, and name them by their places."""
         listed, pool = event.get("input"), self._record.get("events_data")
-        messages = pool.get("messages") if isinstance(pool, Mapping) else None
-        refs = event.get("input_refs")
-        found = list(listed) if isinstance(listed, list) else []
-        if not isinstance(refs, list) or not isinstance(messages, list):
-            return found
-        for ref in refs:
+        messages = _listed(pool.get("messages")) if isinstance(pool, Mapping) else []
+        found = list(_listed(listed))
+        for ref in _listed(event.get("input_refs")):
             if isinstance(ref, list) and len(ref) == 2 and all(type(at) is int and at >= 0 for at in ref):
                 found += messages[ref[0] : ref[1]]
                 if len(found) > len(messages) * 2:
@@ -154,18 +153,16 @@ class Sample:
         return {key: self._whole(value, where) if isinstance(value, str) else value for key, value in part.items()}
 
     def _whole(self, text: str, where: str) -> str:
-        """A text with what lies apart put back, as long as the whole can be kept."""
+        """A text with what lies apart put back, as long as the sample does not swell without end."""
         if "://" not in text:
             return text
-        room = self._given.limit_bytes
 
         def put_back(found: re.Match[str]) -> str:
-            nonlocal room
             held = self._apart.get(found[1])
-            if not isinstance(held, str) or len(held) > room:
+            if not isinstance(held, str) or len(held) > self._room:
                 self._notes.leave_out(where, "text that lies apart, and is missing or too long")
                 return found[0]
-            room -= len(held)
+            self._room -= len(held)
             return held
 
         return _APART.sub(put_back, text)

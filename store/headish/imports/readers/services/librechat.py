@@ -29,7 +29,8 @@ _ROOT = "00000000-0000-0000-0000-000000000000"
 _SYSTEM = "system"
 _OWN = (
     "messageId", "parentMessageId", "children", "text", "content", "createdAt", "isCreatedByUser", "conversationId",
-    "sender", "model", "depth", "siblingIndex", "_id", "__v", "user", "updatedAt", "finish_reason",
+    "sender", "model", "depth", "siblingIndex", "_id", "__v", "user", "updatedAt", "finish_reason", "files",
+    "attachments",
 )  # fmt: skip
 _TALK = ("messages", "messagesTree", "conversationId", "title", "branches", "recursive", "tags")
 
@@ -108,7 +109,7 @@ class _Conversation:
     def _blocks(self, message: Mapping[str, Any], where: str) -> list[Block]:
         content, text = message.get("content"), message.get("text")
         files = [*_listed(message.get("files")), *_listed(message.get("attachments"))]
-        kept = [_own({"type": "file", **each}) for each in files if isinstance(each, Mapping)]
+        kept = [_own({"type": "file", **(each if isinstance(each, Mapping) else {"value": each})}) for each in files]
         for _ in kept:
             self._notes.keep(where, "file without its bytes")
         said = [block for part in _listed(content) for block in self._part(part, where)]

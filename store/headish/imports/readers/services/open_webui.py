@@ -18,7 +18,7 @@ from headish.errors import InvalidImport
 from headish.imports.building import Node, Talk, build_tree
 from headish.imports.cleaning import NotJson, decode
 from headish.imports.imported import ImportedTree, make_key
-from headish.imports.readers.services.open_webui_content import Block, read_blocks
+from headish.imports.readers.services.open_webui_content import read_blocks
 from headish.imports.readers.shared.databases import SQLITE, Foreign, TooLargeValue, opened
 from headish.imports.readers.shared.pieces import cut
 from headish.imports.readers.shared.times import milliseconds
@@ -142,7 +142,7 @@ class _Chat:
             self._given.notes.leave_out(where, "empty message")
         node = Node(
             id=id, parent=parent, role=message["role"], said_at=milliseconds(message.get("timestamp")), where=where,
-            key=self._key(id), meta=_meta(message, blocks),
+            key=self._key(id), meta=_meta(message),
             reply=_reply(message) if message["role"] == "assistant" else None,
         )  # fmt: skip
         return cut(node, blocks, self._key)
@@ -151,11 +151,14 @@ class _Chat:
         return make_key(FORMAT, self._id, id)
 
 
-def _meta(message: Mapping[str, Any], blocks: list[Block]) -> dict[str, Any]:
+def _meta(message: Mapping[str, Any]) -> dict[str, Any]:
+    """What the blocks do not say; each file is a block."""
     rest = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {}, "", False)}
     if message.get("done") is False:
         rest["done"] = False
-    if any(block["type"] == "document" for block in blocks):
+    if isinstance(message.get("model"), str) and message["role"] == "assistant":
+        rest.pop("model", None)
+    if all(isinstance(file, Mapping) for file in _list(rest.get("files"))):
         rest.pop("files", None)
     return rest
 

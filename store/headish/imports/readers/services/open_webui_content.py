@@ -29,7 +29,14 @@ _DATA_URL = re.compile(r"data:([^;,]{1,200})(?:;[^;,]{1,200})*;base64,(.*)", re.
 
 
 def read_blocks(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
-    """The blocks of a message, and what of it had to be kept as it is."""
+    """The blocks of a message, and what of it had to be kept as it is. One that says nothing may say why."""
+    blocks, unread = _read(message)
+    if not blocks and message.get("error"):
+        return [_own({"type": "error", "error": message["error"]})], [*unread, "error in place of an answer"]
+    return blocks, unread
+
+
+def _read(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
     unread: list[str] = []
     files = [_file(each, unread) for each in _listed(message.get("files")) if isinstance(each, Mapping)]
     output = message.get("output")
@@ -49,7 +56,7 @@ def read_blocks(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
 
 def _item(item: Any) -> list[Block]:
     if not isinstance(item, Mapping):
-        return [{"type": "provider", "provider": PROVIDER, "data": {"type": "unknown", "value": item}}]
+        return [_own({"type": "unknown", "value": item})]
     kept = read_kept("responses", item)
     return [to_mapping(block) for block in kept.blocks if getattr(block, "text", None) != ""]
 
@@ -61,7 +68,7 @@ def _part(part: Any, unread: list[str]) -> list[Block]:
         return [to_mapping(block) for block in read_kept("chat", {"role": "user", "content": [part]}).blocks]
     except HeadishError:
         unread.append("part of a message")
-        return [{"type": "provider", "provider": PROVIDER, "data": {"type": "unknown", "value": part}}]
+        return [_own({"type": "unknown", "value": part})]
 
 
 def _told(content: str) -> Iterator[Block]:
@@ -126,11 +133,11 @@ def _file(file: Mapping[str, Any], unread: list[str]) -> Block:
         media_type = guessed if guessed.startswith("text/") else "text/plain"  # the text of a PDF is no PDF
         return {"type": "document", "source": _base64(media_type, b64encode(encoded).decode()), **named}
     unread.append("file without its bytes")
-    return {
-        "type": "provider",
-        "provider": PROVIDER,
-        "data": {"type": "file", **{k: file[k] for k in file if k != "type"}},
-    }
+    return _own({"type": "file", **{key: value for key, value in file.items() if key != "type"}})
+
+
+def _own(data: Block) -> Block:
+    return {"type": "provider", "provider": PROVIDER, "data": data}
 
 
 def _base64(media_type: str, data: str) -> Block:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 from headish.imports.archives import CHUNK_BYTES
 from headish.imports.arrays import read_items
 from headish.imports.cleaning import NotJson, decode
 from headish.imports.files import read_lines
 from headish.imports.sources import Given
+from headish.limits import IMPORT_LINE_BYTES
 
 
 def read_values(given: Given) -> Iterator[tuple[str, Any]]:
@@ -39,13 +40,21 @@ def _is_lines(given: Given) -> bool:
     if not given.file.seekable():
         return False
     begin = given.file.tell()
-    beginning = given.file.read(CHUNK_BYTES)
+    first = _first_line(given.file)
+    rest = given.file.read(CHUNK_BYTES)
     given.file.seek(begin)
-    first, _, rest = beginning.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
-    if not rest.strip():
+    if not first.endswith(b"\n") or not rest.strip():
         return False
     try:
         decode(first)
     except NotJson:
         return False
     return True
+
+
+def _first_line(file: BinaryIO) -> bytes:
+    """The first line that is not blank, as far as a line may be."""
+    while line := file.readline(IMPORT_LINE_BYTES + 1):
+        if line.removeprefix(b"\xef\xbb\xbf").strip():
+            return line.removeprefix(b"\xef\xbb\xbf")
+    return b""

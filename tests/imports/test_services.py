@@ -1,0 +1,424 @@
+"""Open WebUI, LibreChat, Inspect AI and OpenTelemetry: their own files where they are packages, and bad ones."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import sqlite3
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from headish import Store
+from headish.errors import InvalidImport
+from imports.test_hostile import ODD, places
+
+FIXTURES = Path(__file__).parent / "fixtures"
+DETAILS = (
+    '<details type="reasoning" done="true" duration="1">\n<summary>Thought for 1 second</summary>\n&gt; hm\n&gt; so\n'
+    '</details>\n<details type="tool_calls" done="true" id="call_1" name="add" '
+    'arguments="&quot;{\\&quot;a\\&quot;: 2}&quot;" result="&quot;4&quot;">\n'
+    "<summary>Tool Executed</summary>\n</details>\nFour."
+)
+SUMS = {
+    "id": "w",
+    "user_id": "u",
+    "title": "Sums",
+    "created_at": 1700000000,
+    "pinned": True,
+    "meta": {"tags": ["maths"]},
+    "chat": {
+        "models": ["m"],
+        "history": {
+            "currentId": "b",
+            "messages": {
+                "a": {
+                    "id": "a",
+                    "parentId": None,
+                    "childrenIds": ["b"],
+                    "role": "user",
+                    "content": "2+2?",
+                    "timestamp": 1700000000,
+                    "files": [
+                        {"type": "image", "url": "data:image/png;base64,iVBORw0KGgo="},
+                        {"type": "file", "name": "a.txt", "file": {"data": {"content": "words"}}},
+                        {"type": "file", "name": "gone.pdf", "id": "f"},
+                    ],
+                },
+                "b": {
+                    "id": "b",
+                    "parentId": "a",
+                    "role": "assistant",
+                    "content": DETAILS,
+                    "model": "m",
+                    "timestamp": 1700000001,
+                    "done": True,
+                    "usage": {"prompt_tokens": 3, "completion_tokens": 4},
+                },
+                "c": {
+                    "id": "c",
+                    "parentId": "a",
+                    "role": "assistant",
+                    "content": "Five.",
+                    "model": "n",
+                    "timestamp": 1700000002,
+                    "output": [
+                        {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "hm"}]},
+                        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Five."}]},
+                    ],
+                },
+            },
+        },
+    },
+}
+TIDES = {
+    "conversationId": "c",
+    "endpoint": "openAI",
+    "title": "Tides",
+    "recursive": True,
+    "options": {"model": "m", "promptPrefix": "Be brief."},
+    "messages": [
+        {
+            "messageId": "1",
+            "parentMessageId": None,
+            "isCreatedByUser": True,
+            "sender": "User",
+            "text": "Why?",
+            "children": [
+                {
+                    "messageId": "2",
+                    "parentMessageId": "1",
+                    "isCreatedByUser": False,
+                    "model": None,
+                    "text": "",
+                    "content": [
+                        {"type": "think", "think": "hm"},
+                        {"type": "text", "text": "Let me see."},
+                        {
+                            "type": "tool_call",
+                            "tool_call": {"id": "t", "name": "look", "args": '{"a":1}', "output": "moon"},
+                        },
+                        {"type": "text", "text": {"value": "The moon."}},
+                    ],
+                    "children": [],
+                },
+                {
+                    "messageId": "3",
+                    "parentMessageId": "1",
+                    "isCreatedByUser": False,
+                    "text": "Gravity.",
+                    "createdAt": "2026-01-02T03:04:06Z",
+                },
+            ],
+        },
+        {
+            "messageId": "4",
+            "parentMessageId": "00000000-0000-0000-0000-000000000000",
+            "isCreatedByUser": True,
+            "text": "Why two?",
+            "files": [{"file_id": "f", "filename": "a.pdf"}],
+        },
+    ],
+}
+ASKED = {"role": "user", "parts": [{"type": "text", "content": "2+2?"}]}
+CALLED = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "add", "arguments": {"a": 2}}]}
+ADDED = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": 4}]}
+
+
+def attributes(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"key": key, "value": {"intValue": str(value)} if isinstance(value, int) else {"stringValue": value}}
+        for key, value in facts.items()
+    ]
+
+
+def span(id: str, second: int, facts: dict[str, Any], trace: str = "t1", **further: Any) -> dict[str, Any]:
+    began = 1_700_000_000_000_000_000 + second * 1_000_000_000
+    return {
+        "traceId": trace, "spanId": id, "startTimeUnixNano": str(began), "endTimeUnixNano": str(began + 500_000_000),
+        "attributes": attributes(facts), **further,
+    }  # fmt: skip
+
+
+def chat(id: str, second: int, asked: list[Any], answer: Any, **further: Any) -> dict[str, Any]:
+    return span(
+        id, second,
+        {"gen_ai.operation.name": "chat", "gen_ai.conversation.id": "conv", "gen_ai.request.model": "m",
+         "gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps([answer]), **further},
+    )  # fmt: skip
+
+
+def request(*spans: Any) -> dict[str, Any]:
+    resource = {"attributes": attributes({"service.name": "sums"})}
+    return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": list(spans)}]}]}
+
+
+FIRST = chat("s1", 1, [ASKED], {**CALLED, "finish_reason": "tool_calls"}, **{"gen_ai.usage.input_tokens": 9})
+SECOND = chat("s2", 3, [ASKED, CALLED, ADDED], {"role": "assistant", "parts": [{"type": "text", "content": "Four."}]})
+TOOL = span("s3", 2, {"gen_ai.operation.name": "execute_tool", "gen_ai.conversation.id": "conv"})
+
+
+def as_json(value: Any) -> io.BytesIO:
+    return io.BytesIO(json.dumps(value).encode())
+
+
+def as_lines(*values: Any) -> io.BytesIO:
+    return io.BytesIO(b"".join(json.dumps(each).encode() + b"\n" for each in values))
+
+
+def told(store: Store, headish: str) -> list[tuple[str | None, list[str]]]:
+    return [(each.role, [to["type"] for to in each.to_dict()["content"]]) for each in store.resolve(headish).messages]
+
+
+class TestOpenWebUI:
+    def test_edits_are_branches_and_what_stands_as_html_is_read(self, memory: Store) -> None:
+        done = memory.import_file(as_json([SUMS]))
+        assert (done.trees, done.added, done.bookmarks, done.broken) == (1, 5, 1, 0)
+        assert told(memory, "sums") == [
+            ("user", ["document", "document", "provider", "text"]), ("assistant", ["thinking", "tool_use"]),
+            ("tool", ["tool_result"]), ("assistant", ["text"]),
+        ]  # fmt: skip
+        thought, call = memory.resolve("sums").messages[1].to_dict()["content"]
+        assert (thought["text"], call["name"], call["input"]) == ("hm\nso", "add", {"a": 2})
+        assert told(memory, memory.find("open-webui:w:c").id)[1] == ("assistant", ["thinking", "text"])
+        record = memory.conversations.find("open-webui:w").record
+        assert (record.title, record.pinned, record.tags) == ("Sums", True, ("open-webui", "maths"))
+        assert memory.resolve("sums").messages[3].text == "Four."
+        assert memory.get("sums").meta.reply["usage"] == {"input_tokens": 3, "output_tokens": 4}
+        assert memory.import_file(as_json([SUMS])).added == 0
+
+    def test_a_database_says_the_same_as_an_export(self, memory: Store, tmp_path: Path) -> None:
+        path = tmp_path / "webui.db"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(
+                "CREATE TABLE chat (id TEXT PRIMARY KEY, user_id TEXT, title TEXT, chat JSON, created_at INTEGER, "
+                "archived INTEGER, pinned INTEGER, meta JSON)"
+            )
+            values = ("w", "u", "Sums", json.dumps(SUMS["chat"]), 1700000000, 0, 1, json.dumps(SUMS["meta"]))
+            connection.execute("INSERT INTO chat VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+            connection.execute("INSERT INTO chat VALUES ('x', 5, 5, '{', 5, 5, 5, 5)")
+            connection.commit()
+        done = memory.import_file(path)
+        assert (done.trees, done.added, done.broken) == (1, 5, 1)
+        assert memory.import_file(as_json([SUMS])).added == 0
+
+    def test_an_older_chat_is_a_list(self, memory: Store) -> None:
+        messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}]
+        memory.import_file(as_json([{"id": "o", "chat": {"title": "Old", "messages": messages}}]), "open-webui")
+        assert [each.text for each in memory.resolve("old").messages] == ["Hi", "Yo"]
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            '<details type="reasoning">' * 20_000,
+            '<details type="tool_calls" name="' + "x" * 99_999,
+            "</details>" * 1000,
+            '<details type="other">x</details>',
+        ],
+    )
+    def test_html_without_an_end_is_text(self, memory: Store, content: str) -> None:
+        message = {"id": "a", "parentId": None, "role": "assistant", "content": content}
+        memory.import_file(as_json([{"id": "o", "chat": {"history": {"messages": {"a": message}}}}]), "open-webui")
+        assert memory.find("open-webui:o:a").text == content
+
+    def test_only_the_program_writes_reasoning_into_an_answer(self, memory: Store) -> None:
+        message = {"id": "a", "role": "user", "content": DETAILS}
+        memory.import_file(as_json([{"id": "o", "chat": {"history": {"messages": {"a": message}}}}]), "open-webui")
+        assert memory.find("open-webui:o:a").text == DETAILS
+
+    def test_an_answer_that_failed_says_so_and_files_are_kept_once(self, memory: Store) -> None:
+        failed = {"id": "a", "role": "assistant", "content": "", "error": {"content": "overloaded"}}
+        file = {"type": "file", "name": "a.pdf", "id": "f"}
+        asked = {"id": "b", "role": "user", "content": "Hi", "files": [file]}
+        chat = {"history": {"messages": {"b": asked, "a": {**failed, "parentId": "b"}}}}
+        memory.import_file(as_json([{"id": "o", "chat": chat}]), "open-webui")
+        asking, failing = memory.resolve("open-webui-o").messages
+        assert failing.to_dict()["content"][0]["data"] == {"type": "error", "error": {"content": "overloaded"}}
+        assert asking.to_dict()["content"][0]["data"] == file
+        assert "files" not in memory.find("open-webui:o:b").meta.app.get("open-webui", {})
+
+    def test_parents_in_a_circle_and_missing_ones_lose_nothing(self, memory: Store) -> None:
+        messages = {
+            each: {"id": each, "parentId": parent, "role": "user", "content": each}
+            for each, parent in (("a", "b"), ("b", "a"), ("c", "c"), ("d", "nowhere"))
+        }
+        done = memory.import_file(as_json([{"id": "o", "chat": {"history": {"messages": messages}}}]), "open-webui")
+        assert (done.added, done.broken) == (4, 0)
+        assert memory.verify().problems == ()
+
+
+class TestLibreChat:
+    def test_nested_messages_are_one_tree_behind_the_instructions(self, memory: Store) -> None:
+        done = memory.import_file(as_json(TIDES))
+        assert (done.trees, done.added, done.bookmarks, done.broken) == (1, 7, 1, 0)
+        assert done.unmapped == {"file without its bytes (kept in meta)": 1}
+        assert [each.text for each in memory.resolve("tides").messages] == ["Be brief.", "Why?", "Gravity."]
+        tip = memory.find("librechat:c:2/3")
+        assert told(memory, tip.id)[2:] == [
+            ("assistant", ["thinking", "text", "tool_use"]), ("tool", ["tool_result"]), ("assistant", ["text"]),
+        ]  # fmt: skip
+        assert (tip.text, tip.meta.reply["model"]) == ("The moon.", "m")
+        assert len(memory.heads()) == 3
+        assert memory.import_file(as_json(TIDES)).added == 0
+
+    def test_a_flat_list_says_the_same(self, memory: Store) -> None:
+        memory.import_file(as_json(TIDES))
+        flat = copy.deepcopy(TIDES)
+        first: Any = flat["messages"][0]  # type: ignore[index]
+        flat["messages"] = [*first.pop("children"), first, flat["messages"][1]]  # type: ignore[index]
+        assert memory.import_file(as_json(flat)).added == 0
+
+    def test_a_deep_thread_is_read(self, memory: Store) -> None:
+        message: dict[str, Any] = {"messageId": "0", "text": "0", "isCreatedByUser": True}
+        for number in range(1, 300):
+            message = {"messageId": str(number), "text": str(number), "children": [message], "isCreatedByUser": True}
+        done = memory.import_file(as_json({"conversationId": "d", "messagesTree": [message]}))
+        assert (done.added, len(memory.heads())) == (300, 1)
+
+
+class TestInspect:
+    @pytest.mark.parametrize("name", ["inspect.json", "inspect.eval"])
+    def test_a_sample_is_a_conversation(self, memory: Store, name: str) -> None:
+        if name.endswith("eval"):
+            pytest.importorskip(
+                "zstandard", reason="members of a log are packed with zstd: pip install 'headish[zstd]'"
+            )
+        done = memory.import_file(FIXTURES / name)
+        assert (done.trees, done.added, done.bookmarks, done.broken) == (2, 8, 2, 0)
+        assert told(memory, "sums-sum") == [
+            ("system", ["text"]), ("user", ["text"]), ("assistant", ["text", "tool_use"]), ("tool", ["tool_result"]),
+            ("assistant", ["text"]),
+        ]  # fmt: skip
+        reply = memory.get("sums-sum").meta.reply
+        assert (reply["provider"], reply["model"], reply["usage"]["output_tokens"]) == ("mockllm", "model", 1)
+        record = memory.conversations.get("sums-2").record
+        assert record.app["inspect"]["scores"]["includes"]["value"] == "C"
+        assert memory.import_file(FIXTURES / name).added == 0
+
+    def test_lists_that_a_model_was_asked_with_are_branches(self, memory: Store) -> None:
+        pool = [{"id": each, "role": "user", "content": each} for each in ("a", "b")]
+        output = {"choices": [{"message": {"id": "x", "role": "assistant", "content": "aside"}}]}
+        event = {"event": "model", "input": [], "input_refs": [[0, 2], [-1, 5], "x", [5, 9]], "output": output}
+        sample = {"id": 1, "epoch": 2, "messages": [pool[0], {"id": "y", "role": "assistant", "content": "main"}],
+                  "events": [event, 5], "events_data": {"messages": pool}}  # fmt: skip
+        memory.import_file(as_json({"eval": {"task": "t", "eval_id": "e"}, "samples": [sample]}), "inspect")
+        assert [each.text for each in memory.resolve("t-1-epoch-2").messages] == ["a", "main"]
+        assert [each.text for each in memory.resolve(memory.find("inspect:e/1/2:x").id).messages] == ["a", "b", "aside"]
+
+    def test_texts_that_lie_apart_are_put_back_and_never_without_end(self, memory: Store) -> None:
+        hash, other = "a" * 32, "b" * 32
+        sample = {"id": 1, "messages": [{"id": "m", "role": "user", "content": f"attachment://{hash} tc://{other}"}],
+                  "attachments": {hash: f"long attachment://{hash}"}}  # fmt: skip
+        done = memory.import_file(as_json({"eval": {"task": "t"}, "samples": [sample]}), "inspect")
+        assert memory.resolve("t-1").messages[0].text == f"long attachment://{hash} tc://{other}"
+        assert done.unmapped == {"text that lies apart, and is missing or too long (left out)": 1}
+        bomb = " ".join([f"attachment://{hash}"] * 3000)
+        sample = {"id": 2, "messages": [{"role": "user", "content": bomb}], "attachments": {hash: "x" * 100_000}}
+        done = memory.import_file(as_json({"eval": {"task": "t"}, "samples": [sample]}), "inspect")
+        assert done.unmapped["text that lies apart, and is missing or too long (left out)"] > 1000
+
+    def test_a_damaged_member_costs_itself(self, memory: Store) -> None:
+        data = io.BytesIO()
+        with zipfile.ZipFile(data, "w") as archive:
+            archive.writestr("header.json", json.dumps({"eval": {"task": "t", "eval_id": "e"}}))
+            archive.writestr(
+                "samples/1_epoch_1.json", json.dumps({"id": 1, "messages": [{"role": "user", "content": "Hi"}]})
+            )
+            archive.writestr("samples/2_epoch_1.json", "{")
+            archive.writestr("samples/../../evil.json", "{}")
+        done = memory.import_file(io.BytesIO(data.getvalue()))
+        assert (done.trees, done.broken) == (1, 1)
+
+
+class TestOpenTelemetry:
+    def test_spans_of_any_order_are_one_thread(self, memory: Store) -> None:
+        done = memory.import_file(as_lines(request(SECOND, TOOL), request(FIRST)))
+        assert (done.trees, done.added, done.bookmarks) == (1, 4, 1)
+        assert done.unmapped == {"span execute_tool without messages (left out)": 1}
+        assert told(memory, "2+2") == [
+            ("user", ["text"]), ("assistant", ["tool_use"]), ("tool", ["tool_result"]), ("assistant", ["text"]),
+        ]  # fmt: skip
+        call = memory.find("otel:t1:s1")
+        assert call.meta.reply == {"provider": "otel", "model": "m", "stop": "tool_calls", "usage": {"input_tokens": 9}}
+        assert "sums" in memory.conversations.find("otel:conv").record.tags
+
+    def test_files_of_one_conversation_meet(self, memory: Store) -> None:
+        memory.import_file(as_lines(request(SECOND)), "otel")
+        assert memory.import_file(as_lines(request(FIRST)), "otel").added == 0
+        assert memory.import_file(as_lines(request(FIRST, SECOND), request(SECOND)), "otel").added == 0
+        assert len(memory.heads()) == 1
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            {"events": [{"name": "gen_ai.user.message", "attributes": attributes({"content": "Hi"})},
+                        {"name": "gen_ai.choice", "attributes": attributes({"message": '{"content": "Yo"}'})}]},
+            {"attributes": attributes({"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Hi",
+                                       "gen_ai.completion.0.content": "Yo"})},
+            {"attributes": attributes({"openinference.span.kind": "LLM", "llm.input_messages.0.message.role": "user",
+                                       "llm.input_messages.0.message.content": "Hi",
+                                       "llm.output_messages.0.message.content": "Yo"})},
+            {"attributes": {"gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}],
+                            "gen_ai.output.messages": [{"role": "assistant", "parts": ["Yo"]}]}},
+        ],
+        ids=["events", "openllmetry", "openinference", "plain attributes"],
+    )  # fmt: skip
+    def test_every_convention_is_read(self, memory: Store, said: dict[str, Any]) -> None:
+        memory.import_file(as_lines(request({**span("s", 1, {}), **said})), "otel")
+        assert [(each.role, each.text) for each in memory.resolve("hi").messages] == [
+            ("user", "Hi"),
+            ("assistant", "Yo"),
+        ]
+
+    def test_several_answers_are_siblings(self, memory: Store) -> None:
+        answers = [{"role": "assistant", "parts": [{"type": "text", "content": each}]} for each in ("a", "b")]
+        facts = {"gen_ai.input.messages": json.dumps([ASKED]), "gen_ai.output.messages": json.dumps(answers)}
+        memory.import_file(as_lines(request(span("s", 1, facts))), "otel")
+        assert {each.text for each in memory.heads()} == {"a", "b"}
+        assert memory.resolve("2+2").messages[-1].text == "a"
+
+    @pytest.mark.parametrize(
+        "value", [5, [], {"resourceSpans": 5}, {"resourceSpans": [5, {"scopeSpans": [5, {"spans": [5]}]}]}]
+    )
+    def test_what_is_no_request_is_told(self, memory: Store, value: Any) -> None:
+        done = memory.import_file(as_lines(value, request(FIRST)), "otel")
+        assert done.added == 2
+
+
+FILES: dict[str, Callable[[], Any]] = {
+    "open-webui": lambda: [SUMS],
+    "librechat": lambda: TIDES,
+    "otel": lambda: request(FIRST, SECOND),
+    "inspect": lambda: json.loads((FIXTURES / "inspect.json").read_bytes()),
+    "pydantic-ai": lambda: json.loads((FIXTURES / "pydantic-ai.json").read_bytes()),
+}
+
+
+@pytest.mark.parametrize("format", FILES)
+@examples(max_examples=25)
+@given(data=st.data())
+def test_odd_values_anywhere_cost_a_record_at_most(format: str, data: st.DataObject) -> None:
+    record = copy.deepcopy(FILES[format]())
+    for _ in range(data.draw(st.integers(1, 3))):
+        spots = list(places(record))
+        if spots:
+            container, key = data.draw(st.sampled_from(spots))
+            container[key] = json.loads(data.draw(ODD))
+    encoded = json.dumps(record).encode()
+    with Store.open(":memory:") as store:
+        try:
+            done = store.import_file(io.BytesIO(encoded), format)
+        except InvalidImport as error:
+            assert str(error)
+            return
+        assert store.stats().turns == done.added
+        assert store.import_file(io.BytesIO(encoded), format).added == 0
+        assert store.verify().problems == ()
