@@ -97,10 +97,14 @@ class Soak:
         url = self.server().url.replace("postgresql://", "postgresql+psycopg://")
         return rooted(Where(url, f"soak-{self.number()}"))
 
+    def takes_turn(self, kind: str) -> bool:
+        """Whether it is PostgreSQL's turn; SQLite begins."""
+        self._turns[kind] += 1
+        return self._turns[kind] % 2 == 0
+
     def either(self, kind: str) -> Where:
         """SQLite and PostgreSQL in turns, where there is a server."""
-        self._turns[kind] += 1
-        if self._turns[kind] % 2 == 0:
+        if self.takes_turn(kind):
             try:
                 return self.space()
             except Skipped:
@@ -165,7 +169,7 @@ def kill_writers(soak: Soak) -> Round:
             writer.wait_for(soak.chance.randint(1, 100))
             time.sleep(soak.chance.uniform(0, 0.05))
             writer.kill()
-    return finish(soak, where, [writer.notes() for writer in writers], len(writers), how=_kind_of(where))
+    return finish(soak, where, [writer.notes() for writer in writers], len(writers), how=kind_of(where))
 
 
 def erase_beside_writers(soak: Soak) -> Round:
@@ -184,7 +188,7 @@ def erase_beside_writers(soak: Soak) -> Round:
             eraser.kill()
             _check_erased(where, eraser.erased())
     notes = [writer.notes() for writer in writers]
-    done = finish(soak, where, notes, 2, how=_kind_of(where))
+    done = finish(soak, where, notes, 2, how=kind_of(where))
     _check_scrubbed(where, {id: text for note in notes for id, text in note.acknowledged.items()})
     return done
 
@@ -203,7 +207,7 @@ def _check_scrubbed(where: Where, said: dict[str, str]) -> None:
         if not store._database.gc(scrub=True).scrubbed or not store.erasures.is_scrubbed:
             raise Failed(f"{where}: gc did not take what was erased off the disk")
         gone = [said[turn.id] for turn in store.turns() if turn.erased is not None and turn.id in said]
-    if _kind_of(where) == "SQLite":
+    if kind_of(where) == "SQLite":
         held = b"".join(each.read_bytes() for each in Path(where.target).parent.iterdir())
         found = [text for text in gone if f'"text":"{text}'.encode() in held]
         if found:
@@ -286,7 +290,7 @@ def interrupt(soak: Soak) -> Round:
     where = soak.either("interrupts")
     with Store.open(where.target, space=where.space) as store, interrupting():
         acknowledged = interrupted_calls(store, soak.interrupts, soak.number())
-    return finish(soak, where, [Notes(acknowledged, [])], soak.interrupts, how=_kind_of(where))
+    return finish(soak, where, [Notes(acknowledged, [])], soak.interrupts, how=kind_of(where))
 
 
 def fork_writers(soak: Soak) -> Round:
@@ -298,10 +302,10 @@ def fork_writers(soak: Soak) -> Round:
     if parent.process.wait(120):
         raise Failed(f"{where}: a forked child failed; it says why above")
     notes = [read_notes(path, seed) for path, seed in parent.family(4) if path.exists()]
-    return finish(soak, where, notes, 4, how=_kind_of(where))
+    return finish(soak, where, notes, 4, how=kind_of(where))
 
 
-def _kind_of(where: Where) -> str:
+def kind_of(where: Where) -> str:
     return "PostgreSQL" if where.target.startswith("postgresql") else "SQLite"
 
 

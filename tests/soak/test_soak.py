@@ -9,7 +9,8 @@ import pytest
 
 from headish import Store
 from soak import rounds
-from soak.rounds import KINDS, Failed, Skipped, Soak, finish
+from soak.keeping import KINDS
+from soak.rounds import Failed, Skipped, Soak, finish
 from soak.writer import Notes
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("soak")]
