@@ -92,7 +92,25 @@ class TestTheRoleOfAStatement:
         assert READER not in found.values()
         assert set(found.values()) == set(ROLES) - {READER}
 
+    def test_a_new_statement_is_the_owners_only_if_it_is_meant_to_be(self) -> None:
+        """Whoever adds one that writes says in ``database/isolation/grants.py`` who may run it."""
+        found = {name for name, text in TEXTS.items() if role_for(text.sql) == OWNER}
+        assert {name for name in found if not name.startswith(WHOLE)} == OWNERS
 
+
+WHOLE = ("erase all rows of a space in ", "remove all rows of ")
+OWNERS = {
+    "add space",  # a function adds it for a login that may enter every space
+    "begin to restore a space",
+    "count what was restored",
+    "end the counter of an erased space",
+    "forget how far the search index is",
+    "forget the names of a space",
+    "open a restored space",
+    "rename space",
+    "retire the counter of a space that holds nothing",
+    "set what a space may hold",
+}
 WRITES = ("INSERT INTO", "DELETE FROM", " SET ")
 
 

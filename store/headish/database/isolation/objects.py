@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from headish.database.isolation.grants import EVERYWHERE, OWNER, READER
+from headish.database.isolation.grants import EVERYWHERE, OWNER, READER, WRITER
 
 SETTING = "headish.space"
 """The setting that says which space a transaction works in."""
@@ -105,6 +105,7 @@ BEGIN
   RETURN FOUND;
 END
 """,
+        WRITER,
     ),
     # Below PostgreSQL 17 only the owner of a table may look at it anew.
     "headish_analyze": Function(
@@ -112,6 +113,7 @@ END
         "\nBEGIN\n  ANALYZE "
         + ", ".join(f"{{schema}}.{table}" for table in ("turn", "payload", "link", "bookmark", "bookmark_log"))
         + ";\nEND\n",
+        WRITER,
     ),
 }  # fmt: skip
 
