@@ -1,4 +1,4 @@
-"""Google ADK: ``HeadishSessionService`` keeps the sessions of agents (docs/how-to/integrations/adk.md)."""
+"""Google ADK: ``HeadishSessionService`` keeps the sessions of agents (docs/how-to/google-adk.md)."""
 
 from headish.integrations.adk.service import HeadishSessionService
 

@@ -1,4 +1,4 @@
-"""LangChain: ``HeadishChatMessageHistory`` keeps the messages of a chat (docs/how-to/integrations/langchain.md)."""
+"""LangChain: ``HeadishChatMessageHistory`` keeps the messages of a chat (docs/how-to/langchain.md)."""
 
 from headish.integrations.langchain.history import HeadishChatMessageHistory
 
