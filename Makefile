@@ -13,12 +13,13 @@ STEPS = format lint types floors pytest wheel
 # The checks start Python hundreds of times: it keeps its bytecode, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick tests-quick soak bench bench-peers docs sql fix lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test test-peers quick tests-quick soak bench bench-peers docs sql fix lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
 	@echo "make quick  in a minute: format lint types floors, and the tests that need no server, browser or wheel"
 	@echo "make test   every check: $(STEPS)"
+	@echo "make test-peers  the adapters, each beside its framework in an environment of its own"
 	@echo "make soak   kills, failing and full disks, restarts, interrupts and forks, for MINUTES=10"
 	@echo "make fix    format, and mend what the linter can mend"
 	@echo "make docs   write the generated pages anew"
@@ -32,6 +33,17 @@ demo: .venv/.run
 	@$(BIN)/headish demo
 
 test: $(STEPS)
+
+# Frameworks do not go together with each other's pins. Each gets the tests of all adapters, and skips those of others.
+PEERS = $(sort $(patsubst requirements/peers-%.in,%,$(wildcard requirements/peers-*.in)))
+PEER_TESTS = tests/integrations $(wildcard tests/cli/test_llm_plugin.py)
+
+test-peers: $(PEERS:%=test-peers-%)
+
+test-peers-%: .venv-peers-%/.installed
+	.venv-peers-$*/bin/python -m pytest -m peers $(PEER_TESTS) $(PYTEST)
+
+.PRECIOUS: .venv-peers-%/.installed
 
 quick: .venv/.dev
 	@$(MAKE) --no-print-directory --jobs 6 format lint floors mypy basedpyright tests-quick
@@ -98,9 +110,11 @@ lock: .venv/.dev
 	$(LOCK_ONE) --output-file requirements/run.txt requirements/run.in
 	$(LOCK_ONE) --output-file requirements/dev.txt --constraint requirements/run.txt requirements/dev.in
 	$(LOCK_ONE) --output-file requirements/peers.txt --constraint requirements/run.txt requirements/peers.in
+	for peer in $(PEERS); do $(LOCK_ONE) --output-file requirements/peers-$$peer.txt \
+		--constraint requirements/run.txt requirements/peers-$$peer.in || exit 1; done
 
 clean:
-	rm -rf .venv .venv-peers build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-peers .venv-peers-* build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "headish needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3"; exit 1; }
@@ -119,4 +133,10 @@ clean:
 	.venv/bin/python -m venv .venv-peers
 	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/peers.txt
 	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv-peers-%/.installed: requirements/peers-%.txt pyproject.toml | .venv/bin/python
+	.venv/bin/python -m venv .venv-peers-$*
+	.venv-peers-$*/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/peers-$*.txt
+	.venv-peers-$*/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -1,4 +1,4 @@
-"""OpenAI Agents SDK: ``HeadishSession`` keeps the items of an agent's runs (docs/how-to/integrations/agents.md)."""
+"""OpenAI Agents SDK: ``HeadishSession`` keeps the items of an agent's runs (docs/how-to/openai-agents.md)."""
 
 from headish.integrations.agents.session import HeadishSession
 

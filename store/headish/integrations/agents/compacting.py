@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headish.integrations.agents.items import Item, make_draft
+from headish.integrations.agents.items import make_draft
 from headish.integrations.agents.loading import items_of_turn
+from headish.integrations.agents.shapes import Item
 from headish.integrations.shared import threads
 from headish.integrations.shared.forgetting import erases
 from headish.integrations.shared.threads import is_plain, read

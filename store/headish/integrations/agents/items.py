@@ -1,7 +1,8 @@
 """Items of the Responses API as turns, and back: one turn for each item.
 
 An item is stored once: what it says is the turn's blocks, and how it was written stands in ``system.form`` (the form
-``responses``). The order of its keys stands in ``meta.app["agents"]`` where the form writes another one. An item that
+``responses``); of the commonest items the name of their shape stands in ``meta.app["agents"]`` instead. The order of
+keys stands there where the form writes another one. An item that
 the form does not read (a type that is no text, NaN, very deep nesting) is one block of the provider ``openai_agents``.
 """
 
@@ -21,12 +22,12 @@ from headish.content.forms.reading import Read, read_turn
 from headish.content.forms.responses import RESPONSES
 from headish.content.forms.writing import write_turn
 from headish.errors import HeadishError, InvalidContent, InvalidRole, Unmappable
+from headish.integrations.agents.shapes import Item, read_shape, write_shape
 from headish.integrations.shared.healing import NOTE, heal
 from headish.integrations.shared.orders import order_of, reorder
 from headish.values.blocks import ContentBlock, Erased, Mark, Other, ProviderBlock, Tools
 from headish.values.messages import Kept, Message
 
-Item = dict[str, Any]
 OWN = "openai_agents"
 """The provider of a block that holds an item which no form reads."""
 APP = "agents"
@@ -37,10 +38,13 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Made(NamedTuple):
-    """The draft of an item, and the item as the draft gives it back; None where that is not worth remembering."""
+    """The draft of an item, and the item as the draft gives it back; None where that is not worth remembering.
+
+    ``is_plain``: all of its values are texts, and lists of nothing."""
 
     draft: Draft
     item: Item | None
+    is_plain: bool = False
 
 
 def make_draft(item: Any, limit_bytes: int) -> Made:
@@ -51,8 +55,12 @@ def make_draft(item: Any, limit_bytes: int) -> Made:
     item, is_healed = heal(item)
     if type(item) is dict and list(item) == _PLAIN and type(item["content"]) is str and item["role"] in _PLAIN_ROLES:
         draft = make_plain_draft(item["content"], item["role"], limit_bytes)
-        return Made(_with_app(draft, {"note": NOTE}) if is_healed else draft, item)
+        return Made(_with_app(draft, {"note": NOTE}) if is_healed else draft, item, is_plain=True)
     try:
+        shaped = read_shape(item) if type(item) is dict else None
+        if shaped is not None:
+            draft = make_plain_draft([shaped.block], shaped.role, limit_bytes)
+            return Made(_with_app(draft, {**shaped.beside, "note": NOTE} if is_healed else shaped.beside), item, True)
         draft, order = _draft_of_form(item, limit_bytes)
     except (InvalidContent, InvalidRole, Unmappable):
         return Made(_draft_of_text(item, limit_bytes, {"note": NOTE} if is_healed else None), None)
@@ -66,15 +74,16 @@ def items_of(kept: Kept, app: bytes | None) -> list[Item]:
     What only another provider understands is left out.
     """
     blocks = kept.message.content
+    beside = {} if app is None else _decode(app).get(APP, {})
     if len(blocks) == 1:
-        own = _own_item(blocks[0])
+        own = write_shape(blocks[0], beside) if "shape" in beside else _own_item(blocks[0])
         if own is not None:
             return [own]
     message = replace(kept.message, content=tuple(filter(_is_sayable, blocks)))
     if message.role is None or (blocks and not message.content):
         return []
     written, _ = write_turn(RESPONSES, Kept(message, kept.system), Losses("responses", RESPONSES.provider))
-    order = None if app is None else _decode(app).get(APP, {}).get("order")
+    order = beside.get("order")
     return [reorder(order, each) for each in written] if order is not None else written
 
 

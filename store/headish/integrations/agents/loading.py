@@ -10,7 +10,8 @@ import msgspec
 
 from headish.content.encoding import decode_payload
 from headish.errors import CorruptTurn, InvalidContent
-from headish.integrations.agents.items import Item, items_of
+from headish.integrations.agents.items import items_of
+from headish.integrations.agents.shapes import Item
 from headish.integrations.shared.remembering import Memory
 from headish.integrations.shared.threads import Session, is_plain, read, read_unknown, see
 from headish.rows.threads.ranges import Said

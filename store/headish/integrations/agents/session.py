@@ -9,8 +9,9 @@ from agents.memory.session_settings import SessionSettings, coerce_session_setti
 
 from headish.aio.threads import finish
 from headish.integrations.agents import usage
-from headish.integrations.agents.items import Item, make_draft
+from headish.integrations.agents.items import make_draft
 from headish.integrations.agents.loading import items_of_turn, load
+from headish.integrations.agents.shapes import Item
 from headish.integrations.shared import threads
 from headish.integrations.shared.forgetting import check_erase, erases
 from headish.integrations.shared.opening import Db, Held
@@ -156,7 +157,7 @@ class HeadishSession:
         ids = threads.add(store, session, [each.draft for each in made])
         for turn, each in zip(ids, made, strict=True):
             if each.item is not None:
-                self._memory.add(turn, [each.item])
+                self._memory.add(turn, [each.item], is_plain=each.is_plain)
 
     def _pop(
         self, store: Store, session: Session, erase: bool, validate: Callable[[Item], None] | None = None

@@ -33,11 +33,14 @@ class Memory:
     def __contains__(self, turn: object) -> bool:
         return turn in self._known
 
-    def add(self, turn: TurnId, messages: list[Any]) -> None:
-        """Remember the messages of a turn, unless they are large, or JSON does not give them back as they were."""
+    def add(self, turn: TurnId, messages: list[Any], *, is_plain: bool = False) -> None:
+        """Remember the messages of a turn, unless they are large, or JSON does not give them back as they were.
+
+        ``is_plain``: they hold texts alone, and nothing has to be compared.
+        """
         try:
             data = b",".join(map(_encode, messages))
-            if not data or len(data) > LARGEST_BYTES or _decode(b"[" + data + b"]") != messages:
+            if not data or len(data) > LARGEST_BYTES or not (is_plain or _decode(b"[" + data + b"]") == messages):
                 return
         except (TypeError, ValueError, OverflowError, RecursionError):
             return

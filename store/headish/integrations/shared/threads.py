@@ -22,32 +22,36 @@ from headish.database.query import Connection
 from headish.erasing.choosing import Wish
 from headish.erasing.erase import Said as Reason
 from headish.erasing.erase import erase as erase_turns
-from headish.errors import BookmarkTaken, CorruptTurn, InvalidContent, KeyTaken, UnknownTurn
+from headish.errors import BookmarkTaken, CorruptTurn, InvalidContent, KeyTaken
 from headish.history.conversations import Found, change_record, check_changes, read_record
 from headish.history.reading.documents import with_documents
 from headish.history.reading.order import arrange
 from headish.history.reading.resolve import kept_thread
 from headish.history.reading.walk import walk, walk_first_parents
-from headish.history.writing.append import append
+from headish.history.writing.append import Written, append_batch
 from headish.history.writing.moves import Moved, is_logged, remove_name, undo_name
+from headish.history.writing.remembered import NOTHING, Remembered, append_all_remembered, remember
 from headish.integrations.shared.healing import heal_text
 from headish.integrations.shared.names import key_of, safe_name, text_of
+from headish.limits import INLINE_BYTES
 from headish.rows.bookmarks import ALL, find_bookmark, has_log, places_reached, set_bookmark
 from headish.rows.conversations import find_record, names_in, record_by_key
-from headish.rows.objects import Put, put_object
+from headish.rows.objects import Put, find_object, put_object, remove_object
 from headish.rows.threads.listings import children
 from headish.rows.threads.ranges import Said, ids_of_range, said_range
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import turn_at
 from headish.rows.upkeep.erasures import names_logged
 from headish.store.store import Store
-from headish.store.verbs import write
 from headish.values.grammar import parse_headish
 from headish.values.ids import KeptIds, Mint, TurnId
 from headish.values.messages import Kept
 from headish.values.names import ABSENT, stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.conversations import Record
+
+Puts = Sequence[Put] | Callable[[Connection, int], Sequence[Put]]
+"""Objects to store, or a function of the connection and the space's number that tells them."""
 
 
 class Session(NamedTuple):
@@ -66,26 +70,34 @@ def session_of(text: str) -> Session:
     return Session(text, safe_name(text).encode())
 
 
-def add(store: Store, session: Session, drafts: Sequence[Draft], puts: Sequence[Put] = ()) -> list[TurnId]:
+def add(store: Store, session: Session, drafts: Sequence[Draft], puts: Puts = ()) -> list[TurnId]:
     """Store turns at the end of a session, and objects with them; all, or nothing. The ids of the turns.
 
+    ``puts`` may be a function that reads what is there in the same transaction, and may refuse by raising.
     What the drafts continue, and which name they move, is decided here. The first turn of a session gives its
     conversation the session's id as its key.
     Cost: one transaction; for one small turn of a session that this process used last four statements.
     Raises: BarredContent, QuotaExceeded, TooLarge; RecordChanged for an object with ``expect``.
     """
-    if len(drafts) == 1 and not puts:
-        known = _add_remembered(store, session, drafts[0])
-        if known is not None:
-            return [known]
+    if not drafts:
+        number = store._number
+        store._write(lambda connection: _put_all(connection, number, _listed(connection, number, puts)))
+        return []
+    known = store._remembered or NOTHING
+    quick = None
+    if session.name in known.names and not puts and all(map(_is_small, drafts)):
+        quick = partial(_append_known, store=store, drafts=drafts, session=session, known=known)
 
-    def work(connection: Connection, mint: Mint) -> list[TurnId]:
-        ids = _append(connection, store, session, drafts, mint)
-        for put in puts:
-            put_object(connection, store._number, put)
-        return ids
+    def work(connection: Connection, mint: Mint) -> Written:
+        listed = _listed(connection, store._number, puts)
+        written = _append(connection, store, session, drafts, mint)
+        _put_all(connection, store._number, listed)
+        return written
 
-    return store._store(work) if drafts else store._write(lambda connection: work(connection, store._database.mint))
+    written = store._store(work, quick)
+    # Only what is committed is remembered, and what other threads wrote meanwhile is noticed by its numbers.
+    store._remembered = remember(store._remembered or NOTHING, written)
+    return [each.turn.id for each in written.built]
 
 
 def read(store: Store, session: Session, limit: int | None = None) -> list[Said]:
@@ -202,7 +214,8 @@ def replace_last(
         if ends[::-1] != [*last]:
             return None
         moved, _ = _take_back(connection, store, name, len(last), kept, erase=erase)
-        _append(connection, store, session, drafts, kept)
+        if drafts:
+            _append(connection, store, session, drafts, kept)
         return name, moved
 
     return store._write(work, partial(_is_moved, store._number)) is not None
@@ -253,8 +266,10 @@ def branches(store: Store, session: Session, limit: int = 1000) -> list[str]:
     return store._read(work)
 
 
-def drop(store: Store, session: Session, *, erase: bool = False) -> bool:
+def drop(store: Store, session: Session, *, erase: bool = False, objects: Sequence[tuple[str, bytes]] = ()) -> bool:
     """Take everything out of a session; whether anything was in it. Its name is free from then on.
+
+    ``objects``, by kind and key, are removed with it.
 
     With ``erase`` goes what the name ever led to and nothing else leads to (other names, other branches), also what was
     popped and dropped before, and what was said of the conversation: title, tags, key, ``app``. The receipt says so.
@@ -266,6 +281,9 @@ def drop(store: Store, session: Session, *, erase: bool = False) -> bool:
     def work(connection: Connection) -> tuple[bytes, Moved, bool] | None:
         kept.rewind()
         number = store._number
+        for kind, key in objects:
+            if find_object(connection, number, kind, key) is not None:
+                remove_object(connection, number, kind, key, None)
         name = _find_name(connection, number, session, erase=erase)
         if name is None:
             return None
@@ -278,26 +296,32 @@ def drop(store: Store, session: Session, *, erase: bool = False) -> bool:
     return done is not None and done[2]
 
 
-def _add_remembered(store: Store, session: Session, draft: Draft) -> TurnId | None:
-    """The id of a turn that continues a name where this store left it; None, and nothing is stored, elsewhere."""
-    remembered = store._remembered
-    if remembered is None or session.name not in remembered.names:
-        return None
-    onward = replace(draft, continues=(parse_headish(session.name.decode()),))
-    try:
-        return write._add(store, onward).id
-    except UnknownTurn:
-        return None  # another writer took the name away
+def _listed(connection: Connection, space: int, puts: Puts) -> Sequence[Put]:
+    return puts(connection, space) if callable(puts) else puts
 
 
-def _append(
-    connection: Connection, store: Store, session: Session, drafts: Sequence[Draft], mint: Mint
-) -> list[TurnId]:
+def _put_all(connection: Connection, space: int, puts: Sequence[Put]) -> None:
+    for put in puts:
+        put_object(connection, space, put)
+
+
+def _is_small(draft: Draft) -> bool:
+    """Whether the row of a draft holds all of it."""
+    return len(draft.payload) <= INLINE_BYTES and not draft.facts.is_looked_up
+
+
+def _append_known(
+    connection: Connection, mint: Mint, *, store: Store, drafts: Sequence[Draft], session: Session, known: Remembered
+) -> Written | None:
+    return append_all_remembered(connection, store._number, drafts, session.name, known, mint)
+
+
+def _append(connection: Connection, store: Store, session: Session, drafts: Sequence[Draft], mint: Mint) -> Written:
     name = _find_name(connection, store._number, session)
-    ids = [each.turn.id for each in append(connection, store._number, _linked(drafts, name, session), mint)]
-    if ids and name is None:
-        _say_key(connection, store._number, session, ids[-1])
-    return ids
+    written = append_batch(connection, store._number, _linked(drafts, name, session), mint)
+    if name is None:
+        _say_key(connection, store._number, session, written.built[-1].turn.id)
+    return written
 
 
 def _take_back(
@@ -358,14 +382,15 @@ def _find_name(connection: Connection, space: int, session: Session, *, erase: b
 
 
 def _linked(drafts: Sequence[Draft], name: bytes | None, session: Session) -> list[Draft]:
-    """The drafts, each behind the one before; the first behind the name, or under a new one."""
-    if name is None:
-        first = {"bookmark": session.name, "expect": ABSENT}
-    else:
-        first = {"continues": (parse_headish(name.decode()),)}
-    return [
-        replace(draft, **(first if index == 0 else {"continues": (index - 1,)})) for index, draft in enumerate(drafts)
+    """The drafts, each behind the one before, the first behind the name. The name moves once, with the last of them,
+    or is made there: its log has one line for what was added together."""
+    begins = () if name is None else (parse_headish(name.decode()),)
+    linked = [
+        replace(draft, continues=(index - 1,) if index else begins, moves=False) for index, draft in enumerate(drafts)
     ]
+    expect = ABSENT if name is None else None
+    linked[-1] = replace(linked[-1], bookmark=name or session.name, expect=expect)
+    return linked
 
 
 def _say_key(connection: Connection, space: int, session: Session, turn: TurnId) -> None:
@@ -413,9 +438,9 @@ def _leads_on(connection: Connection, space: int, place: Place, name: bytes) -> 
     logged = names_logged(connection, space, Place(place.chain, ALL))
     if any(other != name and pos >= place.pos for other, pos in logged):
         return True
-    own = {pos for other, pos in logged if other == name}
+    reached = max((pos for other, pos in logged if other == name), default=-1)
     return any(
-        each.erased is None and not (each.chain == place.chain and each.pos in own)
+        each.erased is None and not (each.chain == place.chain and each.pos <= reached)
         for each in children(connection, space, place, after=0, limit=ALL)
     )
 
