@@ -10,6 +10,7 @@ What is loaded is compared with what was said, outside the clock. Times are micr
     load_N       a thread of N turns, by a new object, contents read
     bytes        what a turn of the thread takes on the disk
     processes    8 processes that append to one thread, turns a second
+    put_N …      ``HeadishSaver`` beside LangGraph's own saver (``savers.py``)
     psycopg_…    on PostgreSQL, beside plain psycopg: the lines ``pg_…`` of ``make bench``
 
 Run: ``make bench-peers``, or ``python tests/benchmarks/peers.py [--quick] [--cpu] [--only PEER]``. ``--cpu`` is that of
@@ -30,6 +31,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as pytest does
 
+from benchmarks import savers
 from benchmarks.canonical import Said, check, conversation
 from benchmarks.clock import Bench, Clock, is_cpu, use_cpu
 from benchmarks.plain import settled_bytes
@@ -160,7 +162,7 @@ def main() -> None:
     names = [name for name in PEERS if name != "headish"]
     parser = argparse.ArgumentParser(description="headish beside the stores that others use.")
     parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
-    parser.add_argument("--only", choices=[*names, "psycopg"], help="one peer")
+    parser.add_argument("--only", choices=[*names, savers.PEER, "psycopg"], help="one peer")
     parser.add_argument("--cpu", action="store_true", help="the processor's time: for a machine that others use, too")
     arguments = parser.parse_args()
     if arguments.cpu:
@@ -176,6 +178,11 @@ def main() -> None:
                     compare_processes(bench, name, kinds)
             except ImportError as error:
                 print(f"peer={name} skipped={error}; make bench-peers installs it", flush=True)
+        if arguments.only in (None, savers.PEER):
+            try:
+                savers.compare_savers(bench, line)
+            except ImportError as error:
+                print(f"peer={savers.PEER} skipped={error}; make bench-peers installs it", flush=True)
         if arguments.only in (None, "psycopg") and not is_cpu():
             compare_psycopg(bench)
     finally:

@@ -7,6 +7,7 @@ OpenAI Agents SDK   ``integrations.agents``       ``agents``
 LangChain           ``integrations.langchain``    ``langchain``
 Google ADK          ``integrations.adk``          ``adk``
 LangGraph           ``integrations.langgraph``    ``langgraph``
+LiteLLM             ``integrations.litellm``      ``litellm``
 Pydantic AI         ``integrations.pydantic_ai``  ``pydantic-ai``
 ==================  ============================  ===============
 

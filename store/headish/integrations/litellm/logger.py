@@ -1,0 +1,137 @@
+"""``HeadishLogger``: what a program says through LiteLLM becomes turns, whichever provider answers.
+
+A client sends its whole list with each call: ``record`` stores the tail that is new, and the answer continues it. Of
+a call nothing else is read; keys and headers stay where they are.
+"""
+
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from litellm.integrations.custom_logger import CustomLogger
+
+from headish.aio.threads import finish
+from headish.errors import HeadishError, InvalidArgument, shown
+from headish.integrations.shared.healing import heal
+from headish.integrations.shared.opening import Db, Held
+from headish.values.names import check_name
+
+log = logging.getLogger("headish")
+
+CALLS = ("completion", "acompletion")
+"""The calls that are recorded: those of chat completions."""
+WAITING = 1000
+"""How many calls may be under way before the list of the oldest is read when it ends, as LiteLLM has it then."""
+_OURS = frozenset(("provider_specific_fields",))
+"""What LiteLLM puts into a message beside what the provider said."""
+Named = str | Callable[[Mapping[str, Any]], str | None] | None
+
+
+class HeadishLogger(CustomLogger):
+    """A callback of LiteLLM: ``litellm.callbacks = [HeadishLogger("calls.db")]``. A context manager.
+
+    - ``db``: a path, a URL, ``":memory:"`` or an open ``Database``.
+    - ``bookmark``: the name of the conversation, or a function that says it of a call's keyword arguments. Without one
+      a list is recognised by what it says, and has no name.
+
+    Chat completions are recorded, whole and streamed, sync and async; other calls are left alone. A call that cannot be
+    stored is a warning in the log ``headish``, and never fails the program.
+    Raises: InvalidName, InvalidArgument; AdapterClosed is a warning as any other.
+    """
+
+    def __init__(self, db: Db, *, bookmark: Named = None, space: str = "default") -> None:
+        super().__init__()
+        if isinstance(bookmark, str):
+            check_name(bookmark, is_new=True)
+        elif bookmark is not None and not callable(bookmark):
+            raise InvalidArgument(f"bookmark is a name or a function, not {shown(bookmark)}")
+        self._bookmark = bookmark
+        self._held = Held(db, "the logger", space)
+        self._asked: OrderedDict[str, list[Any]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def log_pre_api_call(self, model: str, messages: list[Any], kwargs: dict[str, Any]) -> None:
+        """Keep the list as it was asked: the program may go on with it before LiteLLM tells of the answer."""
+        given = kwargs.get("messages")
+        if isinstance(given, list):
+            with self._lock:
+                self._asked[str(kwargs.get("litellm_call_id"))] = list(given)
+                while len(self._asked) > WAITING:
+                    self._asked.popitem(last=False)
+
+    def log_success_event(self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any) -> None:
+        """Record a call."""
+        self._record(kwargs, response_obj)
+
+    async def async_log_success_event(
+        self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
+    ) -> None:
+        """Record a call, in a thread of a pool."""
+        await finish(self._record, kwargs, response_obj)
+
+    def log_failure_event(self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any) -> None:
+        """A call that failed said nothing: it is forgotten."""
+        self._take(kwargs)
+
+    async def async_log_failure_event(
+        self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
+    ) -> None:
+        """As ``log_failure_event``."""
+        self._take(kwargs)
+
+    def close(self) -> None:
+        """Let go of the database; a second time nothing happens."""
+        self._held.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _take(self, kwargs: Mapping[str, Any]) -> list[Any] | None:
+        with self._lock:
+            kept = self._asked.pop(str(kwargs.get("litellm_call_id")), None)
+        given = kwargs.get("messages")
+        return kept if kept is not None else given if isinstance(given, list) else None
+
+    def _record(self, kwargs: Mapping[str, Any], response: Any) -> None:
+        """Store what is new of a call's list, and the answer behind it."""
+        asked = self._take(kwargs)
+        if kwargs.get("call_type") not in CALLS or not asked:
+            return
+        try:
+            named = self._bookmark(kwargs) if callable(self._bookmark) else self._bookmark
+            messages, _ = heal([_plain(each) for each in asked])
+            answer, _ = heal(_answer(response))
+            with self._held.use() as store:
+                recorded = store.record(messages, bookmark=named, form="chat")
+                if answer is not None:
+                    store.reply(recorded.tip.id, "openai", answer)
+        except (HeadishError, TypeError, ValueError, AttributeError, LookupError) as error:
+            log.warning("a call of LiteLLM is not stored: %s", error)
+
+
+def _plain(message: Any) -> dict[str, Any]:
+    """A message as a client of Chat Completions sends it, also where it is LiteLLM's object of an answer."""
+    given = message if isinstance(message, Mapping) else message.model_dump()
+    return {key: value for key, value in given.items() if value is not None and key not in _OURS}
+
+
+def _answer(response: Any) -> dict[str, Any] | None:
+    """The answer as a Chat Completion; None where it has none."""
+    given = response if isinstance(response, Mapping) else response.model_dump(exclude_none=True)
+    choices = given.get("choices") or ()
+    if not choices:
+        return None
+    kept = [{**each, "message": _plain(each["message"])} for each in choices if "message" in each]
+    return {**given, "choices": [_plain(each) for each in kept]}
