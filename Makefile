@@ -13,16 +13,17 @@ STEPS = format lint types floors pytest wheel
 # The checks start Python hundreds of times: it keeps its bytecode, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick tests-quick soak bench bench-peers docs sql fix lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test quick tests-quick soak bench bench-peers docs sql aio fix lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
 	@echo "make quick  in a minute: format lint types floors, and the tests that need no server, browser or wheel"
 	@echo "make test   every check: $(STEPS)"
-	@echo "make soak   kills, failing and full disks, restarts, interrupts and forks, for MINUTES=10"
+	@echo "make soak   kills, failing and full disks, restarts, interrupts, erasures, backups …, for MINUTES=10"
 	@echo "make fix    format, and mend what the linter can mend"
 	@echo "make docs   write the generated pages anew"
 	@echo "make sql    compile the statements of store/headish/statements for each database"
+	@echo "make aio    write the verbs for asyncio from the sync ones"
 	@echo "make bench  the benchmarks, each against a limit measured in the same run"
 	@echo "make bench-peers  the same beside the stores that others use, in an environment of their own"
 	@echo "make lock   pin the dependencies anew; LOCK=--upgrade takes newer ones"
@@ -52,6 +53,9 @@ bench-peers: .venv-peers/.installed
 
 sql: .venv/.dev
 	$(BIN)/python -m headish.statements
+
+aio: .venv/.dev
+	$(BIN)/python -m headish.aio
 
 docs: .venv/.dev
 	$(BIN)/python docs/generate.py

@@ -32,11 +32,14 @@ from headish.history.edits.differences import Change, Diff, Stat
 from headish.history.edits.edit import Edited
 from headish.history.edits.versions import Siblings
 from headish.history.edits.words import Piece
+from headish.history.reading.costs import Cost
 from headish.history.reading.usage import Count
 from headish.history.writing.copies import Copied
+from headish.providers.dialects.table import DIALECTS
 from headish.providers.registry import PROVIDERS
 from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
 from headish.store.database import Spaces
+from headish.store.parts.batches import Batches
 from headish.store.parts.bookmarks import Bookmarks
 from headish.store.parts.conversations import Conversations
 from headish.store.parts.erasing import Erasures
@@ -48,6 +51,7 @@ from headish.values.blocks import KINDS, Erased
 from headish.values.messages import Attributes, Overlay, ThreadRecord
 from headish.values.results.audits import Audited, Authored
 from headish.values.results.backups import Backup, Restored
+from headish.values.results.batches import Batch, BatchEntry, BatchStatus, CollectedBatch
 from headish.values.results.changes import (
     DefinitionChange,
     ErasureChange,
@@ -59,6 +63,7 @@ from headish.values.results.changes import (
 )
 from headish.values.results.conversations import Conversation, Entry, Page, Record
 from headish.values.results.erasures import Barred, Collected, ErasedTurn, Erasure, Found, Kept, Receipt, Repeat
+from headish.values.results.exports import Exported, Folder
 from headish.values.results.objects import Object
 from headish.values.results.reports import Problem, Report, Stats
 from headish.values.results.searches import Hit
@@ -67,14 +72,16 @@ from headish_cli.main import main as command
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from dialect_pages import write_dialect, write_dialects, write_refusals
 from provider_pages import write_overview, write_provider
 
 VALUES = (
     headish.Turn, Meta, headish.Message, Attributes, headish.ContextWindow, ThreadRecord, TreeTurn, Bookmark,
-    Move, Recorded, Conversation, Record, Entry, Page, Object, Count, Copied, Stats, Report, Problem, Edited, Siblings,
-    Diff, Change, Piece, Stat, Overlay, Tokens, TurnTokens, TurnChange, MoveChange, RecordChange, DefinitionChange,
-    ErasureChange, Live, Pulse, Audited, Authored, Erasure, Found, Kept, Repeat, Receipt, ErasedTurn, Barred, Collected,
-    Hit, Backup, Restored, *KINDS.values(), Erased,
+    Move, Recorded, Conversation, Record, Entry, Page, Object, Count, Cost, Copied, Stats, Report, Problem, Edited,
+    Siblings, Diff, Change, Piece, Stat, Overlay, Tokens, TurnTokens, TurnChange, MoveChange, RecordChange,
+    DefinitionChange, ErasureChange, Live, Pulse, Audited, Authored, Erasure, Found, Kept, Repeat, Receipt, ErasedTurn,
+    Barred, Collected, Hit, Batch, BatchEntry, BatchStatus, CollectedBatch, Backup, Restored, *KINDS.values(), Erased,
+    Exported, Folder,
 )  # fmt: skip
 """The types of what the library gives, in the order of the reference."""
 _PROVIDER_VALUES = (Request, Origin, Note, Finding, Delta, Reply, Usage)
@@ -186,7 +193,7 @@ def write_library() -> str:
     """Databases, stores and their parts, and the functions beside them."""
     parts = ["# The library\n", NOTE, "`from headish import Database, Store, emit, Turn, Message, ContextWindow`\n"]
     parts += ["\n## Store\n\n", _text(headish.Store), "\n", *_members(headish.Store)]
-    for part in (Bookmarks, Conversations, Pointers, Tools, Objects, Streams, Erasures):
+    for part in (Bookmarks, Conversations, Pointers, Tools, Objects, Batches, Streams, Erasures):
         parts += [f"\n## store.{part.__name__.lower()}\n\n", _text(part), "\n"]
         parts += _members(part, f"store.{part.__name__.lower()}")
     parts += ["\n## Database\n\n", _text(headish.Database), "\n", *_members(headish.Database)]
@@ -404,10 +411,13 @@ PAGES: dict[str, Callable[[], str]] = {
     "damage.md": write_damage,
     "formats/carrying.md": write_carrying,
     "providers/README.md": write_overview,
+    "providers/refused.md": write_refusals,
+    "providers/dialects/README.md": write_dialects,
 }
 
 
 PAGES |= {f"providers/{provider}.md": partial(write_provider, provider) for provider in PROVIDERS}
+PAGES |= {f"providers/dialects/{name}.md": partial(write_dialect, name) for name in DIALECTS}
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Draws the pictures of the docs: commands are run at a terminal of their own, and what they print becomes an SVG.
 
-``python docs/pictures.py`` writes docs/pictures/. The conversations are those of ``headish demo``.
+``python docs/pictures.py`` writes docs/pictures/. The conversations are those of ``headish demo``. The chat is one with
+a server on loopback that plays its answers back, and the page is looked at by Chromium.
 """
 
 from __future__ import annotations
@@ -9,19 +10,25 @@ import os
 import re
 import sys
 import tempfile
+from itertools import groupby
 from pathlib import Path
 
+import pyte
+from pyte.screens import Char
 from rich.console import Console
+from rich.style import Style
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from support.browser import run_browser
 from support.command import HEADISH, start
+from support.loopback import Loopback, event_stream
+from support.providers.answers import anthropic_text
 from support.terminal import Terminal
 
 PICTURES = Path(__file__).parent / "pictures"
-CONVERSATIONS = Path(__file__).parents[1] / "cli/headish_cli/conversations.jsonl"
-COLUMNS = 100
+COLUMNS, LINES = 100, 40
 THEME = TerminalTheme(
     (250, 250, 250), (40, 44, 52),
     [(40, 44, 52), (180, 40, 40), (40, 120, 40), (150, 100, 0),
@@ -31,7 +38,16 @@ THEME = TerminalTheme(
 )  # fmt: skip
 """Dark on light, so that a picture is readable on a light page and on a dark one."""
 SHOTS = {"list": ("list",), "tree": ("tree", "merged"), "graph": ("log", "merged", "--graph")}
+TALK = (
+    ("Which peak is the highest?\r", "Everest, 8,849 m."),
+    ("And in Africa?\r", "Mount Kenya, 5,199 m."),
+    ("/edit And in Africa? Think of Tanzania.\r", "Kilimanjaro, 5,895 m."),
+    ("/tree\r", None),
+)
+"""What is typed, and what the model answers."""
+PAGE_WINDOW = "900,820"
 _PRINTED_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
+_ASKS_FOR_A_LINE = "\x1b[?2004h"
 
 
 def main() -> None:
@@ -42,8 +58,9 @@ def main() -> None:
         _run("--db", target, "tag", "merged", "garden")
         _run("--db", target, "pin", "merged")
         for name, words in SHOTS.items():
-            (PICTURES / f"{name}.svg").write_text(draw(target, words), encoding="utf-8")
-            sys.stdout.write(f"docs/pictures/{name}.svg\n")
+            _write(f"{name}.svg", draw(target, words))
+        _write("chat.svg", draw_chat(str(Path(folder) / "chat.db")))
+        photograph(target, Path(folder) / "page.html")
 
 
 def draw(target: str, words: tuple[str, ...]) -> str:
@@ -51,16 +68,74 @@ def draw(target: str, words: tuple[str, ...]) -> str:
     terminal = Terminal("--db", target, "--no-pager", *words, columns=COLUMNS, env={"COLUMNS": str(COLUMNS)})
     assert terminal.wait() == 0
     printed = _PRINTED_TIME.sub("2026-01-01 12:00", terminal.raw.replace("\r\n", "\n"))
+    return _as_svg(Text.from_ansi(f"$ headish {' '.join(words)}\n{printed}"))
+
+
+def draw_chat(target: str) -> str:
+    """A conversation at a terminal, as SVG: an editor of lines moves the cursor, so its screen is drawn."""
+    with Loopback() as server:
+        _run("--db", target, "ptr", "set", "milli", "anthropic/small", "--base-url", server.url, "--key-env", "NO_KEY")
+        _run("--db", target, "ptr", "default", "milli")
+        terminal = Terminal(
+            "--db", target, "chat", "peaks", columns=COLUMNS, lines=LINES,
+            env={"PROMPT_TOOLKIT_NO_CPR": "1", "NO_KEY": "none", "TERM": "xterm-256color"},
+        )  # fmt: skip
+        for number, (typed, answer) in enumerate(TALK, 1):
+            if answer is not None:
+                server.answer(chunks=event_stream(anthropic_text(answer)))
+            _wait_for_prompt(terminal, number)
+            terminal.type(typed)
+        _wait_for_prompt(terminal, len(TALK) + 1)
+        terminal.type("\x04")
+        assert terminal.wait() == 0
+    screen = pyte.Screen(COLUMNS, LINES)
+    pyte.Stream(screen).feed(terminal.raw)
+    lines = [_line(screen.buffer[row]) for row in range(LINES)]
+    while lines and not lines[-1].plain.strip():
+        lines.pop()
+    return _as_svg(Text("\n").join([Text("$ headish chat peaks"), *lines]))
+
+
+def photograph(target: str, page: Path) -> None:
+    """The page of a conversation, as a browser shows it."""
+    page.write_bytes(_run("--db", target, "export", "merged", "--to", "html", "--branches"))
+    run_browser(page, f"--screenshot={PICTURES / 'page.png'}", f"--window-size={PAGE_WINDOW}", "--hide-scrollbars")
+    sys.stdout.write("docs/pictures/page.png\n")
+
+
+def _wait_for_prompt(terminal: Terminal, number: int) -> None:
+    while terminal.raw.count(_ASKS_FOR_A_LINE) < number:
+        assert terminal._read(60), terminal.shown
+
+
+def _line(row: dict[int, Char]) -> Text:
+    line = Text()
+    for style, chars in groupby((row[column] for column in range(COLUMNS)), key=_style):
+        line.append("".join(char.data for char in chars), style)
+    line.rstrip()
+    return line
+
+
+def _style(char: Char) -> Style:
+    colour = None if char.fg == "default" else f"#{char.fg}" if re.fullmatch("[0-9a-f]{6}", char.fg) else char.fg
+    return Style(color="yellow" if colour == "brown" else colour, bold=char.bold, italic=char.italics)
+
+
+def _as_svg(text: Text) -> str:
     console = Console(record=True, width=COLUMNS, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
-    console.print(
-        Text.from_ansi(f"$ headish {' '.join(words)}\n{printed}"), no_wrap=True, overflow="ignore", crop=False
-    )
+    console.print(text, no_wrap=True, overflow="ignore", crop=False)
     return console.export_svg(title="headish", theme=THEME, unique_id="headish")
 
 
-def _run(*words: str) -> None:
+def _write(name: str, drawn: str) -> None:
+    (PICTURES / name).write_text(drawn, encoding="utf-8")
+    sys.stdout.write(f"docs/pictures/{name}\n")
+
+
+def _run(*words: str) -> bytes:
     done = start(*words)
     assert done.returncode == 0, (HEADISH, words, done.stderr)
+    return done.stdout
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ TOOL = {"name": "f", "description": "Does it.", "inputSchema": _INTEGER}
 EXAMPLES: dict[str, Any] = {
     "max_tokens": 100, "temperature": 0.2, "top_p": 0.9, "top_k": 40, "seed": 7, "frequency_penalty": 0.5,
     "presence_penalty": 0.5, "stop_sequences": ["END"], "effort": "low", "schema": {"type": "object"},
-    "parallel_tool_calls": False,
+    "parallel_tool_calls": False, "strict": True,
 }  # fmt: skip
 
 
@@ -143,7 +143,9 @@ def write_overview() -> str:
              for name in PARAMETERS]  # fmt: skip
     legend = ("*sent*: it goes out; *noted*: it is altered, moved or left out, and a note says so; *refused*: "
               "`Unsupported` names it.\n\n")  # fmt: skip
-    return "# Providers\n\n" + NOTE + legend + head + "\n" + "\n".join(rows) + "\n" + _write_media()
+    more = ("What is refused, and why, [is listed](refused.md); servers that speak like OpenAI's Chat Completions have "
+            "[dialects](dialects/README.md).\n\n")  # fmt: skip
+    return "# Providers\n\n" + NOTE + more + legend + head + "\n" + "\n".join(rows) + "\n" + _write_media()
 
 
 def _write_media() -> str:

@@ -51,6 +51,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """A property that runs on three databases has all of its examples on the SQLite file, and fewer on the others."""
+    share = 4 if pyfuncitem.get_closest_marker("postgresql") else 2 if pyfuncitem.get_closest_marker("memory") else 1
+    function = getattr(pyfuncitem.obj, "__func__", pyfuncitem.obj)
+    known = getattr(function, "_hypothesis_internal_use_settings", None)
+    if known is None or share == 1:
+        return (yield)
+    few = settings(known, max_examples=max(5, known.max_examples // share))
+    function._hypothesis_internal_use_settings = few  # as Hypothesis' own plugin does
+    try:
+        return (yield)
+    finally:
+        function._hypothesis_internal_use_settings = known
+
+
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[str]:
     """The URL of a server."""

@@ -15,9 +15,9 @@ import click
 from headish_cli.completing import SPACE, completed_type
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Talk": ("ask", "chat", "retry", "reply", "recover", "ptr", "tools"),
+    "Talk": ("ask", "chat", "retry", "reply", "recover", "batch", "ptr", "tools"),
     "Write": ("add", "doc", "record", "import", "edit", "undo", "siblings"),
-    "Find": ("list", "search", "log", "tree", "show", "get", "find", "heads", "children", "diff", "usage"),
+    "Find": ("list", "search", "log", "tree", "show", "get", "find", "heads", "children", "diff", "usage", "cost"),
     "Name": ("bookmark", "title", "tag", "pin", "archive"),
     "Shape": ("summarize", "hide", "replace", "keep", "unhide", "original", "compact", "tokens"),
     "Emit": ("resolve", "export", "request", "lint", "convert", "lint-transcript"),

@@ -29,6 +29,7 @@ COMMANDS = {
     "ask": "commands.talking.asking",
     "audit": "commands.keeping.auditing",
     "backup": "commands.keeping.backups",
+    "batch": "commands.talking.batches",
     "bookmark": "commands.bookmarks",
     "chat": "commands.talking.chat",
     "children": "commands.finding.neighbours",
@@ -36,6 +37,7 @@ COMMANDS = {
     "completion": "commands.finding.completion",
     "config": "commands.talking.config",
     "convert": "commands.converting",
+    "cost": "commands.talking.costs",
     "db": "commands.maintenance",
     "demo": "demo",
     "diff": "commands.changing.comparing",
@@ -237,13 +239,14 @@ def main(
     behind the command, too. Without a command, a terminal shows 'headish list'.
 
     \b
-    Exit codes: 0 done; 1 an error, or findings (verify, lint, db secure, a broken file of an import, a
-    cut-off answer); 2 wrong usage; 130 Ctrl-C; 141 a closed pipe.
+    Exit codes: 0 done; 1 an error, or findings (verify, lint, db secure, a broken file of an import, an
+    answer that was cut off or does not follow its schema); 2 wrong usage; 130 Ctrl-C; 141 a closed pipe.
     """
     said = _configure(ctx)
     ptr = os.environ.get("HEADISH_PTR") or said.get("ptr")
-    ctx.obj = Settings(db, space, read_only, author or None, at_least, no_pager, ptr,
-                       "required" if isolation == "required" else None)  # fmt: skip
+    prices = os.environ.get("HEADISH_PRICES") or said.get("prices")
+    apart: Literal["required"] | None = "required" if isolation == "required" else None
+    ctx.obj = Settings(db, space, read_only, author or None, at_least, no_pager, ptr, prices, apart)
     if ctx.invoked_subcommand is None:
         _show_list_or_help(ctx)
 

@@ -36,6 +36,8 @@ class Settings(NamedTuple):
     no_pager: bool = False
     ptr: str | None = None
     """Whom threads are asked by that name no pointer: ``HEADISH_PTR``, else the configuration's."""
+    prices: str | None = None
+    """The table of prices: ``HEADISH_PRICES``, else the configuration's."""
     isolation: Literal["required"] | None = None
 
     @property

@@ -13,6 +13,7 @@
     │   ├── UnknownServer         no tools are stored for a server that the thread names
     │   ├── UnknownStream         no stream of that id
     │   ├── UnknownObject         no object of that kind and key
+    │   ├── UnknownBatch          no batch of that name
     │   ├── UnknownErasure        no erasure of that number
     │   ├── UnknownConversation   no conversation of that key, or a turn that is in none
     │   ├── TurnTaken             a turn that another space holds otherwise, so it cannot be copied there
@@ -30,6 +31,7 @@
     │   ├── OverBudget            what must stay of a window has more tokens than the budget
     │   ├── InvalidImport         a file to import that does not hold what its format says
     │   ├── InvalidConfig         a file of tool servers that cannot be read
+    │   ├── InvalidPrices         a table of prices that cannot be read
     │   ├── InvalidCall           a tool call that cannot be run (E-CALL-SCHEMA)
     │   ├── InvalidReply          a provider's answer that cannot be read
     │   ├── InvalidAddress        a base URL that cannot be called, or to which no key may go
@@ -38,6 +40,7 @@
     │   └── UnknownFormat         no emitter or importer of that name
     ├── HiddenMessage             a message that an end user may not see (E-PERM-VISIBILITY)
     ├── Closed                the store or its database was closed before
+    │   └── AdapterClosed     an adapter's object was closed before (a RuntimeError too)
     ├── RemovedSpace          the space was removed while a store had it open
     ├── QuotaExceeded         the space may not hold more turns or bytes
     ├── CursorLost            the space no longer holds what a reader has read: read it anew
@@ -50,8 +53,16 @@
     ├── CallError                 a provider could not be asked, or did not answer
     │   ├── MissingKey            no key for the provider in any of the usual places
     │   ├── InvalidKey            a key that no HTTP header can hold
+    │   ├── NoCredentials         a cloud's own credentials are missing, have run out or cannot be renewed
+    │   ├── ClockSkewed           a cloud refuses the signature, because this machine's clock is wrong
+    │   ├── UncertainBatch        a batch whose creation was cut off: the provider may have it or not
     │   ├── Unreachable           no connection, or it was lost before the answer began
-    │   ├── TimedOut              no byte, or no end of the answer, within the time allowed
+    │   │   └── ConnectTimedOut   no connection within the time allowed
+    │   ├── TimedOut              a time allowed passed
+    │   │   ├── FirstByteTimedOut no byte of an answer came
+    │   │   ├── SilenceTimedOut   an answer began, and then no further byte came
+    │   │   └── CallTimedOut      the whole call took too long
+    │   ├── CallCancelled         the caller ended the call from another thread or task
     │   ├── CallRefused           the provider answered with an error status
     │   ├── Redirected            the provider's address redirects, and redirects are not followed
     │   ├── UnreadableAnswer      an answer of an unknown kind, or a too large one
@@ -222,6 +233,14 @@ class UnknownObject(InputError, KeyError):
         super().__init__(f"no object of the kind {kind!r} has the key {key!r} in this space")
 
 
+class UnknownBatch(InputError, KeyError):
+    """No batch has this name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"no batch is named {name!r} in this space: 'headish batch status' lists them")
+
+
 class UnknownErasure(InputError, KeyError):
     """No erasure of this space has this number."""
 
@@ -360,6 +379,14 @@ class InvalidConfig(InputError):
         super().__init__(f"the tool servers cannot be read from {where}: {reason}")
 
 
+class InvalidPrices(InputError):
+    """A table of prices that cannot be read; ``file`` is where it is."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        self.file, self.reason = file, reason
+        super().__init__(f"the prices cannot be read from {file}: {reason}")
+
+
 class InvalidTranscript(InputError):
     """Text that is no transcript of its format. ``line`` and ``column`` count from 1, in characters.
 
@@ -434,6 +461,10 @@ class Closed(HeadishError):
     def __init__(self, what: str) -> None:
         self.what = what
         super().__init__(f"{what} is closed: open it again")
+
+
+class AdapterClosed(Closed, RuntimeError):
+    """An object of an adapter was used after its ``close``, or after its database was closed."""
 
 
 class RemovedSpace(HeadishError):
@@ -564,6 +595,38 @@ class InvalidKey(CallError):
         super().__init__(provider, f"the key in {source} cannot be sent: {reason}")
 
 
+class NoCredentials(CallError):
+    """The credentials of a cloud are missing, have run out or cannot be renewed; ``advice`` says what to do."""
+
+    def __init__(self, provider: str, cloud: str, reason: str, advice: str) -> None:
+        self.cloud, self.advice = cloud, advice
+        super().__init__(provider, f"no credentials for {cloud}: {reason}; {advice}")
+
+
+class ClockSkewed(CallError):
+    """A signature whose time the cloud does not accept. ``behind_seconds`` is how far this machine's clock is behind
+    the server's (negative: ahead), or None where the server's time is unknown."""
+
+    def __init__(self, provider: str, cloud: str, behind_seconds: int | None) -> None:
+        self.cloud, self.behind_seconds = cloud, behind_seconds
+        off = "is wrong"
+        if behind_seconds is not None:
+            off = f"is {abs(behind_seconds):,} s {'behind' if behind_seconds > 0 else 'ahead of'} the server's"
+        super().__init__(provider, f"{cloud} refuses the signature: the clock of this machine {off}; set the clock")
+
+
+class UncertainBatch(CallError):
+    """A batch whose creation was cut off; ``name`` is what the store calls it. The provider may have it or not."""
+
+    def __init__(self, name: str, provider: str, reason: str) -> None:
+        self.name = name
+        super().__init__(
+            provider,
+            f"whether {name!r} was created is not known: {reason}; 'headish batch status {name}' looks for it, and"
+            f" 'headish batch drop {name}' forgets it",
+        )
+
+
 class Unreachable(CallError):
     """No connection, or it was lost before the answer began; ``address`` is the server's."""
 
@@ -574,12 +637,36 @@ class Unreachable(CallError):
         super().__init__(provider, f"{address} cannot be reached: {reason}")
 
 
+class ConnectTimedOut(Unreachable):
+    """No connection within ``limit_seconds``. The call is tried again, since nobody has seen it."""
+
+    def __init__(self, provider: str, address: str, limit_seconds: float) -> None:
+        self.limit_seconds = limit_seconds
+        super().__init__(provider, address, f"no connection within {limit_seconds:g} s")
+
+
 class TimedOut(CallError):
-    """The time allowed, ``limit_seconds``, passed. What arrived before is kept."""
+    """The time allowed, ``limit_seconds``, passed. What arrived before is kept. The class says which time."""
 
     def __init__(self, provider: str, limit_seconds: float, reason: str) -> None:
         self.limit_seconds = limit_seconds
         super().__init__(provider, f"{reason} within {limit_seconds:g} s")
+
+
+class FirstByteTimedOut(TimedOut):
+    """No byte of an answer came in time: ``Timeouts.first_byte_seconds``."""
+
+
+class SilenceTimedOut(TimedOut):
+    """An answer began, and no further byte came in time: ``Timeouts.silence_seconds``."""
+
+
+class CallTimedOut(TimedOut):
+    """The whole call took too long, its retries included: ``Timeouts.total_seconds``."""
+
+
+class CallCancelled(CallError):
+    """The call was ended from another thread or task. What arrived before is kept."""
 
 
 class CallRefused(CallError):
@@ -635,7 +722,7 @@ class Unrepresentable(HeadishError):
         drop: str | None = None,
         more: Sequence[Unrepresentable] = (),
     ) -> None:
-        self.target, self.what, self.turn, self.drop = target, what, turn, drop
+        self.target, self.what, self.turn, self.drop, self.more = target, what, turn, drop, tuple(more)
         self.drops = tuple(dict.fromkeys(loss.drop for loss in (self, *more) if loss.drop))
         losses = [f"{loss.what} (turn {loss.turn})" if loss.turn else loss.what for loss in (self, *more)]
         self.reason = f"{target} cannot carry {', '.join(losses)}"

@@ -91,6 +91,9 @@ EVENT_LIMIT_BYTES = 32 * 1024 * 1024
 REPLY_LIMIT_BYTES = 256 * 1024 * 1024
 """The most bytes that headish reads of one answer over HTTP. Error: ``UnreadableAnswer``."""
 
+BATCH_RESULTS_LIMIT_BYTES = 4 * 1024 * 1024 * 1024
+"""The most bytes of a file of a batch's results; memory holds one line of it. Error: ``UnreadableAnswer``."""
+
 REFUSAL_LIMIT_BYTES = 64 * 1024
 """How much headish reads of an answer that refuses a call, to show the provider's own message."""
 

@@ -199,7 +199,7 @@ class TestWithoutEnd:
 
     def test_silence_ends_with_the_time_between_two_bytes(self, asking: Store, server: Loopback) -> None:
         server.answer(chunks=self._fall_silent(server))
-        turn, failure = ask(asking, timeouts=Timeouts(read_seconds=0.2))
+        turn, failure = ask(asking, timeouts=Timeouts(silence_seconds=0.2))
         assert isinstance(failure, TimedOut)
         assert asking.blocks(turn.id) == (Text("Hel"),)
 

@@ -325,6 +325,14 @@ class TestTheEnd:
 
 
 class TestADatabaseInTheWay:
+    def test_one_whose_database_was_closed_ends_quietly(self, file_place: FilePlace) -> None:
+        store = file_place.open()
+        store.add_turn("How was it?", bookmark="main")
+        capture = begin(store)
+        store.close()
+        capture.feed(EVENTS[len(BEGUN)])
+        assert capture._journal.keep() is False
+
     def test_a_write_that_fails_once_is_made_up_for(self, asked: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         capture = begin(asked)
         database, write = database_of(asked), database_of(asked).write

@@ -203,7 +203,7 @@ def test_a_slow_drip_ends_with_the_time_of_the_whole_call(asking: Store, server:
     chunks = event_stream(anthropic_text("Yes")[:3])
     server.answer(chunks=[*chunks, *repeat(b": still here\n\n", 10_000)], delay_seconds=0.02)
     asked = asking.say("Hi", ptr="milli")
-    with asking.open_answer(*asked, attempts=1, timeouts=Timeouts(total_seconds=3, read_seconds=60)) as answer:
+    with asking.open_answer(*asked, attempts=1, timeouts=Timeouts(total_seconds=3, silence_seconds=60)) as answer:
         list(answer)
     assert isinstance(answer.failure, TimedOut)
     turn = answer.finish()

@@ -23,6 +23,7 @@ from headish.calls.refusals import read_retry_after
 from headish.errors import (
     CallError,
     CallRefused,
+    CallTimedOut,
     Interrupted,
     InvalidAddress,
     InvalidArgument,
@@ -516,7 +517,7 @@ class TestHostileStreams:
                 yield b"x"
 
         server.answer(chunks=chunks())
-        events, error = keep(server, timeouts=Timeouts(total_seconds=1, read_seconds=20))
+        events, error = keep(server, timeouts=Timeouts(total_seconds=1, silence_seconds=20))
         assert events == EVENTS
         assert isinstance(error, TimedOut)
         assert error.limit_seconds == 1
@@ -525,8 +526,8 @@ class TestHostileStreams:
         self, server: Loopback
     ) -> None:
         for timeouts, reason in (
-            (Timeouts(total_seconds=1, read_seconds=20), "the answer did not end within 1 s"),
-            (Timeouts(read_seconds=1), "no further byte of the answer came within 1 s"),
+            (Timeouts(total_seconds=1, silence_seconds=20), "the answer did not end within 1 s"),
+            (Timeouts(silence_seconds=1), "no further byte of the answer came within 1 s"),
         ):
             server.answer(chunks=silent_after(server, event_stream(EVENTS)))
             events, error = keep(server, timeouts=timeouts)
@@ -537,11 +538,11 @@ class TestHostileStreams:
     def test_headers_that_drip_are_ended_by_the_deadline(self, server: Loopback) -> None:
         server.answer_raw([b"HTTP/1.1 200 OK\r\n", *(b"x-a: b\r\n" for _ in range(1000))], delay_seconds=0.05)
         with pytest.raises(TimedOut, match=r"within 0\.3 s"):
-            ask(server, timeouts=Timeouts(total_seconds=0.3, read_seconds=20))
+            ask(server, timeouts=Timeouts(total_seconds=0.3, silence_seconds=20))
         assert len(server.requests) == 1
 
     def test_a_server_that_never_answers_is_not_asked_again(self, server: Loopback) -> None:
-        for timeouts in (Timeouts(total_seconds=0.2, read_seconds=20), Timeouts(read_seconds=0.2)):
+        for timeouts in (Timeouts(total_seconds=0.2, silence_seconds=20), Timeouts(first_byte_seconds=0.2)):
             server.answer_raw(silent_after(server, []))
             with pytest.raises(TimedOut, match=r"within 0\.2 s"):
                 ask(server, timeouts=timeouts)
@@ -550,14 +551,14 @@ class TestHostileStreams:
     def test_a_refusal_that_drips_is_ended_by_the_deadline(self, server: Loopback) -> None:
         server.answer(500, HTML, silent_after(server, [b"oops"]))
         with pytest.raises(CallRefused, match="oops"):
-            ask(server, timeouts=Timeouts(total_seconds=1, read_seconds=20))
+            ask(server, timeouts=Timeouts(total_seconds=1, silence_seconds=20))
         assert len(server.requests) == 1
 
     def test_a_deadline_is_not_taken_for_the_end_of_an_answer_without_a_length(self, server: Loopback) -> None:
         head = b"HTTP/1.0 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
         server.answer_raw(silent_after(server, [head, *event_stream(EVENTS)]))
-        events, error = keep(server, timeouts=Timeouts(total_seconds=1, read_seconds=20))
-        assert (events, type(error)) == (EVENTS, TimedOut)
+        events, error = keep(server, timeouts=Timeouts(total_seconds=1, silence_seconds=20))
+        assert (events, type(error)) == (EVENTS, CallTimedOut)
 
     def test_an_answer_that_had_come_in_time_is_whole_however_late_it_is_read(self, server: Loopback) -> None:
         text = b"".join(event_stream(EVENTS))
@@ -567,7 +568,7 @@ class TestHostileStreams:
             time.sleep(0.6)
             assert [first, *call] == EVENTS
 
-    @pytest.mark.parametrize("name", ["connect_seconds", "read_seconds", "total_seconds"])
+    @pytest.mark.parametrize("name", ["connect_seconds", "first_byte_seconds", "silence_seconds", "total_seconds"])
     @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
     def test_times_are_above_zero(self, name: str, seconds: float) -> None:
         with pytest.raises(InvalidArgument, match=name):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import time
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import example, given
@@ -15,6 +17,7 @@ from headish.content import strictjson
 from headish.errors import InvalidReply
 from headish.limits import NESTING_LIMIT
 from headish.providers.events.decoder import EventReader, read_events
+from support.clouds import chunk, chunks, frame
 from support.shared import SHARED, needs_shared
 
 Outcome = tuple[list[dict[str, Any]], str | None]
@@ -42,6 +45,90 @@ def outcome(pieces: Iterable[bytes], limit_bytes: int = 10_000) -> Outcome:
 
 def one_by_one(text: bytes) -> Iterator[bytes]:
     return (text[at : at + 1] for at in range(len(text)))
+
+
+class TestFrames:
+    """AWS event streams, as Bedrock sends them."""
+
+    EVENTS: tuple[dict[str, Any], ...] = ({"type": "a", "n": 1}, {"type": "b", "text": "é" * 300}, {"type": "c"})
+    WHOLE = b"".join(chunks(EVENTS))
+
+    def test_frames_may_come_in_any_pieces(self) -> None:
+        assert read(self.WHOLE) == read(*one_by_one(self.WHOLE)) == list(self.EVENTS)
+
+    def test_botocore_reads_the_same_frames(self) -> None:
+        """The frames of these tests are frames, and not only what the reader here takes for one."""
+        stream = pytest.importorskip(
+            "botocore.eventstream", reason="the extra is not installed: pip install 'headish[bedrock]'"
+        )
+        buffer = stream.EventStreamBuffer()
+        buffer.add_data(self.WHOLE)
+        found = [json.loads(b64decode(json.loads(each.payload)["bytes"])) for each in buffer]
+        assert found == list(self.EVENTS)
+
+    @pytest.mark.parametrize("at", [0, 3, 6, 9, 13, 60, -20, -1])
+    def test_a_changed_byte_is_found_and_what_came_before_is_kept(self, at: int) -> None:
+        last = bytearray(chunk({"type": "d"}))
+        last[at] ^= 0x10
+        events, error = outcome([self.WHOLE + bytes(last)])
+        assert events == list(self.EVENTS)
+        assert error is not None
+        assert "checksum" in error
+
+    @given(st.data())
+    def test_whatever_happens_to_a_byte_only_the_expected_error_is_raised(self, data: st.DataObject) -> None:
+        frames = bytearray(self.WHOLE)
+        frames[data.draw(st.integers(0, len(frames) - 1))] ^= data.draw(st.integers(1, 255))
+        events, error = outcome([bytes(frames)])
+        assert error is not None
+        assert events == list(self.EVENTS[: len(events)])
+
+    def test_one_that_breaks_off_is_named(self) -> None:
+        events, error = outcome([self.WHOLE[:-1]])
+        assert events == list(self.EVENTS[:2])
+        assert error is not None
+        assert "ends in the middle" in error
+
+    def test_one_that_says_it_is_too_large_is_refused_before_it_comes(self) -> None:
+        prelude = (20_000).to_bytes(4, "big") + bytes(4)
+        _, error = outcome([prelude + crc32(prelude).to_bytes(4, "big")])
+        assert error is not None
+        assert "more than 10,000 bytes" in error
+
+    @pytest.mark.parametrize(
+        ("given", "wanted"),
+        [
+            (frame(b'{"message":"slow down"}', message_type="exception", exception_type="throttlingException"),
+             {"type": "error", "error": {"type": "throttlingException", "message": "slow down"}}),
+            (frame(b"", message_type="error", error_code="InternalError", error_message="oh"),
+             {"type": "error", "error": {"type": "InternalError", "message": "oh"}}),
+            (frame(b'{"n":1}', message_type="event", event_type="later"), {"type": "later", "n": 1}),
+        ],
+    )  # fmt: skip
+    def test_errors_and_events_of_the_cloud_s_own_are_told(self, given: bytes, wanted: dict[str, Any]) -> None:
+        assert read(given) == [wanted]
+
+    def test_what_holds_no_event_is_left_out_and_what_is_none_is_refused(self) -> None:
+        first = frame(b"{}", message_type="event", event_type="initial-response")
+        assert read(first + self.WHOLE) == list(self.EVENTS)
+        for payload, words in ((b'{"bytes":"%%"}', "base64"), (b'{"bytes":"bm8="}', "JSON"), (b"[1]", "no object")):
+            _, error = outcome([frame(payload, event_type="chunk")])
+            assert error is not None
+            assert words in error
+
+    ODD = b"\1a\0" + b"\1b\2\7" + b"\1c\x08" + bytes(8) + b"\1d\6\0\2xy" + b"\1e\x09" + bytes(16)
+    """Headers of other types than text."""
+
+    @pytest.mark.parametrize("kept", [len(ODD), len(ODD) - 1, 1, 2, 13])
+    def test_headers_of_other_types_are_passed_over_and_those_that_break_off_are_named(self, kept: int) -> None:
+        payload = json.dumps({"bytes": "e30="}).encode()
+        headers = self.ODD[:kept]
+        prelude = (16 + kept + len(payload)).to_bytes(4, "big") + kept.to_bytes(4, "big")
+        text = prelude + crc32(prelude).to_bytes(4, "big") + headers + payload
+        events, error = outcome([text + crc32(text).to_bytes(4, "big")])
+        assert events == ([{}] if kept == len(self.ODD) else [])
+        assert (error is None) == (kept == len(self.ODD))
+        assert error is None or "headers break off" in error
 
 
 class TestServerSentEvents:

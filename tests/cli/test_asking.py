@@ -224,6 +224,31 @@ class TestHowItEnds:
         assert KEY.encode() not in Path(headish.target).read_bytes()
 
 
+class TestClouds:
+    def test_a_pointer_to_a_cloud_says_where_its_requests_go(self, headish: Command) -> None:
+        cloud = ("--cloud", "vertex", "--region", "eu", "--project", "p")
+        headish("ptr", "set", "v", "gemini/g", *cloud, "--header", "X-Team=a=b", "--param", "temperature=0")
+        shown = headish("ptr", "show", "v").out.splitlines()
+        assert shown == [
+            "model    gemini/g",
+            "cloud    Vertex AI (eu, p)",
+            "url      https://aiplatform.eu.rep.googleapis.com/v1beta1/projects/p/locations/eu/publishers/google/models/"
+            "g:streamGenerateContent?alt=sse",
+            "header   x-team: a=b",
+            "param    temperature=0",
+        ]
+        record = headish("ptr", "show", "v", "--json").json
+        assert record["cloud"] == {"name": "vertex", "region": "eu", "project": "p"}
+        assert "on Vertex AI (eu, p)" in headish("ptr", "list").out
+
+    def test_a_header_with_a_key_is_refused_and_not_repeated(self, headish: Command) -> None:
+        key = "sk-0123456789abcdefghij"
+        for header in (f"x-api-key={key}", f"x-team={key}", f"x-team=a\r\nx-api-key: {key}"):
+            told = headish.fails("ptr", "set", "v", "openai/m", "--header", header)
+            assert "header" in told
+            assert key not in told
+
+
 class TestWhatAModelSaysToATerminal:
     def check(self, *shown: str) -> None:
         for text in shown:

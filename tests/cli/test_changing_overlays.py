@@ -81,6 +81,14 @@ def test_a_branch_is_compacted_and_a_request_is_cut(talk: Command) -> None:
     assert "Nothing to do" in talk("compact", "main", "--to", "99,999").err
 
 
+def test_lint_tells_what_a_budget_cuts_and_what_it_cannot(talk: Command) -> None:
+    whole = talk("tokens", "main", "--json").json["tokens"]
+    assert "left out" in talk("lint", "main", "--for", "anthropic", "--budget", str(whole - 1)).out
+    refused = talk.run("lint", "main", "--for", "anthropic", "--budget", "9")
+    assert refused.code == 1
+    assert refused.out.startswith("refused: what must stay has about")
+
+
 def test_a_pointer_keeps_its_context_window(talk: Command) -> None:
     talk("ptr", "set", "milli", "anthropic/small", "--context-window", "100000")
     assert "takes 100,000 tokens" in talk("ptr", "list").out

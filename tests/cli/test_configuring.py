@@ -117,7 +117,8 @@ class TestWhoWins:
         bare = NoOptions(":memory:")
         assert shown(bare("config", "show", "--json")) == {
             "db": (str(tmp_path / "file.db"), "file"), "space": ("file", "file"), "author": ("file", "file"),
-            "ptr": ("file", "file"), "isolation": ("none", "default"), "pager": (None, "default"),
+            "ptr": ("file", "file"), "isolation": ("none", "default"), "prices": (None, "default"),
+            "pager": (None, "default"),
             "color": ("auto", "default"),
         }  # fmt: skip
         env = {"HEADISH_SPACE": "variable", "HEADISH_AUTHOR": "variable", "HEADISH_PTR": "variable", "NO_COLOR": "1"}

@@ -50,10 +50,10 @@ class TestPointers:
         assert made == {"name": "milli", "provider": "openai", "model": "m", "params": {"effort": None}}
         [listed] = headish("ptr", "list", "--json").json_lines
         assert listed.pop("time").endswith("+00:00")
-        assert listed == made
+        assert listed == made | {"spoken": {"name": "openai", "why": "it is the provider's own server"}}
         headish("ptr", "rm", "milli")
         assert [set(each) for each in headish("ptr", "history", "milli", "--json").json_lines] == [
-            {"name", "time"}, {"name", "time", "provider", "model", "params"},
+            {"name", "time"}, {"name", "time", "provider", "model", "params", "spoken"},
         ]  # fmt: skip
 
     def test_what_cannot_be_one_is_told_in_a_line(self, headish: Command) -> None:

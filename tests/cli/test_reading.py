@@ -391,6 +391,33 @@ class TestEmitting:
         prompt = headish("export", "main", "--to", "harmony", "--for-completion", "--policy", "harmony").out
         assert prompt.endswith("<|start|>assistant")
 
+    def test_all_conversations_are_lines_or_files(self, headish: Command, tmp_path: Path) -> None:
+        headish("add", "hi", "-b", "main")
+        headish("add", "Yo.", "--role", "assistant", "-c", "main")
+        headish("add", '[{"type": "thinking", "text": "hm"}]', "--json-blocks", "--role", "assistant", "-b", "odd")
+        headish("add", "nameless")
+        done = headish("export", "--all", "--to", "hf", "--drop", "thinking")
+        assert [json.loads(line)["messages"][0]["content"] for line in done.out.splitlines()] == ["hi", "", "nameless"]
+        done = headish.run("export", "--all", "--to", "sharegpt")
+        assert (done.code, done.out.count("\n")) == (1, 2)
+        assert "odd: sharegpt cannot carry" in done.err
+        assert "--drop thinking" in done.err
+        assert done.err.endswith("1 conversation could not be exported\n")
+        report = tmp_path / "report"
+        trained = headish("export", "--all", "--to", "hf", "--for-training", "--report", str(report))
+        assert len(trained.out.splitlines()) == 1
+        assert "Left out: 2 × a thread without an answer" in trained.err
+        assert "odd: reasoning (turn" in report.read_text()
+        headish("export", "main", "--to", "html", "-o", str(tmp_path / "pages"))
+        assert [each.name for each in (tmp_path / "pages").iterdir()] == ["main.html"]
+
+    @pytest.mark.parametrize(
+        "options", [("--all",), ("main", "--all"), ("--overwrite",), ("--with-reasoning",), ("--all", "--to", "html")]
+    )
+    def test_options_of_exports_that_do_not_go_together(self, headish: Command, options: tuple[str, ...]) -> None:
+        headish("add", "hi", "-b", "main")
+        assert headish.misused("export", *options)
+
     def test_request_writes_the_body_and_tells_its_notes(self, headish: Command, grown: dict[str, str]) -> None:
         done = headish("request", grown["q"], "--to", "anthropic", "--model", "a-model", "--json")
         assert done.json == {
@@ -408,7 +435,7 @@ class TestEmitting:
         assert (
             headish.fails("export", "--to", "pdf")
             == "unknown format 'pdf': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml, chat, responses, anthropic, "
-            "gemini, cohere, html, markdown, text"
+            "gemini, cohere, sharegpt, hf, openai-finetune, html, markdown, text"
         )
         assert headish.fails("request", "--to", "nobody") == (
             "unknown provider 'nobody': known are anthropic, openai, openai_responses, gemini, cohere, cerebras"

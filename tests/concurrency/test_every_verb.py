@@ -14,6 +14,7 @@ import pytest
 
 from headish import Database, Store
 from headish.store.database import Spaces
+from headish.store.parts.batches import Batches
 from headish.store.parts.bookmarks import Bookmarks
 from headish.store.parts.conversations import Conversations
 from headish.store.parts.objects import Objects
@@ -22,7 +23,7 @@ from headish.store.parts.streams import Streams
 from headish.store.parts.tools import Tools
 
 TESTS = Path(__file__).parents[1]
-KINDS = (Store, Bookmarks, Conversations, Objects, Pointers, Streams, Tools, Database, Spaces)
+KINDS = (Store, Batches, Bookmarks, Conversations, Objects, Pointers, Streams, Tools, Database, Spaces)
 RACES, JOURNALS = "concurrency/test_races.py", "answers/test_journal.py"
 SPACES, COPIES = "store/test_database.py", "store/test_copying.py"
 WRITING = {
@@ -37,6 +38,8 @@ WRITING = {
         RACES,
     ),
     **dict.fromkeys(("Store.capture", "Streams.recover", "Streams.drop"), JOURNALS),
+    **{f"Batches.{name}": "answers/test_batches.py" for name in ("create", "status", "collect", "drop")},
+    "Streams.recover_remote": "answers/test_remote.py",
     "Database.move": COPIES,
     "Store.erase": "erasing/test_races.py",
     "Spaces.erase": "erasing/test_spaces.py",
@@ -51,6 +54,7 @@ WRITING = {
 THROUGH = {
     **dict.fromkeys(("Store.ask", "Store.open_answer", "Store.retry", "Store.open_retry"), "Store.capture"),
     "Store.say": "Store.add_turn",
+    "Store.import_changed": "Store.import_file",
     "Store.ask_title": "Conversations.set",
     "Store.run_tools": "Store.add_turn",
     "Streams.recover_quietly": "Streams.recover",
@@ -61,12 +65,14 @@ READING = {
     *(f"Store.{name}" for name in (
         "abbreviate", "blocks", "children", "diff", "export", "find", "get", "heads", "lint", "log", "messages",
         "open_calls", "options", "payload", "render", "request", "resolve", "siblings", "stats", "text", "thread",
-        "tree", "turns", "usage", "verify", "versions", "follow", "position", "audit", "backup", "tokens",
+        "tree", "turns", "usage", "verify", "versions", "follow", "position", "audit", "backup", "tokens", "cost",
+        "export_each", "export_folder",
     )),
+    *(f"Batches.{name}" for name in ("get", "list")),
     *(f"Bookmarks.{name}" for name in ("at", "history", "list")),
     *(f"Conversations.{name}" for name in ("find", "get", "list")),
     *(f"Objects.{name}" for name in ("get", "list")),
-    *(f"Pointers.{name}" for name in ("history", "list")),
+    *(f"Pointers.{name}" for name in ("history", "list", "url")),
     "Streams.list", "Tools.list", "Database.verify", "Database.backup", "Spaces.list",
     "Spaces.members",
 }  # fmt: skip

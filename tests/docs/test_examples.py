@@ -27,7 +27,9 @@ HOW_TO = (
     "tool-loop.md", "move-between-providers.md", "store-an-answer.md", "keep-times-and-keys.md",
     "name-conversations.md", "keep-objects.md", "search.md", "feed-another-system.md", "edit-and-undo.md",
     "long-conversations.md", "find-your-way.md", "delete-somebodys-data.md",
-    "talk-at-a-terminal.md", "import-from-other-programs.md",
+    "talk-at-a-terminal.md", "import-from-other-programs.md", "use-a-cloud.md", "count-costs.md",
+    "ask-many-at-half-the-price.md", "export-for-others.md",
+    "use-any-compatible-server.md",
 )  # fmt: skip
 PAGES = [
     ROOT / "README.md",

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from headish.providers import PROVIDERS
+from headish.providers.dialects.table import DIALECTS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -37,5 +38,8 @@ def test_every_generated_page_is_checked(generate: ModuleType) -> None:
         "library.md",
         "schema.md",
         "providers/README.md",
+        "providers/refused.md",
+        "providers/dialects/README.md",
     }
+    pages |= {f"providers/dialects/{name}.md" for name in DIALECTS}
     assert generate.PAGES.keys() == pages | {f"providers/{provider}.md" for provider in PROVIDERS}

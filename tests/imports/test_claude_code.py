@@ -208,7 +208,7 @@ class TestBrokenFiles:
         file = session(
             *WORK[:2],
             ["no object"],
-            line("user", "u5", "u1", [{"type": "tool_result", "content": "x", "is_error": True, "status": 7}]),
+            line("user", "u5", "u1", [{"type": "odd", "value": json.loads("[" * 200 + "]" * 200)}]),
             *WORK[2:],
         )
         file = io.BytesIO(file.getvalue().replace(b'["no object"]', b'{"type": "user", "uuid":\n["no object"]'))

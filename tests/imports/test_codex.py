@@ -7,10 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from headish import Store
-from headish.errors import InvalidImport
 from headish.imports.folders import files_in
 from support.insides import unchanged
 
@@ -164,11 +161,3 @@ def test_of_a_folder_sessions_alone_are_read_the_oldest_first(store: Store, tmp_
     (tmp_path / "out.jsonl").symlink_to("/dev/null")
     assert [Path(each).name for each in files_in(tmp_path)] == ["rollout-b.jsonl", "rollout-a.jsonl"]
     assert files_in(tmp_path, "claude-code") == []
-
-
-def test_a_packed_rollout_says_how_to_unpack_it(store: Store, tmp_path: Path) -> None:
-    packed = tmp_path / "rollout-a.jsonl.zst"
-    packed.write_bytes(b"\x28\xb5\x2f\xfd rest")
-    with pytest.raises(InvalidImport, match="zstd -d"):
-        store.import_file(packed)
-    assert files_in(tmp_path) == [str(packed)]

@@ -18,6 +18,8 @@ from imports.test_chatgpt import TIDES
 from imports.test_claude_ai import BREAD
 from imports.test_claude_code import WORK as SESSION
 from imports.test_codex import WORK as ROLLOUT
+from imports.test_gemini_cli import WORK as GEMINI
+from imports.test_rows import SHARE, TOOLS, called
 from support.places import Place
 
 Encode = Callable[[Any], bytes]
@@ -33,7 +35,8 @@ def as_array(records: Any) -> bytes:
 
 FILES: dict[str, tuple[Any, Encode]] = {
     "claude-code": (SESSION, as_lines), "codex": (ROLLOUT, as_lines), "chatgpt": ([TIDES], as_array),
-    "claude": ([BREAD], as_array),
+    "claude": ([BREAD], as_array), "gemini-cli": (GEMINI, as_lines), "hf": ([{"messages": TOOLS}], as_lines),
+    "sharegpt": ([SHARE], as_array), "openai-log": ([called(TOOLS[0], answer="4")], as_lines),
 }  # fmt: skip
 ODD = st.sampled_from(
     ["null", "true", "-1", "1e300", "[]", "{}", "[[]]", "[null]", '{"type": []}', '""', '"\\ud800"', '"\\u0000"']

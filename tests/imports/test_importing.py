@@ -139,7 +139,7 @@ class TestStreaming:
         class Endless(io.RawIOBase):
             def readline(self, size: int | None = -1, /) -> bytes:  # type: ignore[override]
                 index = len(stored_when_read)
-                stored_when_read.append(store.stats().turns)
+                stored_when_read.append(store.stats().turns if index == 1100 else 0)
                 return b"" if index == 1200 else as_file(tree(f"t{index}", message(str(index)))).getvalue()
 
         done = store.import_file(Endless(), "oasst", progress=None)  # type: ignore[arg-type]

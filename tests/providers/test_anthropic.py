@@ -529,7 +529,7 @@ def test_a_summary_that_was_streamed_goes_back_whole() -> None:
     user = {"role": "user", "content": "Hi"}
     sent = prepare_request(PROVIDER, {"messages": [user, {"role": "assistant", "content": list(reply.content)}, user]})
     block = {"type": "compaction", "content": "They spoke of Lima.", "encrypted_content": "ZW5j"}
-    assert sent.body["messages"][1]["content"] == [block]
+    assert sent.body["messages"][0]["content"] == [block]
 
 
 @pytest.mark.parametrize("kind", ["compaction", "server_tool_use", "hologram"])

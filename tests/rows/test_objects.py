@@ -19,6 +19,7 @@ from headish.errors import (
     UnknownObject,
 )
 from headish.limits import BATCH_TURNS, OBJECT_KEY_LIMIT_BYTES, OBJECT_KIND_LIMIT
+from headish.rows.objects import list_objects_backwards, remove_objects
 from support.insides import counted_statements, unchanged
 from support.places import Place
 
@@ -248,3 +249,35 @@ class TestApart:
                     store.objects.remove("k", "0000")
                 counts.append(counted.count)
         assert counts[0] == counts[1] == 3 + 1 + 1 + 4
+
+
+class TestWhatAdaptersAsk:
+    def test_the_last_keys_come_first_in_pages(self, store: Store) -> None:
+        for key in ("a/1", "a/2", "a/3", "b/1", "\x00"):
+            store.objects.put("k", key, key.encode())
+        store.objects.remove("k", "b/1")
+
+        def listed(prefix: bytes, before: bytes | None = None, limit: int = 9) -> list[bytes]:
+            rows = store._read(
+                lambda connection: list_objects_backwards(
+                    connection, store._number, "k", prefix=prefix, before=before, limit=limit
+                )
+            )
+            return [bytes(row[1]) for row in rows]
+
+        assert listed(b"a/") == [b"a/3", b"a/2", b"a/1"]
+        assert listed(b"a/", limit=1) == [b"a/3"]
+        assert listed(b"a/", before=b"a/3") == [b"a/2", b"a/1"]
+        assert listed(b"") == [b"a/3", b"a/2", b"a/1", b"\x00"]
+
+    def test_what_is_removed_by_the_beginning_of_keys_never_has_its_revisions_again(self, store: Store) -> None:
+        for key in ("a/1", "a/2", "b"):
+            store.objects.put("k", key, b"x")
+        store.objects.put("k", "a/2", b"y")
+        removed = [
+            store._write(lambda connection: remove_objects(connection, store._number, "k", b"a/")) for _ in range(2)
+        ]
+        assert removed == [2, 0]
+        assert [each.key for each in store.objects.list("k")] == ["b"]
+        assert store.objects.put("k", "a/1", b"z") == 3
+        assert store.verify().problems == ()

@@ -186,6 +186,60 @@ class TestWhatIsNoPointer:
         with unchanged(store), pytest.raises(InvalidContent, match="the parameters of a pointer"):
             store.pointers.set("milli", "openai/m", params=params)
 
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("Authorization", "x"),
+            ("X-Api-Key", "x"),
+            ("cookie", "a=b"),
+            ("x-amz-security-token", "x"),
+            ("Helicone-Auth", "x"),
+            ("cf-access-client-secret", "x"),
+            ("host", "evil.example"),
+            ("Content-Length", "3"),
+            ("x-team", KEY),
+            ("x-team", f"Bearer {KEY}"),
+            ("x-team", "eyJhbGciOiJub25lIn0.eyJhIjoxfQ."),
+            ("x-team", "0123456789abcdef0123456789abcdef"),
+            ("x-team", "AbCdEf0123456789AbCdEf0123456789"),
+            ("x-team", "a\r\nAuthorization: b"),
+            ("x-team", "a\x00b"),
+            ("x-team", "é"),
+            ("x team", "a"),
+            ("x-team:", "a"),
+            ("", "a"),
+        ],
+    )
+    def test_a_header_with_a_key_or_that_hides_another_is_refused_by_name(
+        self, store: Store, name: str, value: str
+    ) -> None:
+        with unchanged(store), pytest.raises(InvalidArgument) as raised:
+            store.pointers.set("milli", "openai/m", headers={name: value})
+        assert "header" in str(raised.value)
+        assert len(value) < 4 or value not in str(raised.value)
+
+    def test_headers_that_carry_no_key_are_kept_in_lower_case(self, store: Store) -> None:
+        given = {
+            "Anthropic-Beta": "context-1m-2025-08-07,files-api-2025-04-14",
+            "OpenAI-Organization": "org-AbCdEf0123456789AbCdEf01",
+            "x-tenant": "0a1b2c3d-0000-1111-2222-333344445555",
+            "x-empty": "",
+        }
+        store.pointers.set("milli", "openai/m", headers=given)
+        assert store.pointers["milli"].headers == {name.lower(): value for name, value in given.items()}
+
+    def test_a_cloud_is_kept_with_what_it_needs(self, store: Store) -> None:
+        made = store.pointers.set("v", "gemini/g", cloud="vertex", region="eu", project="p")
+        assert store.pointers["v"] == made
+        assert made.to_dict()["cloud"] == {"name": "vertex", "region": "eu", "project": "p"}
+        assert store.pointers.url("v", stream=False).endswith(
+            "/locations/eu/publishers/google/models/g:generateContent"
+        )
+        store.pointers.set("v", "openai/m")
+        assert store.pointers.url("v") == "https://api.openai.com/v1/chat/completions"
+        with unchanged(store), pytest.raises(InvalidArgument, match="needs a project"):
+            store.pointers.set("v", "gemini/g", cloud="vertex", region="eu")
+
     def test_so_are_more_than_a_record_holds(self, store: Store) -> None:
         with unchanged(store), pytest.raises(TooLarge):
             store.pointers.set("milli", "openai/m", params={"a": "x" * 2_000_000})

@@ -192,6 +192,17 @@ class TestFilters:
         assert set(found(store, "three OR cat", tag="work")) == {grown["three"].id, grown["other cat?"].id}
         assert found(store, "cat", tag="work", name="private") == []
 
+    def test_without_words_the_filters_choose_and_the_newest_come_first(self, store: Store) -> None:
+        for number in range(70):
+            store.add_turn(f"said {number}", role="assistant" if number % 2 else "user", bookmark=f"b{number}")
+        used = store.add_turn(call("look_up", city="Lima"), role="assistant")
+        assert [hit.turn.id for hit in store.search(tool="look_up")] == [used.id]
+        hits = store.search(role="user", limit=3)
+        assert [hit.snippet for hit in hits] == ["said 68", "said 66", "said 64"]
+        assert [hit.snippet for hit in store.search(name="b7")] == ["said 7"]
+        with pytest.raises(InvalidArgument):
+            store.search()
+
     @pytest.mark.parametrize(
         "options",
         [{"fields": []}, {"fields": ["titles"]}, {"order": "size"}, {"limit": 0}, {"limit": 1001}, {"since": "today"},

@@ -1,137 +1,142 @@
-"""Rounds in which backups, restores and readers of the feed are killed, each at a moment of its own."""
+"""Rounds of what keeps a store elsewhere: backups and restores that are killed, and readers that follow."""
 
 from __future__ import annotations
 
-import json
+import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-import headish
 from headish import Store
-from headish.errors import SpaceRestoring, UnknownSpace
-from soak import rounds
-from soak.keeper import started
-from soak.rounds import Failed, Round, Skipped, Soak, Where, finish, kind_of, writing
+from headish.errors import HeadishError
+from soak.follower import Follower, read_feed
+from soak.rounds import Failed, Round, Soak, Where, finish, kind_of, writing
 from support.command import HEADISH
 
-ENDS = 3
-"""How many of them are killed in a round."""
+STRIKES = 3
+PATIENCE_SECONDS = 60
 
 
 def kill_backups(soak: Soak) -> Round:
-    """kill -9 of backups beside two writers; a file that has its name is whole, and the last one has every turn."""
+    """kill -9 of backups beside two writers: no file has the name of a backup unless it is one. Then a whole one."""
     where = soak.either("backups")
+    folder = _folder(soak, "kept")
     with writing(soak, where, 2) as writers:
         for writer in writers:
-            writer.wait_for(20)
-        for _ in range(ENDS):
-            file = soak.folder / f"killed-{soak.number()}.hbackup"
-            _kill_within(soak, started("backup", *where, str(file)), 2.5)
-            if file.exists():
-                _ids_in(soak, where, file)
-        before = {id for writer in writers for id in writer.notes().acknowledged}
-        file = soak.folder / f"whole-{soak.number()}.hbackup"
-        if started("backup", *where, str(file)).wait(120):
-            raise Failed(f"{where}: a backup beside writers failed")
-    missing = before - _ids_in(soak, where, file)
-    if missing:
-        raise Failed(f"{where}: a backup lacks {len(missing)} turns that were stored before it began")
-    return finish(soak, where, [writer.notes() for writer in writers], ENDS, how=kind_of(where))
+            writer.wait_for(soak.chance.randint(20, 100))
+        for number in range(STRIKES):
+            killed = folder / f"killed-{number}.hbackup"
+            _strike(soak, _backup(where, killed), 0.6)
+            if killed.exists():
+                _check_restored(_restored(soak, where, killed), {}, where)
+        said = {id: text for writer in writers for id, text in writer.notes().acknowledged.items()}
+        whole = folder / "whole.hbackup"
+        _succeed(_backup(where, whole))
+    _check_restored(_restored(soak, where, whole), said, where)
+    return finish(soak, where, [writer.notes() for writer in writers], STRIKES, how=kind_of(where))
 
 
 def kill_restores(soak: Soak) -> Round:
-    """kill -9 of restores; what each leaves is not there, refuses to open, or is whole; then one that is not killed."""
-    source = soak.file()
-    with writing(soak, source, 1, turns=150) as [writer]:
-        writer.process.wait(120)
-    file = soak.folder / f"source-{soak.number()}.hbackup"
-    with Store.open(source.target) as store:
-        store.backup(file)
-        wanted = [turn.id for turn in store.turns()]
-    where = _empty(soak)
-    for _ in range(ENDS):
-        _kill_within(soak, started("restore", *where, str(file)), 2.5)
-        found = _opened(where)
-        if found not in (None, wanted):
-            raise Failed(f"{where}: a killed restore left a part that opens")
-        if found:
-            where = _empty(soak)
-    if started("restore", *where, str(file)).wait(120) or _opened(where) != wanted:
-        raise Failed(f"{where}: a restore behind killed ones is not whole")
-    return finish(soak, where, [writer.notes()], ENDS, how=kind_of(where))
+    """kill -9 of restores into one target: nobody opens it before it is whole, and the next one begins anew."""
+    where = soak.either("restores")
+    with writing(soak, where, 1) as [writer]:
+        writer.wait_for(soak.chance.randint(100, 300))
+    said = writer.notes().acknowledged
+    kept = _folder(soak, "kept") / "whole.hbackup"
+    _succeed(_backup(where, kept))
+    target = _target(soak, where)
+    for _ in range(STRIKES):
+        _strike(soak, _restore(where, kept, target), 0.8)
+        if _opens(target):
+            _check_restored(target, said, where)
+            target = _target(soak, where)
+    _succeed(_restore(where, kept, target))
+    _check_restored(target, said, where)
+    return finish(soak, where, [writer.notes()], STRIKES, how=kind_of(where))
 
 
-def kill_readers(soak: Soak) -> Round:
-    """kill -9 of ``headish follow`` beside two writers; with its cursor file it reads each turn, in order, no gap."""
-    where = soak.either("readers")
-    read = soak.folder / f"read-{soak.number()}"
+def kill_followers(soak: Soak) -> Round:
+    """kill -9 of a reader that follows two writers, which are killed too: every turn came once, in commit order."""
+    where = soak.either("follows")
+    notes = soak.folder / f"feed-{soak.number()}"
     with writing(soak, where, 2) as writers:
-        for _ in range(ENDS):
-            reader = _follow(where, read)
-            writers[0].wait_for(len(writers[0].notes().acknowledged) + 5)
-            _kill_within(soak, reader, 2.0)
-    if _follow(where, read, "--no-wait").wait(120):
-        raise Failed(f"{where}: a reader could not go on")
+        for _ in range(STRIKES):
+            follower = Follower(*where, notes)
+            _wait_for_lines(notes, len(read_feed(notes)) + soak.chance.randint(5, 60))
+            time.sleep(soak.chance.uniform(0, 0.05))
+            follower.kill()
+    Follower(*where, notes, wait=False).process.wait(PATIENCE_SECONDS)
     with Store.open(where.target, space=where.space) as store:
         stored = [turn.id for turn in store.turns()]
-    # What was printed and not noted yet comes again, in its order; a line that a kill cut off comes whole.
-    lines = [json.loads(line) for line in read.read_text().splitlines() if line.endswith("}")]
-    if list(dict.fromkeys(line["turn"]["id"] for line in lines if line["kind"] == "turn")) != stored:
-        raise Failed(f"{where}: a reader that was killed has gaps, or another order")
-    return finish(soak, where, [writer.notes() for writer in writers], ENDS, how=kind_of(where))
+    if [turn for _, turn in read_feed(notes)] != stored:
+        raise Failed(f"{where}: what followed is not what was stored, once and in order")
+    return finish(soak, where, [writer.notes() for writer in writers], STRIKES + 2, how=kind_of(where))
 
 
-def _follow(where: Where, read: Path, *more: str) -> subprocess.Popen[bytes]:
-    with read.open("ab") as out:
-        words = ("--db", where.target, "--space", where.space, "follow", "--json", "--cursor-file", f"{read}.cursor")
-        return subprocess.Popen([str(HEADISH), *words, *more], stdout=out)
+def _folder(soak: Soak, name: str) -> Path:
+    folder = soak.folder / f"{name}-{soak.number()}"
+    folder.mkdir()
+    return folder
 
 
-def _kill_within(soak: Soak, process: subprocess.Popen[bytes], seconds: float) -> None:
-    time.sleep(soak.chance.uniform(0, seconds))
-    process.kill()
-    process.wait()
+def _target(soak: Soak, where: Where) -> Where:
+    """A place to restore into that holds nothing; now and then a space of the server."""
+    if kind_of(where) == "PostgreSQL" and soak.chance.random() < 0.5:
+        return Where(where.target, f"restored-{soak.number()}")
+    return Where(str(_folder(soak, "restored") / "soak.db"), "default")
 
 
-def _ids_in(soak: Soak, where: Where, file: Path) -> set[str]:
-    """The turns of a backup. Raises: Failed where it cannot be put back whole."""
-    copy = soak.folder / f"copy-{soak.number()}.db"
-    headish.restore(file, copy)
-    with Store.open(copy, space=where.space, create=False) as store:
-        if store.verify().problems:
-            raise Failed(f"{where}: the backup {file} has its name, and does not verify")
-        return {turn.id for turn in store.turns()}
+def _backup(where: Where, file: Path) -> subprocess.Popen[bytes]:
+    return _start("--db", where.target, "--space", where.space, "backup", "--one-space", str(file))
 
 
-def _empty(soak: Soak) -> Where:
-    """A place for a restore: a file that is not there, or a space of the server, in turns."""
-    number = soak.number()
-    file = Where(str(soak.folder / f"restored-{number}.db"), "default")
-    if soak.takes_turn("restores"):
-        try:
-            return Where(soak.server().url.replace("postgresql://", "postgresql+psycopg://"), f"restored-{number}")
-        except Skipped:
-            return file
-    return file
+def _restore(where: Where, file: Path, target: Where) -> subprocess.Popen[bytes]:
+    return _start("restore", "--only", where.space, "--as", target.space, str(file), target.target)
 
 
-def _opened(where: Where) -> list[str] | None:
-    """The turns of a place that opens; None where nothing is there, or it refuses."""
-    if "://" not in where.target and not Path(where.target).exists():
-        return None
+def _start(*words: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([HEADISH, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def _strike(soak: Soak, process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Kill a process at some moment of its life."""
+    time.sleep(soak.chance.uniform(0.05, seconds))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def _succeed(process: subprocess.Popen[bytes]) -> None:
+    errors = process.communicate(timeout=PATIENCE_SECONDS)[1]
+    if process.returncode:
+        raise Failed(f"{process.args}: {errors.decode()}")
+
+
+def _restored(soak: Soak, where: Where, file: Path) -> Where:
+    target = _target(soak, where)
+    _succeed(_restore(where, file, target))
+    return target
+
+
+def _opens(target: Where) -> bool:
+    """Whether somebody can read there."""
     try:
-        with Store.open(where.target, space=where.space, create=False) as store:
-            return [turn.id for turn in store.turns()]
-    except (UnknownSpace, SpaceRestoring):
-        return None
+        with Store.open(target.target, space=target.space, read_only=True) as store:
+            return store.stats().turns > 0
+    except HeadishError:
+        return False
 
 
-KINDS: dict[str, Callable[[Soak], Round]] = {
-    **rounds.KINDS,
-    "backups": kill_backups,
-    "restores": kill_restores,
-    "readers": kill_readers,
-}
-"""The kinds, in the order in which they take turns."""
+def _check_restored(target: Where, said: dict[str, str], where: Where) -> None:
+    """Raises: Failed where a restored space is damaged or lacks what was said before the backup began."""
+    with Store.open(target.target, space=target.space) as store:
+        problems = store.verify().problems
+        stored = {turn.id: store.text(turn.id) for turn in store.turns()}
+    lost = [id for id, text in said.items() if stored.get(id) != text]
+    if problems or lost:
+        raise Failed(f"{where}: a restored backup lacks {lost[:5]}; verify finds {problems[:5]}")
+
+
+def _wait_for_lines(notes: Path, count: int) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while len(read_feed(notes)) < count and time.monotonic() < deadline:
+        time.sleep(0.005)

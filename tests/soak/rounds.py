@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -97,14 +97,10 @@ class Soak:
         url = self.server().url.replace("postgresql://", "postgresql+psycopg://")
         return rooted(Where(url, f"soak-{self.number()}"))
 
-    def takes_turn(self, kind: str) -> bool:
-        """Whether it is PostgreSQL's turn; SQLite begins."""
-        self._turns[kind] += 1
-        return self._turns[kind] % 2 == 0
-
     def either(self, kind: str) -> Where:
         """SQLite and PostgreSQL in turns, where there is a server."""
-        if self.takes_turn(kind):
+        self._turns[kind] += 1
+        if self._turns[kind] % 2 == 0:
             try:
                 return self.space()
             except Skipped:
@@ -306,6 +302,7 @@ def fork_writers(soak: Soak) -> Round:
 
 
 def kind_of(where: Where) -> str:
+    """What a place is on, as a round tells it."""
     return "PostgreSQL" if where.target.startswith("postgresql") else "SQLite"
 
 
@@ -322,15 +319,3 @@ def compile_faults(folder: Path) -> Path:
     if done.returncode:
         raise Skipped(f"{compiler} cannot make the library: {done.stderr.strip().splitlines()[0]}")
     return library
-
-
-KINDS: dict[str, Callable[[Soak], Round]] = {
-    "kills": kill_writers,
-    "faults": fail_the_disk,
-    "restarts": restart_the_server,
-    "full disks": fill_the_disk,
-    "interrupts": interrupt,
-    "forks": fork_writers,
-    "erasures": erase_beside_writers,
-}
-"""The kinds, in the order in which they take turns."""

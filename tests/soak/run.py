@@ -16,7 +16,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as pytest does
 
-from soak.keeping import KINDS
+from soak.kinds import KINDS
 from soak.rounds import Failed, Round, Skipped, Soak
 
 LEAST_INTERRUPTS = 10_000

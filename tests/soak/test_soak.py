@@ -9,7 +9,7 @@ import pytest
 
 from headish import Store
 from soak import rounds
-from soak.keeping import KINDS
+from soak.kinds import KINDS
 from soak.rounds import Failed, Skipped, Soak, finish
 from soak.writer import Notes
 

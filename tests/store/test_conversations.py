@@ -302,6 +302,18 @@ class TestTheList:
             assert set(subjects(store, limit=limit, archived=None)) == {"a", "b", "c", *nameless}
             assert set(subjects(store, limit=limit, pinned=True)) == {"b", nameless[1]}
 
+    def test_those_that_use_a_tool(self, store: Store) -> None:
+        call = [{"type": "tool_use", "id": "c1", "name": "look_up", "input": {}}]
+        store.add_turn("hi", bookmark="before")
+        store.add_turn(call, role="assistant", continues="before", bookmark="used")
+        store.add_turn("more", continues="used")
+        store.add_turn("elsewhere", continues="before~0", bookmark="other")
+        nameless = store.add_turn("alone")
+        store.add_turn(call, role="assistant", continues=nameless.id)
+        listed = [entry.conversation for entry in store.conversations.list(tool="Look_Up").entries]
+        assert [(each.name, each.first) for each in listed] == [("used", None), (None, nameless.id)]
+        assert not store.conversations.list(tool="nothing").entries
+
     def test_an_empty_space_has_none(self, store: Store) -> None:
         assert (store.conversations.list().entries, store.conversations.list().after) == ((), None)
 

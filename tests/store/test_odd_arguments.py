@@ -27,6 +27,7 @@ from headish.errors import (
     MissingKey,
     NotIsolated,
     TooDeep,
+    UnknownBatch,
     UnknownConversation,
     UnknownErasure,
     UnknownSpace,
@@ -35,6 +36,8 @@ from headish.errors import (
 )
 from headish.providers import Settings
 from headish.store.database import Spaces
+from headish.store.keeping.exporting import ExportOptions
+from headish.store.parts.batches import Batches
 from headish.store.parts.bookmarks import Bookmarks
 from headish.store.parts.conversations import Conversations
 from headish.store.parts.erasing import Erasures
@@ -132,6 +135,7 @@ DEFAULTS: dict[str, Any] = {
     "tools": [],
     "ptr": "nobody",
     "key": "main",
+    "prices": {"price": []},
     "reason": "asked for",
 }
 """What a program would give, by the name of the parameter; where a verb differs, ``OWN`` says so."""
@@ -150,6 +154,7 @@ FOREIGN = {
 CALLED = {"to": "openai", "model": "gpt-5", "key_env": "HEADISH_TEST_NO_SUCH_KEY"}
 OWN: dict[str, dict[str, Any]] = {
     "Store.import_file": {"source": "chat.txt"},
+    "Store.import_changed": {"source": "chat.txt"},
     "Store.say": {"to": "openai"},
     "Store.request": {"to": "openai", "model": "gpt-5"},
     "Store.lint": {"to": "openai", "model": "gpt-5"},
@@ -165,6 +170,7 @@ OWN: dict[str, dict[str, Any]] = {
     "Database.open": {"target": ":memory:"},
     "Store.at_least": {"cursor": f"{'0' * 32}.0.0.{'0' * 8}"},
     "Store.copy_to": {"to": "other"},
+    "Store.export_folder": {"folder": "exported"},
     "Store.edit": {"content": "another word"},
     "Store.diff": {"first": "main", "second": "answered"},
     "Database.move": {"to": "other", "headish": "main"},
@@ -174,6 +180,8 @@ OWN: dict[str, dict[str, Any]] = {
     **{f"Objects.{name}": {"kind": "kind", "key": "key"} for name in ("get", "remove")},
     "Objects.put": {"kind": "kind", "key": "another", "data": b"data"},
     "Objects.list": {"kind": "kind"},
+    "Batches.create": {"heads": ["main"], **CALLED},
+    **{f"Batches.{name}": {"name": "batch-1"} for name in ("get", "status", "collect", "drop")},
     "Conversations.find": {"key": "key"},
     **{f"Conversations.{name}": {"subject": "main"} for name in ("get", "set")},
     "Erasures.__getitem__": {"number": 1},
@@ -181,6 +189,7 @@ OWN: dict[str, dict[str, Any]] = {
     "Pointers.set": {"name": "small", "target": "openai/gpt-5"},
     "Pointers.remove": {"name": "milli"},
     "Pointers.history": {"name": "milli"},
+    "Pointers.url": {"name": "milli"},
     "Pointers.set_default": {"name": "milli"},
     "Pointers.__getitem__": {"name": "milli"},
     **{f"transcripts.{name}": FOREIGN for name in transcripts.__all__},
@@ -201,6 +210,7 @@ PARTS: dict[type, Callable[[Store], Any]] = {
     Tools: lambda store: store.tools,
     Streams: lambda store: store.streams,
     Objects: lambda store: store.objects,
+    Batches: lambda store: store.batches,
     Conversations: lambda store: store.conversations,
     Database: lambda store: store._database,
     Spaces: lambda store: store._database.spaces,
@@ -224,11 +234,14 @@ FURTHER_OF = {
     "providers.prepare_request": [Settings],
     "providers.lint": [Settings],
     "headish.emit": [Settings],
+    "Store.export_each": [ExportOptions],
+    "Store.export_folder": [ExportOptions],
     "Store.summarize": [CallOptions],
     "Store.compact": [CallOptions],
     "Store.ask": [CallOptions, Settings],
     "Store.open_answer": [CallOptions, Settings],
     "Store.retry": [CallOptions, Settings, Named],
+    "Batches.create": [Settings],
     "Store.open_retry": [CallOptions, Settings, Named],
 }
 CALLED_BACK = ("count", "warn", "write", "run", "approve", "on_delta", "told", "progress")
@@ -300,6 +313,8 @@ USUALLY_REFUSED: dict[str, tuple[type[HeadishError], ...]] = {
     "Store.ask_title": (headish.errors.UnknownPointer,),
     **{f"Store.{name}": (MissingKey,) for name in ("ask", "open_answer", "retry", "open_retry")},
     "Streams.drop": (UnknownStream,),
+    "Batches.create": (MissingKey,),
+    **{f"Batches.{name}": (UnknownBatch,) for name in ("get", "status", "collect", "drop")},
     "Conversations.find": (UnknownConversation,),
     "Store.copy_to": (UnknownSpace,),
     "headish.restore": (InvalidBackup,),

@@ -49,6 +49,8 @@ class Loopback:
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
+        self.connections = 0
+        """How many were opened."""
         self.closing = Event()
         self._answers: deque[Answer] = deque()
         self._server = _Server(self)
@@ -119,6 +121,10 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, loopback: Loopback) -> None:
         self.loopback = loopback
         super().__init__(("127.0.0.1", 0), _Handler)
+
+    def get_request(self) -> tuple[Any, Any]:
+        self.loopback.connections += 1
+        return super().get_request()
 
 
 class _Handler(BaseHTTPRequestHandler):

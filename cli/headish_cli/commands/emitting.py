@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import Settings, headish_argument, pass_settings
+from headish_cli.commands.keeping.exporting import Notes, export_many, reporting
+from headish_cli.options import Settings, pass_settings
 from headish_cli.printing.output import say, write
+
+if TYPE_CHECKING:
+    from headish import Store
 
 PAGES = ("html", "markdown", "text")
 KEPT = "its message has no end, and 'headish import --partial' reads it"
@@ -15,16 +19,26 @@ DROPPED = "the transcript does not say so"
 
 
 @click.command("export")
-@headish_argument
+@click.argument("headish", required=False)
 @click.option("--to", "target", default="openchatml", show_default=True, metavar="FORMAT",
               help="v0.1, 2.0, 2.2 (openchatml), harmony, rwkv; as JSON chat, responses, anthropic, gemini, "
-                   "cohere; for people html, markdown, text.")  # fmt: skip
+                   "cohere; as a row of a data set openai-finetune, hf, sharegpt; for people html, markdown, "
+                   "text.")  # fmt: skip
+@click.option("--all", "takes_all", is_flag=True, help="Every conversation, the thread of each tip; JSON as lines.")
+@click.option("-o", "--output", "folder", type=click.Path(file_okay=False), metavar="FOLDER",
+              help="Write a file for each conversation into FOLDER.")  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="With -o, replace files that hold something else.")
 @click.option("--drop", multiple=True, metavar="WHAT", help="Give up, by name, what the format cannot carry.")
 @click.option("--as", "viewer", type=click.Choice(["user"]), help="Only what an end user may see.")
 @click.option("--for-completion", is_flag=True, help="As a prompt: old reasoning dropped, the next answer open.")
 @click.option("--policy", type=click.Choice(["ocm", "harmony"]), default="ocm", show_default=True,
               help="Which old reasoning --for-completion drops.")  # fmt: skip
-@click.option("--for-training", is_flag=True, help="End a final answer at the end with <|return|>.")
+@click.option("--for-training", is_flag=True,
+              help="In a transcript, end a final answer at the end with <|return|>. In JSON, leave out what a trainer "
+                   "must not see (hidden, reasoning, keys, ids of providers), and say what.")  # fmt: skip
+@click.option("--with-reasoning", is_flag=True, help="With --for-training, keep the reasoning.")
+@click.option("--report", type=click.Path(dir_okay=False), metavar="FILE",
+              help="Write a line for each thing that --for-training left out.")  # fmt: skip
 @click.option("--relaxed", is_flag=True, help="Write bodies that break their constraint, and missing channels.")
 @click.option("--tight", is_flag=True, help="v0.1: no line break before <|im_end|> where headish writes a message.")
 @click.option("--bos", default="[BOS]", help="v0.1: the base model's token for the beginning.")
@@ -35,12 +49,17 @@ DROPPED = "the transcript does not say so"
 @pass_settings
 def export_command(
     settings: Settings,
-    headish: str,
+    headish: str | None,
     target: str,
+    takes_all: bool,
+    folder: str | None,
+    overwrite: bool,
     drop: tuple[str, ...],
     viewer: str | None,
     for_completion: bool,
     for_training: bool,
+    with_reasoning: bool,
+    report: str | None,
     relaxed: bool,
     branches: bool,
     debug: bool,
@@ -52,6 +71,9 @@ def export_command(
     A thread that was imported from this format comes back byte for byte. What the format cannot carry is refused,
     unless --drop gives it up. A page holds only what an end user may see, and only this thread: --branches adds every
     other branch of its tree.
+
+    --all prints every conversation as JSON Lines, and -o writes a file for each. One that the format cannot carry is
+    reported, and the others follow.
     """
     if branches and (viewer is not None or target not in PAGES):
         raise click.UsageError(f"--branches is for {', '.join(PAGES)}, without --as: all else is the thread alone")
@@ -61,26 +83,41 @@ def export_command(
         raise click.UsageError(f"--drop, --for-completion and --for-training are for transcripts, not for {target}")
     if raw and target in PAGES:
         raise click.UsageError(f"--raw is for transcripts, not for {target}: --debug shows what is hidden")
+    if with_reasoning and not for_training:
+        raise click.UsageError(
+            "--with-reasoning is for --for-training: elsewhere reasoning stays, or --drop gives it up"
+        )
+    if overwrite and folder is None:
+        raise click.UsageError("--overwrite is for the files of -o FOLDER")
+    if takes_all and headish is not None:
+        raise click.UsageError("--all takes every conversation: leave the HEADISH out")
+    shown: dict[str, Any] = (
+        {"branches": branches, "debug": debug}
+        if target in PAGES
+        else {
+            "drop": drop, "as_user": viewer == "user", "for_completion": for_completion, "for_training": for_training,
+            "with_reasoning": with_reasoning, "strict": not relaxed, "raw": raw, **spelling,
+        }
+    )  # fmt: skip
+    with settings.open() as store, reporting(report) as notes:
+        if takes_all or folder is not None:
+            wanted = None if takes_all else [headish or "@"]
+            export_many(store, wanted, target, folder, overwrite, notes, shown)
+        else:
+            _print_one(store, headish or "@", target, notes, shown)
+
+
+def _print_one(store: Store, headish: str, target: str, notes: Notes, shown: dict[str, Any]) -> None:
     from headish.errors import UnknownFormat
 
-    with settings.open() as store:
-        if target in PAGES:
-            text = store.render(headish, target, branches=branches, debug=debug)
-        else:
-            try:
-                text = store.export(
-                    headish,
-                    target,
-                    drop=drop,
-                    as_user=viewer == "user",
-                    for_completion=for_completion,
-                    for_training=for_training,
-                    strict=not relaxed,
-                    raw=raw,
-                    **spelling,
-                )
-            except UnknownFormat as error:
-                raise UnknownFormat(error.name, (*error.known, *PAGES)) from None
-            if store.get(headish).meta.is_cut_off:
-                say(f"The reply at the end is incomplete; {DROPPED if 'stop' in drop else KEPT}.")
+    if target in PAGES:
+        write(store.render(headish, target, **shown))
+        return
+    try:
+        text = store.export(headish, target, told=lambda note: notes.add(headish, note), **shown)
+    except UnknownFormat as error:
+        raise UnknownFormat(error.name, (*error.known, *PAGES)) from None
+    if store.get(headish).meta.is_cut_off and not notes.counts:
+        say(f"The reply at the end is incomplete; {DROPPED if 'stop' in shown['drop'] else KEPT}.")
     write(text)
+    notes.tell()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish_cli.commands.keeping.watching import refuse_beside_watch, watch_files
 from headish_cli.options import Settings, force_option, input_path, json_option, pass_settings
 from headish_cli.printing.output import counted, one_line, print_json, say
 
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="FILE...")
 @click.option("--from", "format", metavar="FORMAT",
-              help="chatgpt, claude (exports), claude-code, codex (sessions), llm (logs.db), oasst (Open Assistant "
-                   "trees), v0.1, 2.0, 2.2, harmony, rwkv; detected when not given. "
+              help="chatgpt, claude (exports), claude-code, codex, gemini-cli (sessions), llm (logs.db), cross-stream, "
+                   "oasst, hf, sharegpt, openai-finetune (data sets), openai-log, v0.1, 2.0, 2.2, harmony, rwkv; "
+                   "detected when not given. "
                    "As JSON, never detected: chat, responses, anthropic, records (of specification 002).")  # fmt: skip
 @click.option(
     "-b", "--bookmark", metavar="NAME", help="The name of the thread; else that of the file, where it is free."
@@ -38,6 +40,11 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Count what is there and what is new, and store nothing.")
 @click.option("--report", type=click.Path(dir_okay=False), metavar="FILE",
               help="Write a line for each thing that had no place of its own.")  # fmt: skip
+@click.option("--watch", is_flag=True,
+              help="Keep a file, or a folder of a coding agent's sessions, imported while it is written.")  # fmt: skip
+@click.option("--once", is_flag=True, help="With --watch: import what has changed since the last time, and end.")
+@click.option("--every", type=click.FloatRange(min=0.1), default=2.0, metavar="SECONDS",
+              help="With --watch: look so often; 2 unless it is given.")  # fmt: skip
 @json_option
 @pass_settings
 def import_command(
@@ -51,6 +58,9 @@ def import_command(
     keep_raw: bool,
     dry_run: bool,
     report: str | None,
+    watch: bool,
+    once: bool,
+    every: float,
     as_json: bool,
     **further: Any,
 ) -> None:
@@ -63,6 +73,13 @@ def import_command(
     from headish.imports.folders import files_in
     from headish.imports.imported import Imported
 
+    if watch:
+        refuse_beside_watch(files, bookmark, dry_run, further["continues"])
+        with settings.open(create=True) as store, _reporting(report) as told:
+            watch_files(store, files, format, told, None if once else every, as_json)
+        return
+    if once:
+        raise click.UsageError("--once goes with --watch")
     listed = [path for file in files for path in ([file] if file == "-" else files_in(file, format))]
     if bookmark is not None and len(listed) != 1:
         raise click.UsageError("--bookmark names one thread: give one file")
@@ -122,7 +139,7 @@ def _reporting(path: str | None) -> Iterator[Callable[[ImportNote], None]]:
     """Says broken records on stderr, and writes every note to the report."""
     with ExitStack() as stack:
         try:
-            report = None if path is None else stack.enter_context(open(path, "w", encoding="utf-8"))
+            report = None if path is None else stack.enter_context(open(path, "w", encoding="utf-8", buffering=1))
         except OSError as error:
             raise click.UsageError(f"--report {path}: it cannot be written ({error.strerror})") from None
 

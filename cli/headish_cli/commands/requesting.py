@@ -25,12 +25,13 @@ def _settings(command: F) -> F:
                      help="Leave system messages where they stand (some models of Anthropic)."),
         click.option("--cache-breakpoints", is_flag=True,
                      help="Write cache flags as explicit breakpoints (newer models of OpenAI)."),
+        click.option("--dialect", metavar="NAME", help="How the server speaks Chat Completions."),
     )):  # fmt: skip
         command = option(command)
     return command
 
 
-def _given(strict: bool, **settings: bool) -> dict[str, Any]:
+def _given(strict: bool, **settings: bool | str | None) -> dict[str, Any]:
     return {"orphans": "refuse" if strict else "text", **settings}
 
 
@@ -50,7 +51,7 @@ def _given(strict: bool, **settings: bool) -> dict[str, Any]:
 @pass_settings
 def request_command(
     settings: Settings, headish: tuple[str, ...], provider: str | None, ptr: str | None, model: str | None,
-    stream: bool, explain: bool, as_json: bool, budget: Any, **settings_given: bool,
+    stream: bool, explain: bool, as_json: bool, budget: Any, **settings_given: Any,
 ) -> None:  # fmt: skip
     """Print the request body that asks a provider to continue a HEADISH. What was repaired or left out is told.
 
@@ -72,14 +73,16 @@ def request_command(
 @click.option("--for", "provider", metavar="PROVIDER", help="Whose request; else the thread's own pointer's.")
 @_ptr
 @_settings
+@budget_option
 @json_option
 @pass_settings
 def lint_command(
-    settings: Settings, headish: str, provider: str | None, ptr: str | None, as_json: bool, **settings_given: bool
-) -> None:
+    settings: Settings, headish: str, provider: str | None, ptr: str | None, budget: Any, as_json: bool,
+    **settings_given: Any,
+) -> None:  # fmt: skip
     """Tell what a request would repair, leave out or refuse. Exit code 1 where it would be refused."""
     with settings.open() as store:
-        findings = store.lint(headish, provider, ptr=ptr, **_given(**settings_given))
+        findings = store.lint(headish, provider, ptr=ptr, budget=budget, **_given(**settings_given))
     if as_json:
         print_json_lines(findings)
     else:
@@ -99,3 +102,5 @@ def _explain(request: Request) -> None:
         say(f"option {option} is set by {turn}")
     if request.ptr is not None:
         say(f"the pointer {request.ptr} says {request.provider}/{request.model}")
+    if request.dialect is not None:
+        say(f"the body is written in the dialect {request.dialect}")

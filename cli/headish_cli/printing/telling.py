@@ -91,8 +91,24 @@ def tell_reply(turn: Turn, whom: Sequence[str] = ()) -> None:
         import shlex
 
         say(f"The answer is incomplete: '{shlex.join(['headish', 'retry', turn.id, *whom])}' asks again.")
+        if _is_kept(turn):
+            say("Its provider keeps it: 'headish recover --remote --wait 60' fetches it instead.")
+    if reply.get("schema_error"):
+        say(f"The answer is kept, but does not follow its schema: {reply['schema_error']}")
+    if reply.get("schema_unchecked"):
+        say(f"note: the answer is not checked against its schema: {reply['schema_unchecked']}")
     for note in reply.get("notes") or ():
         say(f"note: {note}")
+
+
+def _is_kept(turn: Turn) -> bool:
+    """Whether the provider was asked to keep an answer, under an id that is known."""
+    reply, provider = turn.meta.reply, "openai_responses"
+    told = [turn.options.get("params"), reply.get("params")]
+    own = [each.get(provider) for each in told if isinstance(each, dict)]
+    asked = [each for each in (*told, *own) if isinstance(each, dict)]
+    kept = any(each.get(key) is True for each in asked for key in ("store", "background"))
+    return kept and reply.get("provider") == provider and bool(reply.get("response_id"))
 
 
 def _is_branch(store: Store, turn: Turn) -> bool:

@@ -12,7 +12,7 @@ from typing import Self
 
 from headish.answers.capture import Capture
 from headish.calls import Call
-from headish.errors import CallError, HeadishError, InvalidReply, TooLarge
+from headish.errors import CallCancelled, CallError, HeadishError, InvalidReply, TooLarge
 from headish.providers import Delta, Request
 from headish.values.turns import Turn
 
@@ -32,9 +32,19 @@ class Answer:
         try:
             for event in self._call:
                 yield from self._capture.feed(event)
+        except CallCancelled as error:
+            self.failure = error  # the reply is incomplete, as after Ctrl-C; nothing failed
         except (CallError, InvalidReply, TooLarge) as error:
             self.failure = error
             self._capture.fail(str(error))
+
+    def cancel(self) -> None:
+        """End the provider's request at once, from any thread, while another one iterates; and for good.
+
+        Iterating ends after what had arrived, with ``failure`` a CallCancelled, and ``finish`` stores it as an
+        incomplete turn. An answer that had ended before is whole.
+        """
+        self._call.cancel()
 
     def finish(self) -> Turn:
         """Store what arrived as one turn, and say which. ``turn.meta.reply`` says how it ended."""

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.errors import DatabaseError
+from headish.errors import Closed, DatabaseError
 from headish.providers.shared.values import Request
 from headish.rows import streams
 from headish.rows.counters import lock_space
@@ -35,7 +35,8 @@ class About(Struct, frozen=True, omit_defaults=True):
 
     ``base_url`` is the server that was named for this call, and not by the pointer, and ``key_env`` names its key: who
     asks again asks there. ``params`` were given for this call alone. ``replaces`` is the turn whose place it takes,
-    where it was asked for again: the bookmark moves over from there.
+    where it was asked for again: the bookmark moves over from there. ``batch`` is the batch in which it was asked,
+    ``dialect`` the one that the answer is read in, ``schema`` the one that it has to follow.
     """
 
     provider: str
@@ -48,6 +49,9 @@ class About(Struct, frozen=True, omit_defaults=True):
     base_url: str | None = None
     key_env: str | None = None
     params: dict[str, Any] = {}
+    batch: str | None = None
+    dialect: str | None = None
+    schema: dict[str, Any] | None = None
 
     @classmethod
     def of_request(cls, request: Request) -> About:
@@ -66,12 +70,15 @@ class About(Struct, frozen=True, omit_defaults=True):
             base_url=request.base_url if named else None,
             key_env=request.key_env if named else None,
             params=dict(request.params),
+            dialect=request.dialect,
+            schema=request.schema,
         )
 
     @property
     def asked(self) -> dict[str, Any]:
         """Who was asked, as the turn keeps it beside what was answered."""
         said = {"ptr": self.ptr, "base_url": self.base_url, "key_env": self.key_env, "params": self.params or None}
+        said |= {"batch": self.batch, "dialect": self.dialect}
         return {key: value for key, value in said.items() if value is not None}
 
 
@@ -147,6 +154,9 @@ class Journal:
         try:
             if not self._database.write(work):
                 self._open = False
+        except Closed:  # whoever closed the database gave the answer up: what is stored of it can be recovered
+            self._open = False
+            return True
         except DatabaseError:
             return False
         self._renewed = time.monotonic()

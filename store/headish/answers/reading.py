@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from headish.answers.checking import check_reply
 from headish.answers.journal import About
 from headish.answers.trimming import trim_reply
 from headish.content.drafts import Draft, make_message_draft
@@ -24,7 +25,8 @@ from headish.values.messages import Message, Note
 
 def open_stream(about: About) -> Stream:
     """A reader of an answer."""
-    return Stream(about.provider, model=about.model, tool_names=about.tool_names, seed=about.turns[0])
+    seed = about.turns[0]
+    return Stream(about.provider, model=about.model, tool_names=about.tool_names, seed=seed, dialect=about.dialect)
 
 
 def read_response(about: About, response: bytes | str | Mapping[str, Any] | Iterable[Any]) -> Reply:
@@ -70,7 +72,7 @@ def reply_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
     Raises: TooLarge for the content.
     """
     message = Message(role="assistant", content=reply.content)
-    kept = reply.to_meta() | about.asked
+    kept = reply.to_meta() | about.asked | check_reply(about, reply)
     try:
         return make_message_draft(message, limit_bytes, system={"reply": kept})
     except TooLarge as error:

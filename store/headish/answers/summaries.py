@@ -12,9 +12,10 @@ from headish.answers.reading import read_stream
 from headish.calls import Timeouts, open_call
 from headish.errors import SummaryFailed
 from headish.providers import prepare_request
-from headish.providers.pointers import Pointer
+from headish.providers.pointers import Pointer, dialect_of
 from headish.providers.shared.values import Reply
 from headish.values.blocks import Text, Thinking, ToolResult, ToolUse, join_texts, kind_of
+from headish.values.checks.headers import lower_names
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 
@@ -46,11 +47,15 @@ def ask_summary(
         ),
         {"params": dict(pointer.params)} if pointer.params else {},
     )
-    request = prepare_request(pointer.provider, window, model=pointer.model)
-    timeouts = call.get("timeouts") or Timeouts()
-    given = {"base_url": pointer.base_url, "key_env": pointer.key_env, **_without_none(call)}
-    given["timeouts"] = Timeouts(read_seconds=timeouts) if isinstance(timeouts, int | float) else timeouts
-    about = About(provider=pointer.provider, turns=(seed,), model=pointer.model, ptr=ptr)
+    own = _without_none(call)
+    # A server that is named for this call has nothing to do with the pointer's key, dialect, cloud and headers.
+    server = own.get("base_url")
+    dialect = dialect_of(pointer.provider, server or pointer.base_url, None if server else pointer.dialect)
+    request = prepare_request(pointer.provider, window, model=pointer.model, dialect=dialect)
+    given = own if server else pointer.server | own
+    given["headers"] = ({} if server else pointer.headers) | lower_names(own.get("headers"))
+    given["timeouts"] = Timeouts.of(call.get("timeouts"))
+    about = About(provider=pointer.provider, turns=(seed,), model=pointer.model, ptr=ptr, dialect=dialect)
     with open_call(pointer.provider, request.body, model=pointer.model, **given) as answer:
         reply = read_stream(about, answer)
     return Summary(_text_of(reply), {"reply": reply.to_meta() | about.asked})

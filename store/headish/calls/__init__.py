@@ -5,16 +5,17 @@
             …
 
 ``endpoints`` says where each provider is, ``keys`` which key may go there, ``client`` calls and tries again,
-``answers`` reads. Nothing here knows the store or what an event means. A key goes to its provider's own host and
-nowhere else, unless the caller names one for another address; no error, repr or log shows one.
+``answers`` reads, ``deadline`` ends what takes too long, ``kept`` holds connections open. Nothing here knows the store
+or what an event means. A key goes to its provider's own host and nowhere else, unless the caller names one for another
+address; no error, repr or log shows one.
 """
 
 from __future__ import annotations
 
 from headish.calls.answers import Call, Limits
 from headish.calls.client import Told, open_call
-from headish.calls.deadline import Timeouts
+from headish.calls.deadline import Stop, Timeouts
 from headish.calls.endpoints import ENDPOINTS, Endpoint
 from headish.calls.keys import find_key
 
-__all__ = ["ENDPOINTS", "Call", "Endpoint", "Limits", "Timeouts", "Told", "find_key", "open_call"]
+__all__ = ["ENDPOINTS", "Call", "Endpoint", "Limits", "Stop", "Timeouts", "Told", "find_key", "open_call"]

@@ -7,15 +7,24 @@ is raised after every event that had arrived.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Struct
 
-from headish.calls.deadline import Deadline, Timeouts
+from headish.calls.deadline import Deadline, Stop, Timeouts
 from headish.calls.redaction import Redactor
-from headish.errors import Interrupted, TimedOut, UnreadableAnswer
+from headish.errors import (
+    CallCancelled,
+    CallError,
+    CallTimedOut,
+    FirstByteTimedOut,
+    Interrupted,
+    SilenceTimedOut,
+    UnreadableAnswer,
+)
 from headish.limits import EVENT_LIMIT_BYTES, REPLY_LIMIT_BYTES
 from headish.providers.events.decoder import read_events
 from headish.providers.registry import find_provider
@@ -23,6 +32,12 @@ from headish.providers.registry import find_provider
 if TYPE_CHECKING:
     import httpx2
 
+    from headish.calls.clouds.credentials import Signer
+
+DRAIN_SECONDS = 0.05
+"""How long the end of a body is waited for once its last event has come, so that the connection can be kept."""
+DRAIN_CHUNKS = 8
+"""How many chunks may come behind the last event."""
 _LENGTHS = frozenset({"content-length", "transfer-encoding"})
 """The headers that say where an answer ends."""
 
@@ -35,7 +50,8 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
-    """What sending and reading share: the provider, the time and bytes allowed, and what to keep out of errors."""
+    """What sending and reading share: the provider, the time and bytes allowed, what to keep out of errors, and who
+    signs."""
 
     provider: str
     origin: str
@@ -43,10 +59,20 @@ class Exchange(Struct, frozen=True, kw_only=True):
     limits: Limits
     deadline: Deadline
     redactor: Redactor
+    signer: Signer | None = None
 
-    def overdue(self) -> TimedOut:
-        """The error of a call whose whole time is over."""
-        return TimedOut(self.provider, self.timeouts.total_seconds or 0, "the answer did not end")
+    def ended(self) -> CallError:
+        """The error of a call that its deadline has ended."""
+        timeouts, provider = self.timeouts, self.provider
+        match self.deadline.ended_by:
+            case "cancelled":
+                return CallCancelled(provider, "the call was cancelled before its answer ended")
+            case "first_byte":
+                return FirstByteTimedOut(provider, timeouts.first_byte_seconds, "no byte of an answer came")
+            case "silence":
+                return SilenceTimedOut(provider, timeouts.silence_seconds, "no further byte of the answer came")
+            case _:
+                return CallTimedOut(provider, timeouts.total_seconds or 0, "the answer did not end")
 
 
 class Call:
@@ -54,22 +80,24 @@ class Call:
 
     The events hold ``***`` for each key of the call, wherever the server echoes one outside the model's own words.
 
-    Iterating raises: InvalidReply for what is no event; Interrupted, TimedOut, UnreadableAnswer (too large). Events
-    that came before remain valid.
+    Iterating raises: InvalidReply for what is no event; Interrupted, TimedOut, CallCancelled, UnreadableAnswer (too
+    large). Events that came before remain valid.
     """
 
-    def __init__(self, exchange: Exchange, response: httpx2.Response, resources: ExitStack) -> None:
+    def __init__(self, exchange: Exchange, response: httpx2.Response, resources: ExitStack, stop: Stop) -> None:
         self.provider = exchange.provider
         self.url = str(response.url)
         self.content_type = response.headers.get("content-type", "")
-        self._exchange, self._response, self._resources = exchange, response, resources
+        self._exchange, self._response, self._resources, self._stop = exchange, response, resources, stop
+        self._response_chunks = response.iter_raw()
         read = read_events(
             self._read_chunks(),
             f"the answer of {self.provider}",
             event_limit_bytes=exchange.limits.event_bytes,
         )
         words = find_provider(self.provider).reader.words
-        self._events = (exchange.redactor.clean(event, words) for event in read)
+        self._is_ended = False
+        self._events = self._take(exchange.redactor.clean(event, words) for event in read)
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         return self._events
@@ -82,32 +110,57 @@ class Call:
     ) -> None:
         self.close()
 
+    def cancel(self) -> None:
+        """End the request at once, from any thread: iterating raises CallCancelled after what had arrived."""
+        self._stop.now()
+
     def close(self) -> None:
-        """End the connection, even in the middle of the answer."""
+        """End the call. Its connection is kept where the answer was read to its end, and else closed."""
+        if self._is_ended:
+            self._drain()
         self._resources.close()
+
+    def _take(self, read: Iterator[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+        """The events; then it is known that the answer has ended."""
+        yield from read
+        self._is_ended = True
+
+    def _drain(self) -> None:
+        """Read what is left behind the last event: the mark that ends the body. Else the connection cannot be kept."""
+        import httpx2
+
+        self._exchange.deadline.await_end(DRAIN_SECONDS)
+        with suppress(CallError, httpx2.HTTPError, httpx2.StreamError):
+            for _ in islice(self._response_chunks, DRAIN_CHUNKS):
+                pass
 
     def _read_chunks(self) -> Iterator[bytes]:
         import httpx2
 
-        exchange, received = self._exchange, 0
+        exchange, deadline, received = self._exchange, self._exchange.deadline, 0
         try:
-            for chunk in self._response.iter_raw():
+            deadline.await_first_byte()
+            for chunk in self._response_chunks:
+                deadline.heard()
                 received += len(chunk)
-                if exchange.deadline.passed:
-                    raise exchange.overdue()
+                if deadline.ended_by is not None:
+                    raise exchange.ended()
                 if received > exchange.limits.reply_bytes:
                     reason = f"the answer has more than {exchange.limits.reply_bytes:,} bytes"
                     raise UnreadableAnswer(self.provider, reason)
                 yield chunk
-        except httpx2.ReadTimeout:
-            seconds = exchange.timeouts.read_seconds
-            raise TimedOut(self.provider, seconds, "no further byte of the answer came") from None
+                deadline.await_byte()
         except (httpx2.TransportError, httpx2.StreamError) as error:
             # The deadline ends a call by cutting its connection, which looks like this too.
-            if exchange.deadline.passed:
-                raise exchange.overdue() from None
+            if deadline.ended_by is not None:
+                raise exchange.ended() from None
+            if isinstance(error, httpx2.ReadTimeout):
+                seconds = exchange.timeouts.silence_seconds
+                raise SilenceTimedOut(self.provider, seconds, "no further byte of the answer came") from None
             reason = exchange.redactor.show(str(error)) or type(error).__name__
             raise Interrupted(self.provider, f"the answer broke off: {reason}") from None
-        if exchange.deadline.passed and not _LENGTHS.intersection(self._response.headers):
+        finally:
+            deadline.heard()
+        if deadline.ended_by is not None and not _LENGTHS.intersection(self._response.headers):
             # Such an answer ends with its connection, so the deadline may have ended it.
-            raise exchange.overdue()
+            raise exchange.ended()

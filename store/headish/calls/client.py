@@ -1,37 +1,40 @@
 """Send one request. It is retried until the first byte of an answer arrives, and never after.
 
-No redirect is followed. No cookie, connection or key is kept.
+No redirect is followed. No cookie and no key is kept; a connection is, for the next call to the same host.
 """
 
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from headish.calls.answers import Call, Exchange, Limits
-from headish.calls.deadline import Deadline, Timeouts
-from headish.calls.endpoints import find_endpoint, write_url
+from headish.calls.clouds.credentials import find_credentials
+from headish.calls.deadline import Deadline, Stop, Timeouts
 from headish.calls.headers import check_headers, find_secrets, write_headers
-from headish.calls.keys import find_key, refuse_readable
+from headish.calls.kept import Kept, borrowed
+from headish.calls.keys import refuse_readable
 from headish.calls.redaction import Redactor
 from headish.calls.refusals import check_answer
+from headish.calls.routes import find_route
 from headish.errors import (
     CallError,
     CallRefused,
+    ConnectTimedOut,
+    FirstByteTimedOut,
     InvalidAddress,
     InvalidArgument,
     InvalidContent,
-    TimedOut,
     Unreachable,
 )
 from headish.limits import RETRY_AFTER_LIMIT_SECONDS
-from headish.values.checks.addresses import Address, parse_address
-from headish.values.checks.doors import door
+from headish.providers.clouds import Cloud
+from headish.values.checks.addresses import Address
+from headish.values.checks.doors import an, door
 
 if TYPE_CHECKING:
     import httpx2
@@ -44,7 +47,7 @@ LONGEST_DELAY_SECONDS = 8.0
 """The waits double from the first to the longest. Source: anthropic 2.12.0 and openai 3.54.0, ``_constants.py``."""
 
 
-@door()
+@door(cloud=an(Cloud))
 def open_call(
     provider: str,
     body: Mapping[str, Any],
@@ -54,33 +57,38 @@ def open_call(
     base_url: str | None = None,
     key_env: str | None = None,
     headers: Mapping[str, str] | None = None,
+    cloud: Cloud | None = None,
     timeouts: Timeouts = Timeouts(),
     limits: Limits = Limits(),
     attempts: int = 4,
     told: Told | None = None,
+    stop: Stop | None = None,
     transport: httpx2.BaseTransport | None = None,
 ) -> Call:
     """Send a request's body, as it is, and return the answer once it begins.
 
     ``model`` and ``stream`` choose the address where a provider's address depends on them (Gemini); for the others the
-    body says both. ``headers`` are added, and replace those that headish would send, the key's header included.
+    body says both. ``cloud`` is who serves the model instead of its provider: the address, the credentials and parts of
+    the body are that cloud's. ``headers`` are added, and replace those that headish would send, the key's header
+    included. ``stop`` ends the call from another thread, and so does ``Call.cancel``.
     Raises: every CallError except Interrupted; InvalidAddress; InvalidArgument; InvalidContent for a body
     that is no JSON; UnknownFormat for the provider.
     """
     if attempts < 1:
         raise InvalidArgument("a call needs at least one attempt")
-    endpoint = find_endpoint(provider)
-    address = endpoint.address if base_url is None else parse_address(base_url)
-    url = write_url(endpoint, address, model, stream=stream)
+    route = find_route(provider, model=model, base_url=base_url, cloud=cloud, stream=stream)
+    address = route.address
     given = check_headers(headers or {})
-    key = None if endpoint.key_header in given else find_key(provider, base_url=base_url, key_env=key_env)
-    secrets = find_secrets(endpoint, given)
+    credentials = find_credentials(route, key_env, given)
+    secrets = find_secrets(route.endpoint, given)
     if secrets:
         refuse_readable(address)
-    sent = write_headers(endpoint, key, stream=stream) | given
-    content = _write_body(body)
+    written = write_headers(route.endpoint, None, stream=stream) | credentials.headers | given
+    dressed, sent = route.dress(body, written)
+    content = _write_body(dressed)
+    stop = stop or Stop()
     with ExitStack() as resources:
-        deadline = Deadline(timeouts.total_seconds)
+        deadline = Deadline(timeouts, stop)
         resources.callback(deadline.cancel)
         exchange = Exchange(
             provider=provider,
@@ -88,22 +96,22 @@ def open_call(
             timeouts=timeouts,
             limits=limits,
             deadline=deadline,
-            redactor=Redactor([*secrets, key or ""]),
+            redactor=Redactor([*secrets, *credentials.secrets]),
+            signer=credentials.signer,
         )
-        client = resources.enter_context(_open_client(exchange, address, transport))
-        response = _send(exchange, client, _build_request(client, url, sent, content, exchange), attempts, told)
+        kept = resources.enter_context(open_client(exchange, address, transport))
+        request = build_request(kept.client, "POST", route.url, sent, content, exchange)
+        response = _send(exchange, kept, request, attempts, told)
         resources.callback(response.close)
-        return Call(exchange, response, resources.pop_all())
+        return Call(exchange, response, resources.pop_all(), stop)
 
 
-def _send(
-    exchange: Exchange, client: httpx2.Client, request: httpx2.Request, attempts: int, told: Told | None
-) -> httpx2.Response:
+def _send(exchange: Exchange, kept: Kept, request: httpx2.Request, attempts: int, told: Told | None) -> httpx2.Response:
     """Send the request until an answer begins. A loop: a retry library needs longer hooks for the same decisions."""
     attempt = 1
     while True:
         try:
-            return _try_once(exchange, client, request)
+            return send_once(exchange, kept, request)
         except CallError as error:
             delay_seconds = _choose_delay(error, attempt)
             remaining_seconds = exchange.deadline.remaining_seconds
@@ -112,30 +120,57 @@ def _send(
                 raise
             if told is not None:
                 told(attempt, delay_seconds, error)
-        time.sleep(delay_seconds)
+        exchange.deadline.pause(delay_seconds)
         attempt += 1
 
 
-def _try_once(exchange: Exchange, client: httpx2.Client, request: httpx2.Request) -> httpx2.Response:
+def send_once(exchange: Exchange, kept: Kept, request: httpx2.Request) -> httpx2.Response:
+    """Send a request; its answer, once it begins and is none that refuses. Raises: CallError."""
+    import httpx2
+
+    deadline = exchange.deadline
+    was_used, kept.is_used = kept.is_used, False
+    if exchange.signer is not None:
+        signed = exchange.signer.sign(request.method, str(request.url), request.headers, request.content)
+        request.headers.update(signed)
+    deadline.begin()
+    try:
+        if deadline.ended_by is not None:
+            raise exchange.ended()
+        response = kept.client.send(request, stream=True)
+    except httpx2.RequestError as error:
+        if was_used and deadline.ended_by is None and not isinstance(error, httpx2.TimeoutException):
+            return send_once(exchange, kept, request)  # the server had closed the connection that was kept
+        raise _as_call_error(exchange, error) from None
+    try:
+        check_answer(exchange.provider, response, exchange.redactor)
+    except httpx2.RequestError as error:
+        response.close()
+        raise _as_call_error(exchange, error) from None
+    except BaseException as error:
+        response.close()
+        if exchange.signer is not None and isinstance(error, CallRefused):
+            raise exchange.signer.explain(error, response.headers) from None
+        raise
+    finally:
+        deadline.heard()
+    return response
+
+
+def _as_call_error(exchange: Exchange, error: httpx2.RequestError) -> CallError:
+    """What went wrong before an answer began."""
     import httpx2
 
     provider, timeouts = exchange.provider, exchange.timeouts
-    try:
-        response = client.send(request, stream=True)
-    except httpx2.RequestError as error:
-        if exchange.deadline.passed:
-            raise exchange.overdue() from None
-        if isinstance(error, httpx2.TimeoutException) and not isinstance(error, httpx2.ConnectTimeout):
-            # Not retried: the provider has the request, and may be working on it and charging for it.
-            raise TimedOut(provider, timeouts.read_seconds, "no byte of an answer came") from None
-        reason = exchange.redactor.show(str(error)) or type(error).__name__
-        raise Unreachable(provider, exchange.origin, reason) from None
-    try:
-        check_answer(provider, response, exchange.redactor)
-    except BaseException:
-        response.close()
-        raise
-    return response
+    if exchange.deadline.ended_by is not None:
+        return exchange.ended()
+    if isinstance(error, httpx2.ConnectTimeout):
+        return ConnectTimedOut(provider, exchange.origin, timeouts.connect_seconds)
+    if isinstance(error, httpx2.TimeoutException):
+        # Not retried: the provider has the request, and may be working on it and charging for it.
+        return FirstByteTimedOut(provider, timeouts.first_byte_seconds, "no byte of an answer came")
+    reason = exchange.redactor.show(str(error)) or type(error).__name__
+    return Unreachable(provider, exchange.origin, reason)
 
 
 def _choose_delay(error: CallError, attempt: int) -> float:
@@ -146,34 +181,37 @@ def _choose_delay(error: CallError, attempt: int) -> float:
     return longest * (1 - 0.25 * random.random())  # noqa: S311
 
 
-def _open_client(exchange: Exchange, address: Address, transport: httpx2.BaseTransport | None) -> httpx2.Client:
+@contextmanager
+def open_client(exchange: Exchange, address: Address, transport: httpx2.BaseTransport | None = None) -> Iterator[Kept]:
+    """A client for a server, kept open for the next call. Raises: InvalidArgument without the extra; Unreachable."""
     try:
         import httpx2
     except ImportError:
         raise InvalidArgument("calling a provider needs the extra: pip install 'headish[call]'") from None
-    timeouts = exchange.timeouts
-    in_the_clear = address.scheme == "http" and address.is_loopback
-    try:
-        return httpx2.Client(
-            timeout=httpx2.Timeout(timeouts.read_seconds, connect=timeouts.connect_seconds),
-            # A request in the clear to this machine must not pass through a proxy on another one. It needs no
-            # certificates either: reading them takes longer than a small model takes to answer.
-            trust_env=not in_the_clear,
-            verify=not in_the_clear,
-            transport=transport,
-        )
-    except (ImportError, ValueError) as error:
-        # For example SOCKS without its package. httpx2 masks the password of a proxy.
-        raise Unreachable(exchange.provider, exchange.origin, f"the proxy cannot be used: {error}") from None
+    with ExitStack() as resources:
+        try:
+            if transport is None:
+                kept = resources.enter_context(borrowed(address, exchange.deadline))
+            else:
+                kept = Kept(resources.enter_context(httpx2.Client(transport=transport, trust_env=False)))
+        except (ImportError, ValueError) as error:
+            # For example SOCKS without its package. httpx2 masks the password of a proxy.
+            raise Unreachable(exchange.provider, exchange.origin, f"the proxy cannot be used: {error}") from None
+        yield kept
 
 
-def _build_request(
-    client: httpx2.Client, url: str, headers: dict[str, str], content: bytes, exchange: Exchange
+def build_request(
+    client: httpx2.Client, method: str, url: str, headers: Mapping[str, str], content: bytes | None, exchange: Exchange
 ) -> httpx2.Request:
+    """A request under the deadline of its exchange. Raises: InvalidAddress."""
     import httpx2
 
+    timeouts = exchange.timeouts
     try:
-        request = client.build_request("POST", url, headers=headers, content=content)
+        # The deadline ends each wait but that for a connection; httpx2's own limit for a read comes after it.
+        longest = max(timeouts.first_byte_seconds, timeouts.silence_seconds) + 5
+        limits = httpx2.Timeout(longest, connect=timeouts.connect_seconds)
+        request = client.build_request(method, url, headers=dict(headers), content=content, timeout=limits)
     except httpx2.InvalidURL as error:
         raise InvalidAddress(exchange.origin, str(error)) from None
     request.extensions["trace"] = exchange.deadline.trace

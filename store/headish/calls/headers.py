@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from headish.calls.endpoints import Endpoint
-from headish.errors import InvalidArgument
+from headish.values.checks.headers import SECRET_HEADERS
+from headish.values.checks.headers import check_headers as check_headers
 from headish.version import __version__
-
-_SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "api-key", "x-api-key"})
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?")
 
 
 def write_headers(endpoint: Endpoint, key: str | None, *, stream: bool) -> dict[str, str]:
@@ -27,21 +23,8 @@ def write_headers(endpoint: Endpoint, key: str | None, *, stream: bool) -> dict[
     return sent if key is None else sent | {endpoint.key_header: endpoint.key_prefix + key}
 
 
-def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The caller's headers, names in lower case.
-
-    Raises: InvalidArgument, which does not repeat a value: it may be a key.
-    """
-    for name, value in headers.items():
-        if not _HEADER_NAME.fullmatch(name):
-            raise InvalidArgument(f"{name[:80]!r} cannot be the name of a header")
-        if not _HEADER_VALUE.fullmatch(value):
-            raise InvalidArgument(f"the header {name[:80]} has a value that cannot be sent")
-    return {name.lower(): value for name, value in headers.items()}
-
-
 def find_secrets(endpoint: Endpoint, given: Mapping[str, str]) -> list[str]:
     """The values of the caller's headers that no error may show: each value, and the word after a scheme such as
     Bearer."""
-    values = [value for name, value in given.items() if name in _SECRET_HEADERS or name == endpoint.key_header]
+    values = [value for name, value in given.items() if name in SECRET_HEADERS or name == endpoint.key_header]
     return [secret for value in values for secret in (value, value.rpartition(" ")[2]) if secret]

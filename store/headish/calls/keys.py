@@ -46,11 +46,25 @@ def find_key(provider: str, *, base_url: str | None = None, key_env: str | None 
     else:
         return None
     refuse_readable(address)
+    return first_key(provider, places)[0]
+
+
+def first_key(provider: str, places: tuple[str, ...], instead: tuple[str, ...] = ()) -> tuple[Key, str]:
+    """The first key of some places, each as ``key_env`` would name it, and the place; ``instead`` is where else was
+    looked, in words.
+
+    Raises: MissingKey; InvalidKey.
+    """
     for place in places:
         key = _look_at(place)
         if key:
-            return _checked_key(provider, key, _describe(place))
-    raise MissingKey(provider, tuple(map(_describe, places)))
+            return _checked_key(provider, key, _describe(place)), place
+    raise MissingKey(provider, (*map(_describe, places), *instead))
+
+
+def named_place(key_env: str) -> str:
+    """The place that a caller names for a key. Raises: InvalidArgument, which does not repeat it."""
+    return _checked_place(key_env)
 
 
 def usual_places(endpoint: Endpoint) -> tuple[str, ...]:

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 _BEGINNING_CHARACTERS = 200
 _TRANSIENT_STATUSES = frozenset({408, 409, 429})
 """Every status from 500 on is one too. Source: anthropic 2.12.0 and openai 3.54.0, ``_base_client._should_retry``."""
-_READABLE_KINDS = frozenset({"", "text/event-stream", "application/jsonl", "application/x-jsonlines"})
+_READABLE_KINDS = frozenset(
+    {"", "text/event-stream", "application/jsonl", "application/x-jsonlines", "application/vnd.amazon.eventstream"}
+)
 """Every kind that ends in ``json`` is one too. Without a content type the reader of events decides."""
-_MESSAGE_PATHS = (("error", "message"), ("message",), ("error",), ("detail",))
+_MESSAGE_PATHS = (("error", "message"), ("message",), ("Message",), ("error",), ("detail",))
 """Where providers and the servers that imitate them put the sentence for people."""
 
 

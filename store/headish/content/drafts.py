@@ -260,6 +260,15 @@ def with_reply(draft: Draft, reply: Mapping[str, Any]) -> Draft:
     return replace(draft, system=_encode_mapping({"reply": dict(reply), **system}, "system"))
 
 
+def with_form(draft: Draft, form: Mapping[str, Any]) -> Draft:
+    """The draft with how an API's client wrote it; without, where that is longer than a turn can keep."""
+    system = {} if draft.system is None else strictjson.decode(draft.system, "system")
+    try:
+        return replace(draft, system=_encode_mapping({"form": dict(form), **system}, "system"))
+    except TooLarge:
+        return draft
+
+
 def _draft(
     payload: bytes, said: Said, turn: Mapping[str, Any], facts: Facts, system: Mapping[str, Any] | None = None
 ) -> Draft:

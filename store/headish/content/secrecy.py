@@ -41,6 +41,9 @@ _NO_KEY = re.compile(
 )
 """What stands where a key would, and is none: a reference to one, the name of a variable, something hidden."""
 
+_PRIVATE = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S)
+HIDDEN = "<hidden: it looked like a key>"
+"""What stands where a key stood. Angle brackets: what stands in them is taken for no key."""
 LOOKS_LIKE_A_KEY = "it looks like a key: keys stay in the environment or a keyring"
 """Why a value is refused; the value itself is not repeated."""
 
@@ -57,6 +60,30 @@ def find_secret(value: Any, path: str, *, prose: Collection[str] = ()) -> str | 
         if _is_named_like_one(name, text) or _SHAPES.search(text) or _LOGIN.search(text):
             return where
     return None
+
+
+def hide_secrets(value: Any, name: str = "") -> Any:
+    """A JSON value in whose texts nothing looks like a key: the same object where nothing did.
+
+    Of a text that stands under the name of a key nothing stays; of any other only what looks like one goes.
+    """
+    if isinstance(value, str):
+        return HIDDEN if _is_named_like_one(name, value) else _hide_shapes(value)
+    if isinstance(value, Mapping):
+        made = {_hide_shapes(key): hide_secrets(item, key) for key, item in value.items()}
+        return value if all(made.get(key) is item for key, item in value.items()) else made
+    if isinstance(value, list | tuple):
+        listed = [hide_secrets(item, name) for item in value]
+        return value if all(new is old for new, old in zip(listed, value, strict=True)) else listed
+    return value
+
+
+def _hide_shapes(text: str) -> str:
+    """A text without what looks like a key; of a private key all that stands between its first line and its last."""
+    if not (_SHAPES.search(text) or _LOGIN.search(text)):
+        return text
+    text = _PRIVATE.sub(HIDDEN, text)
+    return _LOGIN.sub(HIDDEN, _SHAPES.sub(HIDDEN, text))
 
 
 def _is_named_like_one(name: str, text: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 import zipfile
 from collections.abc import Generator, Iterator
 from pathlib import PurePosixPath
@@ -15,15 +16,20 @@ from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, NamedTuple, cast
 
 from headish.errors import InvalidImport
-from headish.imports.files import CHUNK_BYTES, SPOOLED_BYTES
-from headish.limits import STREAM_LIMIT_BYTES
+from headish.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
 
+CHUNK_BYTES = 1024 * 1024
+SPOOLED_BYTES = 16 * 1024 * 1024
+"""What must be read twice is kept in memory up to here, then in an unnamed temporary file."""
 MEMBERS_LIMIT = 500_000
 RATIO_LIMIT = 250
 """How much a member may swell: JSON of conversations is packed to a tenth, a bomb to a thousandth."""
 HARMLESS_BYTES = 64 * 1024 * 1024
 """Up to here a member may swell as it likes."""
 ZIP = b"PK\x03\x04"
+_ZSTD = 93
+_HEAD = struct.Struct("<4s5H3I2H")
+"""What stands before a member, up to the lengths of its name and of what is said of it further."""
 _FAILURES = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError)
 
 
@@ -59,6 +65,33 @@ class Archive:
         return cast(
             BinaryIO, io.BufferedReader(_Unpacked(cast(BinaryIO, packed), info.compress_size, name), CHUNK_BYTES)
         )
+
+    def open_zstd(self, member: str) -> BinaryIO:
+        """A member that was packed with zstd, which zipfile reads from Python 3.14 on only; any other as ``open``.
+
+        Raises: as ``open``; InvalidImport where nothing here can unpack it.
+        """
+        info = self._safe[member]
+        if info.compress_type != _ZSTD or info.flag_bits & 1:
+            return self.open(member)
+        from headish.imports.packed import unpacked  # late: it reads what stands above
+
+        name = f"{self._name}:{member}"
+        if info.compress_size > IMPORT_LINE_BYTES:
+            raise InvalidImport(name, None, f"it is longer than {IMPORT_LINE_BYTES:,} bytes, packed")
+        return unpacked(io.BytesIO(self._packed(info, name)), name)
+
+    def _packed(self, info: zipfile.ZipInfo, name: str) -> bytes:
+        """The bytes of a member as they lie in the archive: behind a head with the name and what else is said there."""
+        file = self._zip.fp
+        assert file is not None
+        file.seek(info.header_offset)
+        head = file.read(_HEAD.size)
+        if len(head) < _HEAD.size or not head.startswith(ZIP):
+            raise InvalidImport(name, None, "it cannot be unpacked (its head is damaged)")
+        name_bytes, further_bytes = _HEAD.unpack(head)[-2:]
+        file.seek(name_bytes + further_bytes, io.SEEK_CUR)
+        return file.read(info.compress_size)
 
     def read(self, member: str, limit_bytes: int) -> bytes | None:
         """The bytes of a member, None where it has more than ``limit_bytes``. Raises: as ``open``."""

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from headish.errors import InvalidImport
+from headish.imports.archives import CHUNK_BYTES
 from headish.imports.cleaning import NotJson, decode
-from headish.imports.files import CHUNK_BYTES, Progress
+from headish.imports.files import Progress
 from headish.imports.notes import Notes
 from headish.limits import IMPORT_LINE_BYTES
 
@@ -21,9 +22,11 @@ _PLAIN = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.S)
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_items(file: BinaryIO, name: str, notes: Notes, progress: Progress | None = None) -> Iterator[tuple[str, Any]]:
-    """The items of an array with their places (``record 3``); of an object that holds ``conversations``, those; else
-    the object itself.
+def read_items(
+    file: BinaryIO, name: str, notes: Notes, progress: Progress | None = None, *, unwrap: bool = True
+) -> Iterator[tuple[str, Any]]:
+    """The items of an array with their places (``record 3``); of an object that holds ``conversations``, those
+    (``unwrap``); else the object itself.
 
     Memory holds the largest item. One that is no JSON is noted as broken.
     Raises: InvalidImport for what is neither, ends early, or has an item that is too large.
@@ -37,7 +40,7 @@ def read_items(file: BinaryIO, name: str, notes: Notes, progress: Progress | Non
             continue
         if healed:
             notes.change(where, "lone surrogates became U+FFFD")
-        inner = value.get("conversations") if isinstance(value, dict) else None
+        inner = value.get("conversations") if unwrap and isinstance(value, dict) else None
         if isinstance(inner, list):
             yield from ((f"record {index}", item) for index, item in enumerate(inner, 1))
         else:

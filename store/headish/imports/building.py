@@ -11,13 +11,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from headish.content.drafts import Draft, make_draft, with_reply
+from headish.content.drafts import Draft, make_draft, with_form, with_reply
 from headish.content.facts import plausible_time
+from headish.content.forms.kept import Kept, read_kept
 from headish.errors import HeadishError
 from headish.imports.cleaning import name_from, within_limit, without_secrets
 from headish.imports.imported import About, ImportedTree, make_key
 from headish.imports.notes import Notes
 from headish.limits import TAGS_LIMIT, TITLE_LIMIT
+from headish.values.checks.attributes import is_header_value
 
 Blocks = Sequence[Any]
 
@@ -26,7 +28,8 @@ class Node(Struct, frozen=True, kw_only=True):
     """A message as its source tells it. ``content`` None: it says nothing, and is walked through.
 
     ``meta`` is kept verbatim, ``reply`` is what a provider said beside its answer. ``hidden``: the source does not show
-    it, or did not send it on; it is noted in the meta. ``where`` names it in notes.
+    it, or did not send it on; it is noted in the meta. ``where`` names it in notes. ``form`` says how an API's message
+    was written, where the content is one (``headish.content.forms.kept``).
     """
 
     id: str | None
@@ -39,6 +42,10 @@ class Node(Struct, frozen=True, kw_only=True):
     reply: Mapping[str, Any] | None = None
     hidden: str | None = None
     where: str = ""
+    form: Mapping[str, Any] | None = None
+    speaker: str | None = None
+    inherited: Mapping[str, Any] | None = None
+    cache: bool = False
 
 
 class Talk(Struct, frozen=True, kw_only=True):
@@ -72,7 +79,7 @@ def build_tree(talk: Talk, nodes: Iterable[Node], notes: Notes, limit_bytes: int
     for index in _ordered(parents):
         node, parent = listed[index], parents[index]
         before = built.get(parent) if parent is not None else _elsewhere(talk, node)
-        draft = _draft(talk.format, node, notes, limit_bytes)
+        draft = draft_node(talk.format, node, notes, limit_bytes)
         built[index] = before if draft is None else len(drafts)
         if draft is not None:
             drafts.append(draft)
@@ -156,7 +163,8 @@ def _tip(
     return max(range(len(drafts)), key=lambda each: (drafts[each].facts.said_at or 0, each))
 
 
-def _draft(format: str, node: Node, notes: Notes, limit_bytes: int) -> Draft | None:
+def draft_node(format: str, node: Node, notes: Notes, limit_bytes: int) -> Draft | None:
+    """The draft of a message; None for one that says nothing, or is noted as broken."""
     if node.content is None:
         return None
     meta, hid = without_secrets(node.meta)
@@ -167,11 +175,27 @@ def _draft(format: str, node: Node, notes: Notes, limit_bytes: int) -> Draft | N
         notes.leave_out(node.where, f"{key}, too large for meta")
     options = {
         "role": node.role, "meta": {format: meta} if meta else None, "said_at": plausible_time(node.said_at),
-        "key": node.key, "attributes": {"hidden": node.hidden} if node.hidden else None,
+        "key": node.key, "attributes": _attributes(node), "inherited": node.inherited, "cache": node.cache,
     }  # fmt: skip
     try:
         draft = make_draft(node.content, options, limit_bytes)
+        draft = draft if node.form is None else with_form(draft, node.form)
         return with_reply(draft, node.reply) if node.reply else draft
     except HeadishError as error:
         notes.break_off(node.where, str(error))
+        return None
+
+
+def _attributes(node: Node) -> dict[str, str] | None:
+    """A name that no header can hold is left in the meta."""
+    named = node.speaker if node.speaker is not None and is_header_value(node.speaker) else None
+    return {key: value for key, value in (("hidden", node.hidden), ("speaker", named)) if value} or None
+
+
+def read_native(form: str, entry: Mapping[str, Any], notes: Notes, where: str) -> Kept | None:
+    """An API's message as its program has kept it; None, and noted as broken, where nothing can hold it."""
+    try:
+        return read_kept(form, entry)
+    except HeadishError as error:
+        notes.break_off(where, str(error))
         return None

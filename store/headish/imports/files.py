@@ -8,30 +8,40 @@ from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 
 from headish.errors import InvalidImport
+from headish.imports.archives import CHUNK_BYTES, SPOOLED_BYTES
+from headish.imports.packed import unpacked
 from headish.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
 from headish.values.checks.files import open_regular
 
 Progress = Callable[[int], None]
 """Called with the number of bytes read since the last call."""
-CHUNK_BYTES = 1024 * 1024
-SPOOLED_BYTES = 16 * 1024 * 1024
-"""A stream that is read twice is kept in memory up to here, then in an unnamed temporary file."""
 
 
 class Opened:
-    """A path opened and closed; an open file left as it is, or kept where it must be ``rewindable`` and is not."""
+    """A path opened and closed; an open file left as it is, or kept where it must be ``rewindable`` and is not.
+
+    What is packed with zstd is read as what is in it.
+    """
 
     def __init__(self, source: str | os.PathLike[str] | BinaryIO, *, rewindable: bool) -> None:
         self._source, self._rewindable = source, rewindable
         self._own: BinaryIO | None = None
 
     def __enter__(self) -> tuple[BinaryIO, str]:
+        file, name = self._opened()
+        try:
+            return unpacked(file, name), name
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _opened(self) -> tuple[BinaryIO, str]:
         if isinstance(self._source, str | os.PathLike):
             return self._open(str(self._source))
         name = str(getattr(self._source, "name", "the input"))
         if not self._rewindable or self._source.seekable():
             return self._source, name
-        self._own = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))
+        self._own = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))  # noqa: SIM115, __exit__ closes it
         size_bytes = 0
         while chunk := self._source.read(CHUNK_BYTES):
             size_bytes += len(chunk)
@@ -52,6 +62,15 @@ class Opened:
         except OSError as error:
             raise InvalidImport(name, None, f"it cannot be read ({error.strerror})") from None
         return self._own, name
+
+
+def read_beginning(path: str | os.PathLike[str]) -> bytes | None:
+    """The beginning of a file, of a packed one unpacked; None where it cannot be read."""
+    try:
+        with Opened(path, rewindable=True) as (file, _):
+            return file.read(CHUNK_BYTES)
+    except (InvalidImport, OSError):
+        return None
 
 
 def read_lines(file: BinaryIO, name: str, progress: Progress | None) -> Iterator[bytes]:

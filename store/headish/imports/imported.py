@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -28,24 +28,34 @@ class About(Struct, frozen=True, kw_only=True):
     app: Mapping[str, Any] = {}
 
 
+Link: TypeAlias = "int | bytes | tuple[int | bytes, ...] | None"
+
+
 class ImportedTree(Struct, frozen=True):
     """A tree of messages. ``parents[i]`` is the index of what ``drafts[i]`` continues, or None for a root; or the key
-    of a turn that another file may hold, a root where there is none.
+    of a turn that another file may hold, a root where there is none; or several of either, in order.
 
     Parents come before children. ``bookmark`` is the name that ``drafts[named]`` gets: the root, or another.
     ``untimed`` counts the messages whose time was left out, because nothing can have been said then (rule R29, two
     times). With ``about`` the tree is a conversation, and ``drafts[named]`` is its tip (``naming``). ``logged``: it
     comes from files that share messages and are read while they are written. One key is one message then, wherever it
-    stands, and what follows a message that has changed since is stored again behind the new version.
+    stands, and what follows a message that has changed since is stored again behind the new version. ``goes_on``: it
+    is a part of a conversation that was counted with an earlier tree.
     """
 
     drafts: tuple[Draft, ...]
-    parents: tuple[int | bytes | None, ...]
+    parents: tuple[Link, ...]
     bookmark: str | None = None
     named: int = 0
     untimed: int = 0
     about: About | None = None
     logged: bool = False
+    goes_on: bool = False
+
+    def continues(self, index: int) -> tuple[int | bytes, ...]:
+        """What a message continues, in order."""
+        parents = self.parents[index]
+        return () if parents is None else parents if isinstance(parents, tuple) else (parents,)
 
 
 def make_key(format: str, *parts: object) -> str | None:

@@ -12,12 +12,12 @@ from importlib import import_module
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from headish.errors import InvalidImport
-from headish.imports.archives import ZIP, open_matching
+from headish.imports.archives import ZIP, Archive, open_matching
 from headish.imports.files import Progress
 from headish.imports.imported import ImportedTree
 from headish.imports.notes import Notes
 
-SQLITE, ZSTD = b"SQLite format 3\0", b"\x28\xb5\x2f\xfd"
+SQLITE, PARQUET = b"SQLite format 3\0", b"PAR1"
 EXPORTS = re.compile(r"conversations(?:[-_]\d+)?\.json")
 """The files of ChatGPT's and of Claude.ai's exports, which have one name."""
 
@@ -35,21 +35,54 @@ class Given(NamedTuple):
 
 Reader: TypeAlias = Callable[[Given], Iterator[ImportedTree]]
 CONVERSATIONS = {
-    "chatgpt": "headish.imports.readers.chatgpt",
-    "claude": "headish.imports.readers.claude_ai",
-    "claude-code": "headish.imports.readers.claude_code",
-    "codex": "headish.imports.readers.codex",
-    "llm": "headish.imports.readers.llm_logs",
+    "chatgpt": "headish.imports.readers.exports.chatgpt",
+    "claude": "headish.imports.readers.exports.claude_ai",
+    "claude-code": "headish.imports.readers.coding.claude_code",
+    "codex": "headish.imports.readers.coding.codex",
+    "gemini-cli": "headish.imports.readers.coding.gemini_cli",
+    "cross-stream": "headish.imports.readers.logs.cross_stream",
+    "openai-finetune": "headish.imports.readers.datasets.rows",
+    "openai-log": "headish.imports.readers.datasets.rows",
+    "hf": "headish.imports.readers.datasets.rows",
+    "sharegpt": "headish.imports.readers.datasets.rows",
+    "llm": "headish.imports.readers.logs.llm_logs",
+    "openai-agents": "headish.imports.readers.frameworks.agents_sdk",
+    "langgraph": "headish.imports.readers.frameworks.langgraph",
+    "pydantic-ai": "headish.imports.readers.frameworks.pydantic_ai",
+    "open-webui": "headish.imports.readers.services.open_webui",
+    "librechat": "headish.imports.readers.services.librechat",
+    "inspect": "headish.imports.readers.services.inspect_logs",
+    "otel": "headish.imports.readers.services.otel",
 }
 """Each format's module; its ``read_conversations`` is the reader."""
 _LOG = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{"')
 _FIRST_LINES = 40
 _JSON = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*[\[{]")
-_EXPORTS = (("chatgpt", re.compile(rb'"mapping"\s*:\s*\{')), ("claude", re.compile(rb'"chat_messages"\s*:\s*\[')))
-"""What stands in the beginning of an export."""
+_EXPORTS = (
+    ("chatgpt", re.compile(rb'"mapping"\s*:\s*\{')),
+    ("claude", re.compile(rb'"chat_messages"\s*:\s*\[')),
+    (
+        "gemini-cli",
+        re.compile(
+            rb'"projectHash"\s*:|\A\s*(?:\{\s*"history"\s*:\s*)?\[\s*\{\s*"(?:role|parts)"\s*:[^{}]{0,20}\{?[^{}]*"(?:parts|text)"'
+        ),
+    ),
+)
+"""What stands in the beginning of an export, or of another file that is one JSON value."""
+_SERVICES = (
+    ("inspect", re.compile(rb'"eval"\s*:\s*\{\s*"(?:eval_id|run_id|created|task)"\s*:')),
+    ("otel", re.compile(rb'"(?:resourceSpans|resource_spans)"\s*:\s*\[')),
+    ("librechat", re.compile(rb'"(?:messagesTree|isCreatedByUser|exportAt)"\s*:')),
+    ("open-webui", re.compile(rb'"(?:currentId|childrenIds)"\s*:')),
+    # From the first message on: what looks like one of Gemini's has parts, too.
+    ("pydantic-ai", re.compile(rb'[\[{]\s*\{?\s*"(?:parts|kind)"\s*:.{0,100000}?"part_kind"\s*:', re.S)),
+)
+"""As ``_EXPORTS``, and before them: of frameworks and services."""
 _BEGINNING_BYTES = 1024 * 1024
 _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    ("gemini-cli", re.compile(rb'"projectHash"\s*:')),
     ("codex", re.compile(rb'"type"\s*:\s*"(?:session_meta|response_item|turn_context)"')),
+    ("cross-stream", re.compile(rb'\A\s*\{"(?:topic"\s*:\s*"[^"]+"\s*,\s*"id"|id"\s*:\s*"[^"]+"\s*,\s*"topic")\s*:')),
     ("claude-code", re.compile(rb'"(?:parentUuid|leafUuid|sessionId)"\s*:')),
 )
 """What stands in one of the first lines of a log."""
@@ -73,22 +106,55 @@ def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | N
                 found = next((_detect_export(each.file.read(_BEGINNING_BYTES)) for each in opened), None)
         finally:
             file.seek(0)
+        if found is None and _is_inspect(file, name):
+            return "inspect"
         if found is None:
             raise InvalidImport(name, None, "no conversations.json of ChatGPT or Claude.ai is in this archive")
         return found
     if beginning.startswith(SQLITE):
-        return "llm"  # its reader says what it is if it is not
-    if beginning.startswith(ZSTD):
-        raise InvalidImport(name, None, "it is packed with zstd; unpack it with `zstd -d FILE` and import that")
-    return detect_log(beginning) or _detect_export(beginning)
+        return _detect_database(name)
+    if beginning.startswith(PARQUET):
+        return "hf"
+    return detect_beginning(beginning)
+
+
+def detect_beginning(beginning: bytes) -> str | None:
+    """The format of a file that is neither an archive nor a database, by its beginning; None where it is none."""
+    return detect_log(beginning) or _detect_export(beginning) or _detect_rows(beginning)
+
+
+def _is_inspect(file: BinaryIO, name: str) -> bool:
+    """Whether an archive is a log of Inspect AI: what it begins with is written first."""
+    members = Archive(file, name).members
+    file.seek(0)
+    return "header.json" in members or "_journal/start.json" in members
+
+
+_DATABASES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("openai-agents", ("id", "session_id", "message_data")),
+    ("langgraph", ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint")),
+    ("open-webui", ("id", "user_id", "title", "chat")),
+)
+"""The columns of a table that only one program has."""
+
+
+def _detect_database(name: str) -> str:
+    from headish.imports.readers.shared.databases import opened  # late: most imports read none
+
+    try:
+        with opened(name, name) as foreign:
+            return next((format for format, columns in _DATABASES if foreign.find(*columns) is not None), "llm")
+    except InvalidImport:
+        return "llm"  # its reader says what is wrong with it
 
 
 def _detect_export(beginning: bytes) -> str | None:
     """The one whose mark comes first: people paste the other one's exports into their messages."""
     if not _JSON.match(beginning):
         return None
-    marks = [(found.start(), format) for format, mark in _EXPORTS if (found := mark.search(beginning)) is not None]
-    return min(marks)[1] if marks else None
+    known = (*_SERVICES, *_EXPORTS)
+    marks = [(found.start(), at) for at, (_, mark) in enumerate(known) if (found := mark.search(beginning)) is not None]
+    return known[min(marks)[1]][0] if marks else None
 
 
 def detect_log(beginning: bytes) -> str | None:
@@ -97,3 +163,24 @@ def detect_log(beginning: bytes) -> str | None:
         return None
     lines = beginning.split(b"\n", _FIRST_LINES)[:_FIRST_LINES]
     return next((format for format, mark in _LINES for line in lines if mark.search(line)), None)
+
+
+_CALL = re.compile(rb'"(?:body|request|response)"\s*:\s*\{.{0,4000}?"(?:messages|choices|body)"\s*:', re.S)
+_SAID = rb'\s*:\s*\[?\s*\{\s*"(?:%s)"\s*:'
+_ROWS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    ("sharegpt", re.compile(rb'"(?:conversations?|chosen)"' + _SAID % rb"from|value")),
+    ("openai-log", _CALL),
+    (
+        "openai-finetune",
+        re.compile(rb'"(?:preferred_output|input)"\s*:\s*\{?\s*(?:"messages")?' + _SAID % rb"role|content"),
+    ),
+    ("hf", re.compile(rb'"(?:messages|conversations?|prompt|chosen)"' + _SAID % rb"role|content")),
+)
+"""What stands in the first rows of a data set; the first that fits."""
+_ROWS_BYTES = 64 * 1024
+
+
+def _detect_rows(beginning: bytes) -> str | None:
+    if not _JSON.match(beginning):
+        return None
+    return next((format for format, mark in _ROWS if mark.search(beginning, 0, _ROWS_BYTES)), None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -21,6 +22,7 @@ from headish.history.writing.append import Appended, append
 from headish.history.writing.keys import next_version, said_by, versions_of
 from headish.imports.imported import Imported, ImportedTree
 from headish.imports.naming import find_named, name_conversation
+from headish.imports.sameness import says_it_as_before
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark
 from headish.rows.keys import turns_by_keys
@@ -29,6 +31,9 @@ from headish.values.ids import Mint
 from headish.values.names import check_name
 from headish.values.places import Place
 from headish.values.turns import said_of
+
+Before: TypeAlias = "tuple[StoredTurn | int, ...]"
+"""What a message continues: stored turns, and new ones by their index."""
 
 
 def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[ImportedTree]) -> Imported:
@@ -64,7 +69,7 @@ def preview_trees(connection: Connection, space: int, trees: Sequence[ImportedTr
 
 def _imported(trees: Sequence[ImportedTree], added: int, named: int) -> Imported:
     return Imported(
-        trees=len(trees),
+        trees=sum(not tree.goes_on for tree in trees),
         messages=sum(len(tree.drafts) for tree in trees),
         added=added,
         bookmarks=named,
@@ -78,7 +83,8 @@ class _Met:
     def __init__(self, connection: Connection, space: int, trees: Sequence[ImportedTree]) -> None:
         self._connection, self._space = connection, space
         keys = dict.fromkeys(draft.facts.key for tree in trees for draft in tree.drafts if draft.facts.key is not None)
-        parents = dict.fromkeys(parent for tree in trees for parent in tree.parents if isinstance(parent, bytes))
+        linked = (each for tree in trees for index in range(len(tree.drafts)) for each in tree.continues(index))
+        parents = dict.fromkeys(each for each in linked if isinstance(each, bytes))
         self._by_key = turns_by_keys(connection, space, [*keys, *(parent for parent in parents if parent not in keys)])
         self._by_digest = _stored_turns(connection, space, trees)
         self._met_keys: dict[bytes, StoredTurn | int] = {}
@@ -90,10 +96,11 @@ class _Met:
 
     def _meet_tree(self, tree: ImportedTree) -> list[StoredTurn | int]:
         where: list[StoredTurn | int] = []
-        for draft, parent, digest in zip(tree.drafts, tree.parents, digests_of(tree), strict=True):
-            before = self._elsewhere(parent) if isinstance(parent, bytes) else None if parent is None else where[parent]
-            continues = () if before is None else (_reference(before),)
-            linked = replace(draft, continues=continues)
+        for index, (draft, digest) in enumerate(zip(tree.drafts, digests_of(tree), strict=True)):
+            listed = tree.continues(index)
+            found = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in listed)
+            before = tuple(each for each in found if each is not None)
+            linked = replace(draft, continues=tuple(map(_reference, before)))
             where.append(self._meet_logged(linked, before) if tree.logged else self.meet(linked, digest))
         return where
 
@@ -102,30 +109,40 @@ class _Met:
         met, first = self._met_keys.get(key), self._by_key.get(key)
         return first if met is None else met
 
-    def _meet_logged(self, draft: Draft, before: StoredTurn | int | None) -> StoredTurn | int:
+    def _meet_logged(self, draft: Draft, before: Before) -> StoredTurn | int:
         """One key is one message, in whatever file. What follows a newer version of a message is a newer version of
         itself, or the thread of that version would end there."""
         key = draft.facts.key
         met = None if key is None else self._met_keys.get(key)
         if met is not None:
             return met
-        follows = before is not None and self._is_version(before)
+        follows = any(map(self._is_version, before))
         first = None if key is None else self._by_key.get(key)
         if key is None or first is None or not follows:
             return self.meet(draft, self._digest(draft, before))
         versions = versions_of(self._connection, self._space, key, first)
-        digest = self._digest(draft, before)
-        same = next((each for each in versions if each.digest == digest), None)
+        same = next((each for each in versions if self._is_behind(each, draft, before)), None)
         if same is None:
             self.new.append(with_key(draft, next_version(key, versions[-1].key), versions[-1].id))
         self._met_keys[key] = len(self.new) - 1 if same is None else same
         return self._met_keys[key]
 
-    def _digest(self, draft: Draft, before: StoredTurn | int | None) -> bytes:
-        """The digest behind a stored turn. Nothing stored continues one that is new."""
-        if isinstance(before, int):
-            return b""
-        return digest_turn(draft.said, () if before is None else (before.digest,))
+    def _digest(self, draft: Draft, before: Before) -> bytes:
+        """The digest behind stored turns. Nothing stored continues one that is new."""
+        parents = [each.digest for each in before if isinstance(each, StoredTurn)]
+        return digest_turn(draft.said, parents) if len(parents) == len(before) else b""
+
+    def _is_behind(self, version: StoredTurn, draft: Draft, before: Before) -> bool:
+        """Whether a version of a message says what the draft says, behind the same turns."""
+        parents = [each.digest for each in before if isinstance(each, StoredTurn)]
+        if len(parents) < len(before):
+            return False
+        if version.digest == digest_turn(draft.said, parents):
+            return True
+        return version.digest == digest_turn(said_by(version), parents) and self._is_older(version, draft)
+
+    def _is_older(self, version: StoredTurn, draft: Draft) -> bool:
+        return says_it_as_before(self._connection, self._space, version, draft)
 
     def _is_version(self, turn: StoredTurn | int) -> bool:
         facts_of = self.new[turn].facts if isinstance(turn, int) else turn
@@ -145,7 +162,7 @@ class _Met:
         first = self._by_key.get(key)
         versions = [] if first is None else self._versions(key, first, draft)
         for version in versions:
-            if said_by(version) == draft.said:
+            if said_by(version) == draft.said or self._is_older(version, draft):
                 return version
         if versions:
             last = versions[-1]
@@ -186,8 +203,9 @@ def in_tree_batches(trees: Iterable[ImportedTree]) -> Iterator[list[ImportedTree
 def digests_of(tree: ImportedTree) -> list[bytes]:
     """The digest of every message of a tree, in order."""
     digests: list[bytes] = []
-    for draft, parent in zip(tree.drafts, tree.parents, strict=True):
-        digests.append(digest_turn(draft.said, (digests[parent],) if isinstance(parent, int) else ()))
+    for index, draft in enumerate(tree.drafts):
+        parents = [digests[each] for each in tree.continues(index) if isinstance(each, int)]
+        digests.append(digest_turn(draft.said, parents))
     return digests
 
 

@@ -19,7 +19,10 @@ from headish.content.secrecy import find_secret
 from headish.errors import InvalidArgument, shown
 from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers import PROVIDERS
+from headish.providers.clouds import Cloud, make_cloud
+from headish.providers.dialects.choosing import Spoken, check_dialect, choose_dialect
 from headish.values.checks.addresses import parse_address
+from headish.values.checks.headers import check_kept_headers
 
 MODEL_LIMIT = 512
 """The longest name of a model, in characters."""
@@ -33,7 +36,8 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
 
     ``base_url`` is a compatible server's (Ollama, vLLM, a gateway), None for the provider's own. ``key_env`` names the
     environment variable that holds the key for it. ``context_window`` is how many tokens the model takes, its answer
-    included.
+    included. ``cloud`` is who serves the model, None for the provider itself. ``headers`` go with each request; names
+    in lower case. ``dialect`` is how the server speaks Chat Completions, if that is not told by its host.
     """
 
     provider: str
@@ -42,6 +46,19 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
     base_url: str | None = None
     key_env: str | None = None
     context_window: int | None = None
+    cloud: Cloud | None = None
+    headers: dict[str, str] = {}
+    dialect: str | None = None
+
+    @property
+    def server(self) -> dict[str, Any]:
+        """Who is asked and what goes along, as arguments of ``headish.calls.open_call``."""
+        return {"base_url": self.base_url, "key_env": self.key_env, "cloud": self.cloud, "headers": dict(self.headers)}
+
+    @property
+    def spoken(self) -> Spoken | None:
+        """The dialect that the server is spoken to in, and why; None for a provider that has none."""
+        return choose_dialect(self.provider, self.base_url, self.dialect)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without what is not set."""
@@ -72,10 +89,16 @@ def make_pointer(
     base_url: str | None = None,
     key_env: str | None = None,
     context_window: int | None = None,
+    cloud: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    dialect: str | None = None,
+    **account: str | None,
 ) -> Pointer:
     """The pointer to ``PROVIDER/MODEL``; a model's name may hold slashes of its own.
 
-    Raises: InvalidArgument for another form, an unknown provider, or anything that looks like a key; InvalidAddress.
+    ``account`` is what the cloud must know: ``region``, ``project``, ``profile``, ``resource``, ``api_version``.
+    Raises: InvalidArgument for another form, an unknown provider, or anything that looks like a key; InvalidAddress;
+    UnknownFormat for the dialect.
     """
     provider, slash, model = target.partition("/") if isinstance(target, str) else ("", "", "")
     if not slash or not model or provider not in PROVIDERS:
@@ -90,6 +113,8 @@ def make_pointer(
         base_url = base_url.rstrip("/")
     if context_window is not None and not CONTEXT_WINDOWS[0] <= context_window <= CONTEXT_WINDOWS[1]:
         raise InvalidArgument(f"context_window is a number of tokens, {CONTEXT_WINDOWS[0]} or more")
+    if dialect is not None:
+        check_dialect(provider, dialect)
     pointer = Pointer(
         provider=provider,
         model=model,
@@ -97,12 +122,21 @@ def make_pointer(
         base_url=base_url,
         key_env=key_env,
         context_window=context_window,
+        cloud=make_cloud(provider, cloud, base_url, account),
+        headers=check_kept_headers(headers or {}),
+        dialect=dialect,
     )
     strictjson.encode_mapping(pointer.params, "the parameters of a pointer", MAPPING_LIMIT_BYTES)
     secret = find_secret(pointer.to_dict(), "pointer")
     if secret is not None:
         raise InvalidArgument(f"{secret} looks like a key: keys stay in the environment or a keyring")
     return pointer
+
+
+def dialect_of(provider: str, base_url: str | None, dialect: str | None = None) -> str | None:
+    """The setting ``dialect`` of a request to a server; None for the provider's own way."""
+    spoken = choose_dialect(provider, base_url, dialect)
+    return None if spoken is None or spoken.is_default else spoken.name
 
 
 def encode_pointer(pointer: Pointer) -> bytes:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from headish.content import strictjson
 from headish.content.encoding import read_content
 from headish.errors import InvalidArgument, InvalidContent
+from headish.providers.dialects.choosing import check_dialect
 from headish.providers.registry import find_provider
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.values import Finding, Request, Settings
@@ -29,9 +30,10 @@ def prepare_request(
     """The request that asks a provider to continue a window. ``settings`` are those of ``values.Settings``.
 
     Deterministic: the same window gives the same bytes on every machine, and a message that is added leaves the content
-    blocks before it as they were. Five things break that on purpose: the place of a cache mark, an interrupted call
+    blocks before it as they were. Six things break that on purpose: the place of a cache mark, an interrupted call
     whose result came after all, a provider's own call that waits for its result at the end, a system message inside the
-    conversation where the provider takes them at its head only, and the tools.
+    conversation where the provider takes them at its head only, the tools, and a compaction, which stands for all
+    before it.
     Raises: UnknownFormat; Unsupported for what can neither be sent nor be left out; InvalidArgument, InvalidContent.
     """
     writer = _writer(provider, window, {"tools": tools, "model": model, **settings})
@@ -72,6 +74,8 @@ def _writer(provider: str, window: Window, settings: Mapping[str, Any]) -> Reque
         checked = msgspec.convert(given, Settings, strict=True)
     except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
         raise InvalidArgument(f"a setting of the request cannot be taken: {error}") from None
+    if checked.dialect is not None:
+        check_dialect(provider, checked.dialect)
     return found.writer(as_window(window), checked)
 
 

@@ -17,14 +17,21 @@ class Stream:
 
     ``model`` is the one that was asked for, for a provider that does not say which answered. ``tool_names`` are those
     of the request (``Request.tool_names``): a call comes back under the name that the thread knows. ``seed`` goes into
-    the ids of calls that have none, where the answer has no id either.
-    Raises: UnknownFormat for a provider that nobody knows.
+    the ids of calls that have none, where the answer has no id either. ``dialect`` is that of the request.
+    Raises: UnknownFormat for a provider or a dialect that nobody knows.
     """
 
     def __init__(
-        self, provider: str, *, model: str | None = None, tool_names: Mapping[str, str] | None = None, seed: str = ""
+        self,
+        provider: str,
+        *,
+        model: str | None = None,
+        tool_names: Mapping[str, str] | None = None,
+        seed: str = "",
+        dialect: str | None = None,
     ) -> None:
-        self._reader: ReplyReader = find_provider(provider).reader(model=model, tool_names=tool_names, seed=seed)
+        reader = find_provider(provider).reader
+        self._reader: ReplyReader = reader(model=model, tool_names=tool_names, seed=seed, dialect=dialect)
 
     @property
     def ended(self) -> bool:
@@ -59,9 +66,10 @@ def parse_response(
     model: str | None = None,
     tool_names: Mapping[str, str] | None = None,
     seed: str = "",
+    dialect: str | None = None,
 ) -> Reply:
     """A whole response as a reply: the same that its stream gives. The arguments are those of ``Stream``."""
-    reader = find_provider(provider).reader(model=model, tool_names=tool_names, seed=seed)
+    reader = find_provider(provider).reader(model=model, tool_names=tool_names, seed=seed, dialect=dialect)
     for event in reader.events_of(as_mapping(response)):
         reader.feed(event)
     return reader.finish()

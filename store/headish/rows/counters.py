@@ -84,13 +84,16 @@ def take_seq(
     return Taken(*row)
 
 
-def take_next(space: int, known: Numbers, given_bytes: int, named: tuple[bytes, int, int, int, bytes]) -> Statement:
-    """Take one commit number for a turn that continues a head, and lock the space, if it is as far as is known.
+def take_next(
+    space: int, known: Numbers, given_bytes: int, named: tuple[bytes, int, int, int, bytes], count: int = 1
+) -> Statement:
+    """Take commit numbers for turns that continue a head, one behind the other, and lock the space, if it is as far as
+    is known.
 
     ``named`` is a name, its chain and position, the number of its last move and the running hash of its log. It changes
     no row if anything was written since, if the name is not there, or if the space may not hold one more.
     """
-    following = known.seq + 1
+    following = known.seq + count
     at = (space, known.seq, known.change, space, *named)
     return Statement(TAKE_NEXT, (following, following, given_bytes, *at, following, given_bytes))
 

@@ -23,6 +23,9 @@ REVISIONS = Query("revision of an object, and that of what was removed of its ki
 PUT = Query("put object")
 REMOVE = Query("remove object")
 LIST = Query("list objects")
+LIST_BACKWARDS = Query("list objects, the last key first")
+HIGHEST = Query("highest revision of the objects whose keys begin so, and of what was removed of their kind")
+REMOVE_SOME = Query("remove the objects whose keys begin so")
 PAGE = Query("objects of all kinds, a page")
 
 
@@ -47,6 +50,15 @@ def list_objects(
     # No key holds 0xFF, which is not UTF-8: it ends the range of the keys that begin with the prefix.
     high = prefix + b"\xff"
     return connection.rows(LIST, space=space, kind=kind, low=prefix, high=high, after=after, limit=limit)
+
+
+def list_objects_backwards(
+    connection: Connection, space: int, kind: str, *, prefix: bytes, before: bytes | None, limit: int
+) -> Sequence[Row]:
+    """As ``list_objects``, the last key first: those before the key ``before``."""
+    high = prefix + b"\xff" if before is None else before
+    low = prefix or b"\x00"  # the empty key is that of what was removed
+    return connection.rows(LIST_BACKWARDS, space=space, kind=kind, low=low, high=high, limit=limit)
 
 
 def objects_page(connection: Connection, space: int, kind: str, key: bytes, limit: int) -> Sequence[Row]:
@@ -74,6 +86,16 @@ def remove_object(connection: Connection, space: int, kind: str, key: bytes, exp
     if revision > removed:
         _write(connection, space, kind, REMOVED, revision, b"")
     return revision
+
+
+def remove_objects(connection: Connection, space: int, kind: str, prefix: bytes) -> int:
+    """Remove the objects whose keys begin so; how many there were. Cost: two statements, or three."""
+    high = prefix + b"\xff"
+    [(highest,)] = connection.rows(HIGHEST, space=space, kind=kind, low=prefix, high=high, removed=REMOVED)
+    count = connection.run(REMOVE_SOME, space=space, kind=kind, low=prefix, high=high)
+    if count:
+        _write(connection, space, kind, REMOVED, int(highest), b"")
+    return count
 
 
 def object_is(connection: Connection, space: int, put: Put, revision: int) -> bool:

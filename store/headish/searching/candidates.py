@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from headish.content.searching.pieces import FIELDS
-from headish.content.searching.questions import Question, as_match
+from headish.content.searching.questions import EVERYTHING, Question, as_match
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.query import Connection
 from headish.rows.counters import read_counter
@@ -61,15 +61,18 @@ def state_of(connection: Connection, space: int) -> Found:
 def candidates(connection: Connection, space: int, asked: Asked, state: Found) -> Iterator[Source]:
     """Turns that may match, the newest first.
 
-    Cost: two statements for each 64 turns of the index, one for each 500 turns that are not in it.
+    Cost: two statements for each 64 turns of the index, one for each 500 turns that are not in it. Without words, and
+    without a filter that the index knows, all turns are read.
     """
+    question = spell(space, asked)
+    indexed = state.indexed if question else 0
     high = searches.LAST
-    while page := searches.sources_before(connection, space, state.indexed, high, READ_PAGE):
+    while page := searches.sources_before(connection, space, indexed, high, READ_PAGE):
         yield from page
         high = page[-1].seq
-    if not state.indexed:
+    if not indexed:
         return
-    question, high, limit = spell(space, asked), state.indexed + 1, PAGE
+    high, limit = indexed + 1, PAGE
     while seqs := searches.matching(connection, space, question, 0, high, limit):
         yield from searches.sources_at(connection, space, seqs)
         if len(seqs) < limit:
@@ -78,10 +81,12 @@ def candidates(connection: Connection, space: int, asked: Asked, state: Found) -
 
 
 def spell(space: int, asked: Asked) -> str:
-    """The question as the index takes it."""
-    question = as_match(asked.question, beginnings(space, asked.fields))
+    """The question as the index takes it; empty where there is nothing that it knows."""
+    words = [] if asked.question == EVERYTHING else [as_match(asked.question, beginnings(space, asked.fields))]
     facts = _facts(space, asked)
-    narrowed = " AND ".join([question, *facts])
+    if not words and not facts:
+        return ""
+    narrowed = " AND ".join([*words, *facts])
     return f'({narrowed}) OR "{unread_fact(space)}"' if not facts else f"({narrowed}) OR ({_unread(space, facts)})"
 
 

@@ -12,7 +12,7 @@ from math import log
 from typing import NamedTuple
 
 from headish.content.searching.pieces import Piece
-from headish.content.searching.questions import Phrase, as_match, count, matches, phrases_of
+from headish.content.searching.questions import EVERYTHING, Phrase, as_match, count, matches, phrases_of
 from headish.content.searching.words import words_of
 from headish.database.query import Connection
 from headish.rows.upkeep.searches import Source, count_matching
@@ -57,19 +57,21 @@ def find_matches(connection: Connection, space: int, wanted: Wanted) -> list[Mat
     Cost: that of the candidates, and for each of them its words once more, until there are enough.
     """
     state = state_of(connection, space)
-    enough = wanted.limit if wanted.order == "time" else max(RANKED, wanted.limit)
+    is_ranked = wanted.order == "rank" and wanted.asked.question != EVERYTHING
+    enough = max(RANKED, wanted.limit) if is_ranked else wanted.limit
     found: list[Match] = []
-    for match in _matches(connection, space, wanted, state):
+    for match in each_match(connection, space, wanted, state):
         found.append(match)
         if len(found) == enough:
             break
+    if not is_ranked:
+        return found  # how common a word is would be counted for nothing
     scored = _scored(connection, space, wanted, found, state)
-    if wanted.order == "rank":
-        scored.sort(key=lambda match: (-match.score, -match.source.seq))
-    return scored[: wanted.limit]
+    return sorted(scored, key=lambda match: (-match.score, -match.source.seq))[: wanted.limit]
 
 
-def _matches(connection: Connection, space: int, wanted: Wanted, state: Found) -> Iterator[Match]:
+def each_match(connection: Connection, space: int, wanted: Wanted, state: Found) -> Iterator[Match]:
+    """All turns that match, the newest first, as far as they are asked for. Cost: as ``find_matches``."""
     asked = wanted.asked
     phrases = phrases_of(asked.question)
     likely = (each for each in candidates(connection, space, asked, state) if _may_be(each, wanted))

@@ -31,7 +31,7 @@ def is_within(ranges: Ranges, place: Place) -> bool:
 
 def of_names(connection: Connection, space: int, glob: str) -> Ranges:
     """The turns that lead to a bookmark whose name is like ``glob``. Cost: every bookmark of the space is looked at."""
-    return _leading_to(
+    return leading_to(
         connection, space, [place for name, place in _bookmarks(connection, space) if fnmatchcase(name, glob)]
     )
 
@@ -44,16 +44,25 @@ def of_tag(connection: Connection, space: int, tag: str) -> Ranges:
         first = as_turn_id(stored_name(subject))
         stored = None if first is None else turn_by_id(connection, space, first)
         if stored is not None:
-            for _, chain, low in grown_from(connection, space, [stored.place]):
-                ranges.setdefault(chain, []).append((low, END))
+            for chain, grown in grown_into(connection, space, [stored.place]).items():
+                ranges.setdefault(chain, []).extend(grown)
         elif (place := find_bookmark(connection, space, subject)) is not None:
             ends.append(place)
-    for chain, more in _leading_to(connection, space, ends).items():
+    for chain, more in leading_to(connection, space, ends).items():
         ranges.setdefault(chain, []).extend(more)
     return ranges
 
 
-def _leading_to(connection: Connection, space: int, ends: Iterable[Place]) -> Ranges:
+def grown_into(connection: Connection, space: int, firsts: Iterable[Place]) -> Ranges:
+    """The turns that grew from places, these included."""
+    ranges: dict[int, list[tuple[int, int]]] = {}
+    for _, chain, low in grown_from(connection, space, firsts):
+        ranges.setdefault(chain, []).append((low, END))
+    return ranges
+
+
+def leading_to(connection: Connection, space: int, ends: Iterable[Place]) -> Ranges:
+    """The turns that lead to places, these included."""
     listed = list(dict.fromkeys(ends))
     links = read_links_of(connection, space, listed) if listed else {}
     top: dict[int, int] = {}

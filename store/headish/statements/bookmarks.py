@@ -35,6 +35,7 @@ from headish.rows.bookmarks import (
     LOG_AT_TIME,
     MOVE,
     MOVE_NUMBER,
+    REACHED,
     RECENCY,
     REMOVE,
     RENAME,
@@ -151,6 +152,14 @@ define(
     )
     .where(*_logged)
     .order_by(bookmark_log.c.move.desc()),
+)
+
+define(
+    REACHED,
+    select(bookmark_log.c.chain, func.max(bookmark_log.c.pos))
+    .where(*_logged, bookmark_log.c.chain.is_not(None))
+    .group_by(bookmark_log.c.chain)
+    .order_by(bookmark_log.c.chain),
 )
 
 define(

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BindParameter, LargeBinary, bindparam, delete, select, tuple_
+from sqlalchemy import BindParameter, LargeBinary, and_, bindparam, delete, func, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
 from headish.database.schema import object
-from headish.rows.objects import FIND, LIST, PAGE, PUT, REMOVE, REVISIONS
+from headish.rows.objects import (
+    FIND,
+    HIGHEST,
+    LIST,
+    LIST_BACKWARDS,
+    PAGE,
+    PUT,
+    REMOVE,
+    REMOVE_SOME,
+    REVISIONS,
+)
 from headish.statements.compiling import define
 
 _space: BindParameter[int] = bindparam("space")
@@ -42,6 +52,19 @@ define(
 
 define(REMOVE, delete(object).where(*_here))
 
+_begins_so = and_(object.c.key >= bindparam("low", type_=LargeBinary), object.c.key < bindparam("high"))
+
+define(
+    HIGHEST,
+    select(func.max(object.c.revision)).where(
+        object.c.space == _space,
+        object.c.kind == _kind,
+        or_(_begins_so, object.c.key == bindparam("removed", type_=LargeBinary)),
+    ),
+)
+
+define(REMOVE_SOME, delete(object).where(object.c.space == _space, object.c.kind == _kind, _begins_so))
+
 define(
     LIST,
     select(*_columns)
@@ -53,6 +76,19 @@ define(
         object.c.key < bindparam("high"),
     )
     .order_by(object.c.key)
+    .limit(bindparam("limit")),
+)
+
+define(
+    LIST_BACKWARDS,
+    select(*_columns)
+    .where(
+        object.c.space == _space,
+        object.c.kind == _kind,
+        object.c.key >= bindparam("low"),
+        object.c.key < bindparam("high"),
+    )
+    .order_by(object.c.key.desc())
     .limit(bindparam("limit")),
 )
 

@@ -17,6 +17,7 @@ from headish.values.later import Later
 
 if TYPE_CHECKING:
     from headish.store.database import Database, Isolation
+    from headish.store.parts.batches import Batches
     from headish.store.parts.bookmarks import Bookmarks
     from headish.store.parts.conversations import Conversations
     from headish.store.parts.erasing import Erasures
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     import headish.store.verbs.ask as asking
-    from headish.store.keeping import auditing, awaiting, feeding, finding, reports
+    from headish.store.keeping import auditing, awaiting, exporting, feeding, finding, reports
     from headish.store.parts import erasing
     from headish.store.verbs import (
         calls,
@@ -55,6 +56,7 @@ else:
     comparing = Later("headish.store.verbs.comparing")
     copying = Later("headish.store.verbs.copying")
     erasing = Later("headish.store.parts.erasing")
+    exporting = Later("headish.store.keeping.exporting")
     exports = Later("headish.store.verbs.exports")
     feeding = Later("headish.store.keeping.feeding")
     finding = Later("headish.store.keeping.finding")
@@ -86,6 +88,7 @@ class Store(Space):
     add_turns = write.add_turns
     record = write.record
     import_file = imports.import_file
+    import_changed = imports.import_changed
 
     # Read
     get = read.get
@@ -105,6 +108,8 @@ class Store(Space):
     options = read.options
     render = exports.render
     export = exports.export
+    export_each = exporting.export_each
+    export_folder = exporting.export_folder
 
     # Find
     search = finding.search
@@ -156,6 +161,7 @@ class Store(Space):
 
     # Report
     usage = reports.usage
+    cost = reports.cost
     stats = reports.stats
     verify = reports.verify
 
@@ -197,11 +203,15 @@ class Store(Space):
             database.close()
             raise
         store._owns_database = True
-        if not store.read_only and store._has_open_streams():
-            store.recovered = store.streams.recover_quietly()
-        if not store.read_only:
-            store._warn_unscrubbed()
-        return store
+        return store._begin()
+
+    def _begin(self) -> Self:
+        """What opening a store does once: look after what others left undone."""
+        if not self.read_only and self._has_open_streams():
+            self.recovered = self.streams.recover_quietly()
+        if not self.read_only:
+            self._warn_unscrubbed()
+        return self
 
     def _has_open_streams(self) -> bool:
         """Whether any answer has not ended; also if that cannot be told, so that a recovery says why."""
@@ -276,6 +286,13 @@ class Store(Space):
         from headish.store.parts.objects import Objects
 
         return Objects(self)
+
+    @property
+    def batches(self) -> Batches:
+        """Many heads that a provider is asked about at once, later and for less."""
+        from headish.store.parts.batches import Batches
+
+        return Batches(self)
 
     @property
     def erasures(self) -> Erasures:

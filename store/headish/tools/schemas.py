@@ -13,7 +13,7 @@ def _validator() -> Any:
     try:
         import jsonschema  # late: needed only if a tool has a schema
     except ImportError:
-        raise InvalidArgument("schemas of tools need the extra: pip install 'headish[tools]'") from None
+        raise InvalidArgument("checking schemas needs the extra: pip install 'headish[tools]'") from None
     return jsonschema
 
 
@@ -26,7 +26,7 @@ def check_schema(schema: Mapping[str, Any]) -> None:
         raise InvalidArgument(f"this is no JSON Schema: {error.message}") from None
 
 
-def check_arguments(name: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+def check_arguments(name: str, arguments: Any, schema: Mapping[str, Any]) -> None:
     """Raises: InvalidCall with the first thing that does not fit."""
     jsonschema = _validator()
     from referencing import Registry

@@ -26,7 +26,7 @@ ID_DIGITS = 25
 _ID = re.compile(r"[0-9a-z]{25}", re.ASCII)
 _LARGEST = "f5lxx1zz5pnorynqglhzmsp33"  # 2**128 - 1
 _ANY_ROLLBACK = 2**48 - 1
-_BELOW_TIME = 80  # bits of an id: counters and chance
+BELOW_TIME = 80  # bits of an id: counters and chance
 
 
 def is_id_shaped(text: str) -> bool:
@@ -48,7 +48,7 @@ def time_of(turn_id: TurnId) -> datetime:
     Raises: CorruptTurn where the id is none, or of no year that can be written.
     """
     try:
-        milliseconds = int(as_turn_id(turn_id) or "", 36) >> _BELOW_TIME
+        milliseconds = int(as_turn_id(turn_id) or "", 36) >> BELOW_TIME
         return datetime.fromtimestamp(milliseconds / 1000, UTC)
     except (AttributeError, TypeError, ValueError, OverflowError):
         raise CorruptTurn(str(turn_id), "its id says no time") from None

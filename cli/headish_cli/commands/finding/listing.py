@@ -47,6 +47,7 @@ COLOURS: dict[str, dict[str, Any]] = {
 @click.option("--tag", metavar="TAG", help="Show only conversations with this tag.")
 @click.option("--model", metavar="GLOB", help="Show only those in which this model spoke last.")
 @click.option("--role", type=click.Choice(ROLES), help="Show only those whose last turn is of this role.")
+@click.option("--tool", metavar="NAME", help="Show only those in which this tool is called.")
 @click.option("--since", metavar="TIME", help="Show only those used from TIME on: a date, yesterday, '2 hours ago'.")
 @click.option("--until", metavar="TIME", help="Show only those last used before TIME; a day alone is included.")
 @click.option("--pinned", is_flag=True, help="Show the pinned ones alone.")

@@ -59,20 +59,23 @@ def search_command(
     reindex: bool,
     as_json: bool,
 ) -> None:
-    """Find the turns that hold WORDS, in any order. Case, accents and punctuation do not count.
+    """Find the turns that hold WORDS, in any order. Case, accents and punctuation do not count. Without WORDS the
+    options alone choose, and the newest come first.
 
     A phrase stands in double quotes (inside the shell's own: '"two words"'), begin* is how a word begins, and OR, NOT
     and parentheses do what they say. Each hit shows the turn, the words around the match, and the bookmarks that lead
     to it.
     """
-    if not words and not reindex:
-        raise click.UsageError("there is nothing to search for: give some words")
+    filters = (role, model, since, until, name, tag, tool)
+    is_empty = not words and not any(filters)
+    if is_empty and not reindex:
+        raise click.UsageError("there is nothing to search for: give some words, or an option that chooses turns")
     looked_in = DEFAULT_FIELDS if fields is None else _read_fields(fields)
     with settings.open() as store:
         with _progress() as progress:
             if reindex:
                 store.reindex(progress)
-            if not words:
+            if is_empty:
                 return
             hits = store.search(
                 " ".join(words),

@@ -36,6 +36,7 @@ def call_options(command: F) -> F:
                      help="Ask this pointer; if none has that name, this model of the pointer's provider."),
         click.option("--base-url", metavar="URL", help="A compatible server: Ollama, vLLM, llama.cpp, a gateway."),
         click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for it."),
+        click.option("--dialect", metavar="NAME", help="How it speaks Chat Completions, if its host does not tell."),
         click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS",
                      help="How long the provider may be silent; the whole call ends after an hour.  [default: 600]"),
         budget_option,
@@ -222,7 +223,7 @@ def _end(store: Store, turn: Turn, call: dict[str, Any], *, stopped: bool, loope
     where = f" on {turn.meta.bookmark}" if turn.meta.bookmark else ""
     say(f"turn {turn.id}{where}")
     tell_reply(turn, _whom(call))
-    if stopped or turn.meta.reply.get("incomplete"):
+    if stopped or turn.meta.reply.get("incomplete") or turn.meta.reply.get("schema_error"):
         raise click.exceptions.Exit(INTERRUPTED if stopped else 1)
 
 
@@ -258,12 +259,13 @@ def _timeouts(seconds: float | None) -> dict[str, Any]:
         return {}
     from headish.calls import Timeouts
 
-    return {"timeouts": Timeouts(read_seconds=seconds)}
+    return {"timeouts": Timeouts.of(seconds)}
 
 
 def _tell_wait(attempt: int, delay_seconds: float, error: CallError) -> None:
     say(f"{error}; attempt {attempt + 1} in {delay_seconds:.1f} s")
 
 
-WHOM = {"ptr": "-p", "to": "--to", "model": "--model", "base_url": "--base-url", "key_env": "--key-env"}
+WHOM = {"ptr": "-p", "to": "--to", "model": "--model", "base_url": "--base-url", "key_env": "--key-env",
+        "dialect": "--dialect"}  # fmt: skip
 """The options that say whom a call goes to."""

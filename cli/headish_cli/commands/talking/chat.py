@@ -101,7 +101,7 @@ def _greet(conversation: Conversation, lines: Lines) -> None:
     if lines.at_terminal:
         for line in conversation.last_words():
             say(line)
-        say(f"Asking {conversation.describe_who()}. {HELP_HINT}")
+        say(f"Asking {conversation.describe_who()}. /help lists the commands.")
 
 
 def _part(conversation: Conversation, lines: Lines) -> None:

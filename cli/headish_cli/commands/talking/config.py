@@ -10,6 +10,7 @@ from click.core import ParameterSource
 
 from headish_cli.commands.talking.configuration import (
     KEYS,
+    PATHS,
     changed_config,
     check_value,
     config_path,
@@ -31,6 +32,7 @@ def config_command() -> None:
     author     who writes                                       --author, HEADISH_AUTHOR
     isolation  required, or none                                --isolation, HEADISH_ISOLATION
     ptr        the provider pointer of threads that name none   -p and -m of ask, HEADISH_PTR
+    prices     the table of prices of 'headish cost'            --prices, HEADISH_PRICES
     pager      what shows long lists at a terminal              HEADISH_PAGER
     color      auto, always or never                            NO_COLOR
 
@@ -60,7 +62,7 @@ def get_command(key: str) -> None:
 @click.argument("value")
 def set_command(key: str, value: str) -> None:
     """Let VALUE hold for KEY. The file's comments and order stay."""
-    if key == "db" and "://" not in value and value != ":memory:":
+    if key in PATHS and "://" not in value and value != ":memory:":
         value = os.path.abspath(os.path.expanduser(value))  # the file is read from every folder
     check_value(key, value)
     with changed_config(config_path()) as document:
@@ -143,5 +145,10 @@ def _without_password(value: str | None) -> str | None:
         return "***"  # no address, so nobody can tell where its password stands
 
 
-VARIABLES = {"ptr": ("HEADISH_PTR",), "pager": ("HEADISH_PAGER", "PAGER"), "color": ("NO_COLOR",)}
+VARIABLES = {
+    "ptr": ("HEADISH_PTR",),
+    "prices": ("HEADISH_PRICES",),
+    "pager": ("HEADISH_PAGER", "PAGER"),
+    "color": ("NO_COLOR",),
+}
 """Which variables win over what has no option before the command."""

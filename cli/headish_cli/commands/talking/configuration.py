@@ -34,9 +34,14 @@ KEYS: dict[str, Key] = {
     "author": Key("who writes", "HEADISH_AUTHOR"),
     "isolation": Key("what keeps spaces apart", "HEADISH_ISOLATION", ISOLATIONS.__contains__, "required or none"),
     "ptr": Key("the provider pointer of threads that name none", "HEADISH_PTR"),
+    "prices": Key("the table of prices of 'headish cost': a path", "HEADISH_PRICES"),
     "pager": Key("what shows long lists at a terminal", "HEADISH_PAGER"),
     "color": Key("colours at a terminal", "NO_COLOR", COLOURS.__contains__, "auto, always or never"),
 }
+
+
+PATHS = ("db", "prices")
+"""The keys whose value is a path, which may begin with ~."""
 
 
 def config_path() -> str:
@@ -66,7 +71,7 @@ def read_config(path: str) -> dict[str, str]:
         raise Told(f"{path} is no TOML: {error}; 'headish config edit' opens it") from None
     for key, value in said.items():
         check_value(key, value, f" in {path}")
-    return {key: os.path.expanduser(value) if key == "db" else value for key, value in said.items()}
+    return {key: os.path.expanduser(value) if key in PATHS else value for key, value in said.items()}
 
 
 def check_value(key: str, value: Any, where: str = "") -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -10,7 +11,25 @@ from headish_cli.options import Settings, json_option, parse_settings, pass_sett
 from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
-    from headish.providers.pointers import NamedPointer
+    from headish.providers.pointers import NamedPointer, Pointer
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def cloud_options(command: F) -> F:
+    """Who serves a model instead of its provider, in the words of each cloud."""
+    for option in reversed((
+        click.option("--cloud", type=click.Choice(["bedrock", "vertex", "azure"]),
+                     help="Who serves the model: Amazon Bedrock, Google's Vertex AI, Azure OpenAI."),
+        click.option("--region", metavar="REGION", help="The region of bedrock, the location of vertex."),
+        click.option("--project", metavar="ID", help="The Google Cloud project (vertex)."),
+        click.option("--profile", metavar="NAME", help="The AWS profile (bedrock), instead of the usual credentials."),
+        click.option("--resource", metavar="NAME", help="NAME of https://NAME.openai.azure.com (azure)."),
+        click.option("--api-version", metavar="VERSION",
+                     help="A dated API version, such as 2024-10-21 (azure); without it the v1 API."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
 
 
 @click.group("ptr")
@@ -30,25 +49,52 @@ def ptr_command() -> None:
 @click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for --base-url.")
 @click.option("--context-window", type=click.IntRange(min=256), metavar="TOKENS",
               help="How many tokens the model takes, its answer included; --budget auto goes by it.")  # fmt: skip
+@cloud_options
+@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE",
+              help="A header of its requests, such as anthropic-beta; several times. No keys.")  # fmt: skip
+@click.option("--dialect", metavar="NAME",
+              help="How the server speaks Chat Completions, if its host does not tell: deepseek, vllm, …")  # fmt: skip
 @json_option
 @pass_settings
 def set_command(
-    settings: Settings, name: str, target: str, params: tuple[str, ...], base_url: str | None, key_env: str | None,
-    context_window: int | None, as_json: bool,
+    settings: Settings, name: str, target: str, params: tuple[str, ...], headers: tuple[str, ...], as_json: bool,
+    **server: Any,
 ) -> None:  # fmt: skip
     """Let NAME point at a provider's model from now on. What it pointed at is kept in its history.
 
-    A key has no place here: it stays in the environment or in a keyring.
+    A key has no place here: it stays in the environment, in a keyring, or with the tools of the cloud.
+
+    \b
+    headish ptr set claude anthropic/us.anthropic.claude-sonnet-4-5-20250929-v1:0 \\
+        --cloud bedrock --region us-east-1
+    headish ptr set claude anthropic/claude-sonnet-4-5@20250929 \\
+        --cloud vertex --region global --project my-project
+    headish ptr set gpt openai_responses/my-deployment --cloud azure --resource my-resource
     """
     parsed = parse_settings(params, "--param")
     with settings.open(create=True) as store:
-        pointer = store.pointers.set(
-            name, target, params=parsed, base_url=base_url, key_env=key_env, context_window=context_window
-        )
+        pointer = store.pointers.set(name, target, params=parsed, headers=_read_headers(headers), **server)
     if as_json:
         print_json({"name": name, **pointer.to_dict()})
     else:
         say(f"{name} points at {pointer}.")
+
+
+@ptr_command.command("show")
+@click.argument("name")
+@json_option
+@pass_settings
+def show_command(settings: Settings, name: str, as_json: bool) -> None:
+    """Show what NAME points at, the URL that its requests go to, and in which dialect. Nothing is sent."""
+    with settings.open() as store:
+        pointer, url = store.pointers[name], store.pointers.url(name)
+    if as_json:
+        spoken = pointer.spoken
+        speaks = None if spoken is None else spoken.to_dict()
+        print_json({"name": name, "url": url, **pointer.to_dict(), "spoken": speaks})
+        return
+    for word, said in _facts(pointer, url):
+        click.echo(one_line(f"{word:<8} {said}", None))
 
 
 @ptr_command.command("list")
@@ -123,20 +169,62 @@ def _print(pointers: list[NamedPointer], as_json: bool, *, dated: bool) -> None:
         click.echo(one_line(f"{when}{pad(each.name, room)}  {_describe(each)}", None))
 
 
+def _params(pointer: Pointer) -> list[str]:
+    import msgspec
+
+    return [f"{key}={msgspec.json.encode(value).decode()}" for key, value in pointer.params.items()]
+
+
 def _record(named: NamedPointer) -> dict[str, Any]:
     pointer = {} if named.pointer is None else named.pointer.to_dict()
-    return {"name": named.name, "time": named.time.isoformat(timespec="milliseconds"), **pointer}
+    spoken = None if named.pointer is None else named.pointer.spoken
+    said = {"name": named.name, "time": named.time.isoformat(timespec="milliseconds"), **pointer}
+    return said if spoken is None else {**said, "spoken": spoken.to_dict()}
 
 
 def _describe(named: NamedPointer) -> str:
     pointer = named.pointer
     if pointer is None:
         return "removed"
-    import msgspec
-
-    params = [f"{key}={msgspec.json.encode(value).decode()}" for key, value in pointer.params.items()]
-    more = ([f"at {pointer.base_url}"] if pointer.base_url else []) + (
-        [f"key in {pointer.key_env}"] if pointer.key_env else []
-    )
+    more = [f"on {pointer.cloud}"] if pointer.cloud else []
+    more += [f"at {pointer.base_url}"] if pointer.base_url else []
+    more += [f"key in {pointer.key_env}"] if pointer.key_env else []
     more += [f"takes {pointer.context_window:,} tokens"] if pointer.context_window else []
-    return "  ".join([str(pointer), *params, *more])
+    spoken = pointer.spoken
+    if spoken is not None and (pointer.dialect or not spoken.is_default):
+        more.append(f"speaks {spoken.name} ({spoken.why})")
+    headers = (f"{name}: {value}" for name, value in pointer.headers.items())
+    return "  ".join([str(pointer), *_params(pointer), *more, *headers])
+
+
+def _facts(pointer: Pointer, url: str) -> Iterator[tuple[str, str]]:
+    """What is set of a pointer, a word and a text each; then what its dialect makes of a request."""
+    from headish.providers.dialects.telling import describe_dialect
+
+    yield "model", str(pointer)
+    if pointer.cloud is not None:
+        yield "cloud", str(pointer.cloud)
+        said = {"profile": pointer.cloud.profile, "version": pointer.cloud.api_version}
+        yield from ((word, text) for word, text in said.items() if text)
+    yield "url", url
+    if pointer.key_env is not None:
+        yield "key in", pointer.key_env
+    yield from (("header", f"{name}: {value}") for name, value in pointer.headers.items())
+    yield from (("param", each) for each in _params(pointer))
+    if pointer.context_window is not None:
+        yield "takes", f"{pointer.context_window:,} tokens"
+    spoken = pointer.spoken
+    if spoken is not None and (pointer.dialect or not spoken.is_default):
+        yield "dialect", f"{spoken.name}: {spoken.why}"
+        yield from (("", each) for each in describe_dialect(spoken.name))
+
+
+def _read_headers(pairs: tuple[str, ...]) -> dict[str, str]:
+    """``NAME=VALUE`` pairs; of two for one name the last. What is wrong in one is not repeated: it may be a key."""
+    headers: dict[str, str] = {}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not name or not separator:
+            raise click.BadParameter("a header is NAME=VALUE", param_hint="--header")
+        headers[name.strip().lower()] = value.strip(" ")
+    return headers

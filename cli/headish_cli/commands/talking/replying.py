@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings, read_file
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn, timed_record
+
+if TYPE_CHECKING:
+    from headish.store.parts.remote import Fetched
 
 
 @click.command("reply")
@@ -36,15 +41,21 @@ def reply_command(settings: Settings, headish: str, provider: str, file: str, as
             tell_branch(store, turn)
         else:
             tell_turn(store, turn, as_json)
-    tell_reply(turn)
+        tell_reply(turn)
 
 
 @click.command("recover")
 @click.option("--force", is_flag=True, help="Also what a living process may still be writing.")
 @click.option("--drop", metavar="STREAM", help="Forget an answer that cannot be recovered, by its stream's id.")
+@click.option("--remote", is_flag=True,
+              help="Fetch incomplete answers that OpenAI's Responses keeps (store, background).")  # fmt: skip
+@click.option("--wait", type=click.FloatRange(0, 86400), default=0, metavar="SECONDS",
+              help="With --remote: how long to wait for answers that are still being made.")  # fmt: skip
 @json_option
 @pass_settings
-def recover_command(settings: Settings, force: bool, drop: str | None, as_json: bool) -> None:
+def recover_command(
+    settings: Settings, force: bool, drop: str | None, remote: bool, wait: float, as_json: bool
+) -> None:
     """Make turns of the answers that dead processes left behind, and print their ids.
 
     Every command does so when it opens the store; an answer whose writer was heard of in the last half minute is left
@@ -54,16 +65,32 @@ def recover_command(settings: Settings, force: bool, drop: str | None, as_json: 
         if drop is not None:
             store.streams.drop(drop)
         turns = [*store.recovered, *store.streams.recover(force=force)]
+        fetched = store.streams.recover_remote(wait_seconds=wait) if remote else None
+        turns += fetched.turns if fetched else ()
         left = store.streams.list()
     if as_json:
         print_json_lines(map(timed_record, turns))
     else:
         for turn in turns:
             click.echo(turn.id)
+    if fetched is not None and (fetched.running or fetched.failed):
+        _tell_unfetched(fetched)
     if left:
         say(f"{counted(len(left), 'answer')} may still be arriving; --force takes what there is.")
-    elif not turns:
+    elif not turns and not (fetched and (fetched.running or fetched.failed)):
         say("Nothing is left to recover.")
+    if fetched is not None and fetched.failed:
+        raise click.exceptions.Exit(1)
+
+
+def _tell_unfetched(fetched: Fetched) -> None:
+    """Say which answers are still being made, and which could not be fetched, and why."""
+    for turn in fetched.running:
+        say(
+            f"The answer of turn {turn.id} is still being made: 'headish recover --remote --wait SECONDS' waits for it."
+        )
+    for turn, error in fetched.failed:
+        say(f"The answer of turn {turn.id} is not fetched: {error}")
 
 
 @click.command("usage")

@@ -180,11 +180,16 @@ def _read(form: Form, entries: Sequence[Any], implied: Mapping[str, Any] | None 
     given = [strictjson.plain(entry) for entry in entries]
     saids = [form.read({**implied, **entry}) for entry in given]
     said = Said(saids[0].role, tuple(block for each in saids for block in each.blocks), saids[0].speaker)
+    return prove(form, said, given)
+
+
+def prove(form: Form, said: Said, given: Sequence[Any]) -> Read:
+    """What was read of entries as a turn, with the difference that makes the entries of it again."""
     written = form.write(said, Losses(form.name, form.provider))
     layout, further = find_difference(written, given, form.transport)
     blocks = said.blocks if further is None else (*said.blocks, ProviderBlock(form.provider, {FORM: further}))
     kept = {"name": form.name} | ({} if layout is None else {"layout": layout})
-    return Read(said.role, blocks, said.speaker, _is_marked(given), kept, {})
+    return Read(said.role, blocks, said.speaker, is_marked(given), kept, {})
 
 
 def is_neutral_entry(entry: Any) -> bool:
@@ -222,11 +227,11 @@ def _is_wrapped(entry: Any) -> bool:
     return isinstance(entry, Mapping) and WRAPPED in entry and entry.keys() <= {WRAPPED, *OPTIONS}
 
 
-def _is_marked(value: Any) -> bool:
+def is_marked(value: Any) -> bool:
     """Whether a client has asked for a cache somewhere in an entry."""
     if isinstance(value, Mapping):
-        return any(value.get(key) is not None for key in _MARKS) or any(map(_is_marked, value.values()))
-    return isinstance(value, list) and any(map(_is_marked, value))
+        return any(value.get(key) is not None for key in _MARKS) or any(map(is_marked, value.values()))
+    return isinstance(value, list) and any(map(is_marked, value))
 
 
 def _is_sdk(value: Any) -> bool:

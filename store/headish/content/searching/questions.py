@@ -45,6 +45,8 @@ class Without(NamedTuple):
 
 
 Question = Phrase | All | Any | Without
+EVERYTHING = All(())
+"""What every turn is, where only filters choose."""
 Texts = Sequence[list[str]]
 """The words of each text of a turn."""
 _TOKENS = re.compile(r'"([^"]*)"(\*?)|([()])|([^\s()"]+)')

@@ -9,7 +9,8 @@ from headish.history.overlays.view import Contents, Seen, Thread, read_thread, r
 from headish.history.reading.decode import read_mapping
 from headish.rows.threads.walks import Walked
 from headish.values.blocks import ContentBlock
-from headish.values.messages import Kept
+from headish.values.ids import TurnId
+from headish.values.messages import Kept, Note
 
 _FORM = ("format", "header_raw", "form")
 """The keys that say that a message is in its own form. Words that stand in its place are not."""
@@ -40,6 +41,15 @@ def _for_people(thread: Thread) -> list[Seen]:
         for index, state in enumerate(thread.states)
         if state is not None and not state.people
     ]
+
+
+def see_hidden(walked: Sequence[Walked], contents: Contents) -> tuple[set[TurnId], list[Note]]:
+    """The turns that are hidden from people, with the overlays whose words stand for one of them; and a note for each
+    turn and overlay that the model sees otherwise than it was stored. Raises: CorruptTurn."""
+    states = read_thread(walked, contents).states
+    unseen = [(turn, state) for turn, state in zip(walked, states, strict=True) if state is not None and state.people]
+    hidden = {turn.id for turn, _ in unseen} | {state.by for _, state in unseen if state.by is not None}
+    return hidden, see(walked, contents).notes
 
 
 def _beside(turn: Walked, content: tuple[ContentBlock, ...], seen: Seen) -> Mapping[str, Any]:

@@ -81,12 +81,12 @@ def count_usage(replies: Iterable[CountedReply], by: str | None) -> list[Count]:
     if by is not None and by not in KEYS:
         raise InvalidArgument(f"usage is counted by {', '.join(KEYS)}, not by {shown(by)}")
     tallies: dict[str | None, _Tally] = {} if by else {None: _Tally()}
-    for reply in _each_once(replies):
+    for reply in each_once(replies):
         tallies.setdefault(KEYS[by](reply) if by else None, _Tally()).add(reply.reply)
     return [tallies[key].count(key) for key in sorted(tallies, key=lambda key: (key is None, key or ""))]
 
 
-def _each_once(replies: Iterable[CountedReply]) -> Iterator[CountedReply]:
+def each_once(replies: Iterable[CountedReply]) -> Iterator[CountedReply]:
     """The replies without the halves of others; memory holds the incomplete ones alone, which are few."""
     halves: dict[tuple[str, str], CountedReply] = {}
     for each in replies:
@@ -108,7 +108,7 @@ class _Tally:
 
     def add(self, reply: Mapping[str, Any]) -> None:
         """Count an answer."""
-        usage = _usage(reply)
+        usage = usage_of(reply)
         self._replies += 1
         self._silent += usage is None
         for name, total in self._totals.items():
@@ -124,20 +124,22 @@ def _counted(id: TurnId, head: bytes | None, system: bytes) -> CountedReply:
     return CountedReply(id, head, decode_mapping(system, id, "system"))
 
 
-def _usage(reply: Mapping[str, Any]) -> Usage | None:
+def usage_of(reply: Mapping[str, Any]) -> Usage | None:
+    """The tokens that a reply says; None where it says none, or what are none."""
     try:
         return msgspec.convert(reply.get("usage"), Usage | None)
     except msgspec.ValidationError:
         return None
 
 
-def _text(value: object) -> str | None:
+def text_of(value: object) -> str | None:
+    """A text as it is; None for anything else."""
     return value if isinstance(value, str) else None
 
 
 KEYS: dict[str, Callable[[CountedReply], str | None]] = {
-    "model": lambda answer: _text(answer.reply.get("model")),
-    "provider": lambda answer: _text(answer.reply.get("provider")),
+    "model": lambda answer: text_of(answer.reply.get("model")),
+    "provider": lambda answer: text_of(answer.reply.get("provider")),
     "day": lambda answer: said_at_of(answer.system, answer.id).date().isoformat(),
     "bookmark": lambda answer: stored_name(answer.head) if answer.head else None,
 }

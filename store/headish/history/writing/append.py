@@ -33,7 +33,7 @@ class Appended(NamedTuple):
 class Written(NamedTuple):
     """What an append stored, and what a store may remember of it once it is committed.
 
-    ``moved``: the name that moved with an only turn, and where it was left. ``continued``: the stored turns that got
+    ``moved``: the name that moved with the last turn, and where it was left. ``continued``: the stored turns that got
     another one behind them.
     """
 
@@ -94,7 +94,9 @@ def append_batch(
     moved = _move_bookmarks(connection, space, drafts, built, planner)
     before = Numbers(after.seq - len(drafts), after.change)
     now = Numbers(after.seq, after.change)
-    return Written(built, before, now, moved if len(drafts) == 1 else {}, frozenset(tips))
+    # Of a batch only a name that was left at its last turn is remembered: that turn alone is known then.
+    ends = {name: named for name, named in moved.items() if named.place == built[-1].turn.place} if built else {}
+    return Written(built, before, now, ends, frozenset(tips))
 
 
 def make_stored(

@@ -8,7 +8,7 @@ nothing was changed, and the careful way (``append``) runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from headish.content.drafts import Draft
@@ -77,6 +77,35 @@ def append_remembered(
         return None
     after = Numbers(numbers.seq + 1, numbers.change)
     return Written([Appended(stored, (left.id,))], numbers, after, {name: moved}, frozenset([left.named.place]))
+
+
+def append_all_remembered(
+    connection: Connection, space: int, drafts: Sequence[Draft], name: bytes, known: Remembered, mint: Mint
+) -> Written | None:
+    """As ``append_remembered`` for several drafts, each of which continues the one before; the name moves with the
+    last. Their rows hold their payloads, and they ask for nothing else.
+
+    Cost: three statements, and one for each draft.
+    """
+    left, numbers = known.names[name], known.numbers
+    built: list[Appended] = []
+    digest, parent, place = left.digest, left.id, left.named.place
+    for index, draft in enumerate(drafts, 1):
+        place = Place(place.chain, place.pos + 1)
+        head = name if index == len(drafts) else None
+        stored = make_stored(draft, place, numbers.seq + index, mint(), [digest], (parent,), head)
+        built.append(Appended(stored, (parent,)))
+        digest, parent = stored.digest, stored.id
+    step = Step(place, digest, True, numbers.seq + len(drafts), recent=drafts[-1].facts.said_at)
+    moved, move, log = move_on(space, name, step, left.named)
+    chain, pos = left.named.place
+    at = (name, chain, pos, left.named.move, left.named.running)
+    proof = take_next(space, numbers, sum(len(draft.payload) for draft in drafts), at, len(drafts))
+    rows = [add_turn(space, each.turn, draft.payload) for each, draft in zip(built, drafts, strict=True)]
+    if not connection.run_proven(proof, *rows, move, log):
+        return None
+    after = Numbers(numbers.seq + len(drafts), numbers.change)
+    return Written(built, numbers, after, {name: moved}, frozenset([left.named.place]))
 
 
 def remember(known: Remembered, written: Written) -> Remembered:

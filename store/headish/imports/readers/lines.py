@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from headish.imports.archives import CHUNK_BYTES
 from headish.imports.cleaning import NotJson, decode
-from headish.imports.files import read_lines
 from headish.imports.sources import Given
+from headish.limits import IMPORT_LINE_BYTES
 
 
 class Line(NamedTuple):
@@ -23,12 +24,13 @@ class Line(NamedTuple):
 
 
 def read_records(given: Given) -> Iterator[Line]:
-    """The objects of a file of JSON lines; what is none is noted as broken, a half-written last line as left out.
-
-    Raises: InvalidImport for a line that is too long.
-    """
-    for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
+    """The objects of a file of JSON lines; what is none, or is longer than memory should hold, is noted as broken, a
+    half-written last line as left out."""
+    for number, line in enumerate(_read_lines(given), 1):
         where = f"line {number}"
+        if line is None:
+            given.notes.break_off(where, f"the line is longer than {IMPORT_LINE_BYTES:,} bytes")
+            continue
         if not line.strip():
             continue
         try:
@@ -45,3 +47,16 @@ def read_records(given: Given) -> Iterator[Line]:
             yield Line(number, record)
         else:
             given.notes.break_off(where, "it is no JSON object")
+
+
+def _read_lines(given: Given) -> Iterator[bytes | None]:
+    """The lines of a file; None for one that is too long, which is passed over in pieces."""
+    while line := given.file.readline(IMPORT_LINE_BYTES + 1):
+        is_long = len(line) > IMPORT_LINE_BYTES
+        yield None if is_long else line
+        if given.progress:
+            given.progress(len(line))
+        while is_long and line and not line.endswith(b"\n"):
+            line = given.file.readline(CHUNK_BYTES)
+            if given.progress:
+                given.progress(len(line))

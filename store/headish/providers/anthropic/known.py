@@ -12,6 +12,8 @@ from headish.providers.shared.rest import Known, keys
 from headish.providers.shared.shapes import record
 
 DETAILS = ("stop_sequence", "stop_details", "container", "context_management", "input_transformations")
+BEDROCK_METRICS = "amazon-bedrock-invocationMetrics"
+"""What Amazon Bedrock adds to the last event."""
 USAGE_DETAILS = ("service_tier", "server_tool_use", "inference_geo", "speed", "cache_creation", "fallback_credit",
                  "iterations")  # fmt: skip
 _USAGE = keys(
@@ -37,7 +39,7 @@ _EVENTS: dict[Any, Known] = {
     "message_start": keys("type", message=_MESSAGE),
     "content_block_stop": keys("type", "index"),
     "message_delta": keys("type", *DETAILS, delta=keys("stop_reason", *DETAILS), usage=_USAGE),
-    "message_stop": keys("type"),
+    "message_stop": keys("type", BEDROCK_METRICS),
     "error": keys("type", "error"),
     "ping": keys("type"),
 }

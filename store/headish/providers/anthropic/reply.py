@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from headish.providers.anthropic.known import DETAILS, USAGE_DETAILS, known_of
+from headish.providers.anthropic.known import BEDROCK_METRICS, DETAILS, USAGE_DETAILS, known_of
 from headish.providers.shared.reply import OpenBlock, ReplyReader
 from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
 from headish.providers.shared.values import Delta, Reply
@@ -207,6 +207,7 @@ class AnthropicReader(ReplyReader):
 
     def _stop(self, event: Mapping[str, Any]) -> list[Delta]:
         self.done = True
+        self.details |= present(**{BEDROCK_METRICS: event.get(BEDROCK_METRICS)})
         return []
 
     def _error(self, event: Mapping[str, Any]) -> list[Delta]:

@@ -24,6 +24,9 @@ SEARCH_TOOL = {"type": "web_search_20250305", "name": "web_search"}
 REASONING = ("thinking", "redacted_thinking")
 """Blocks that take no ``cache_control``, and that no answer may end with."""
 PAIRED = ("tool_use", "tool_result")
+SERVED = ("server_tool_use", "mcp_tool_use")
+"""Calls that the server runs itself, or lets a server of the MCP connector run."""
+TTLS = ("5m", "1h")
 FORCED = ("any", "tool")
 THINKING = ("enabled", "adaptive")
 """Ways to think that the API refuses beside a forced call."""
@@ -42,6 +45,9 @@ class AnthropicWriter(RequestWriter):
         self.system: list[Part] = []
         self.flagged: tuple[list[list[Part]], list[list[Part]]] = ([], [])
         """The parts of each message that is to be cached: of the system's, of the others."""
+        own = {**record(self.options.get("params")), **record(record(self.options.get("params")).get(self.provider))}
+        self._cites, self._ttl = own.get("citations") is True, own.get("cache_ttl")
+        """Whether answers cite the documents, and how long what is flagged is cached."""
         self._answered = {name(id) for id in _answered(self.window)} - {None}
 
     def parts(self, message: Message) -> list[Part]:
@@ -67,14 +73,19 @@ class AnthropicWriter(RequestWriter):
         return not media_type.startswith("image/")
 
     def media_part(self, media_type: str, block: Document) -> Part:
-        return joined(write_anthropic_media(block), block.opaque.get(self.provider))
+        part = joined(write_anthropic_media(block), block.opaque.get(self.provider))
+        return self._citing(part) if part["type"] == "document" else part
+
+    def _citing(self, document: Part) -> Part:
+        """The API wants citations of all documents of a request, or of none."""
+        return {"citations": {"enabled": True}, **document} if self._cites else document
 
     def named_text(self, text: str, block: Document, message: Message) -> Part | None:
         """A text document as a document, which has a title, and citations where a client asked for them."""
         own = record(block.opaque.get(self.provider))
-        if message.role not in ("user", "tool") or not text.strip() or not (block.name or own):
+        if message.role not in ("user", "tool") or not text.strip() or not (block.name or own or self._cites):
             return None
-        return joined(write_anthropic_text(block), own)
+        return self._citing(joined(write_anthropic_text(block), own))
 
     def result_piece(self, block: ProviderBlock, message: Message) -> Part | None:
         return dict(record(block.data))
@@ -109,8 +120,10 @@ class AnthropicWriter(RequestWriter):
         kind = name(data.get("type"))
         if kind is None or kind in PAIRED:
             return self.left_out(f"a block of its own of type {kind!r}", message)  # the ledger cannot pair it
-        if kind == "server_tool_use" and self._is_unanswered(data):
+        if kind in SERVED and self._is_unanswered(data):
             return self.left_out("a search that was cut off", message)
+        if kind == "compaction" and data.get("content") is None:
+            return self.left_out("a compaction that failed", message)
         return dict(data)
 
     def _is_unanswered(self, data: Mapping[str, Any]) -> bool:
@@ -148,7 +161,10 @@ class AnthropicWriter(RequestWriter):
             self.add({"role": role, "content": list(parts)}, settled.turns)
 
     def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+        self._drop_compacted()
         self._mark_cached()
+        for key in ("cache_ttl", "citations"):
+            placed.pop(key, None)
         self._check(placed)
         body: Part = {"model": model} if model else {}
         body |= {"max_tokens": placed.pop("max_tokens", MAX_TOKENS + _budget(placed)), "stream": self.settings.stream}
@@ -157,8 +173,19 @@ class AnthropicWriter(RequestWriter):
         body |= {"messages": self.messages, **self._write_tools(tools, dict(choice), own, placed.get("thinking"))}
         return {**body, **placed}
 
+    def _drop_compacted(self) -> None:
+        """What a compaction sums up is not sent: the API passes over all that stands before the last one."""
+        for index, entry in reversed(list(enumerate(self.messages))):
+            at = [at for at, part in enumerate(entry["content"]) if part["type"] == "compaction"]
+            if at:
+                entry["content"] = entry["content"][at[-1] :]
+                self.drop_before(index)
+                return
+
     def _check(self, placed: Part) -> None:
         """Refuse parameters that the API refuses."""
+        if self._ttl not in (None, *TTLS):
+            self.refuse(f"params.cache_ttl={self._ttl!r}: it is {' or '.join(TTLS)}")
         effort = record(placed.get("output_config")).get("effort")
         if effort is not None and effort not in EFFORTS:
             self.refuse(f"the effort {effort!r}: it is {', '.join(EFFORTS)}")
@@ -171,7 +198,8 @@ class AnthropicWriter(RequestWriter):
         flagged = [*self.flagged[0], *self.flagged[1]]
         targets = [next((part for part in reversed(parts) if part["type"] not in REASONING), None) for parts in flagged]
         marked = [part for part in targets if part is not None]
-        self.mark_cached(marked, len(targets), {"cache_control": {"type": "ephemeral"}})
+        mark = {"type": "ephemeral"} | ({} if self._ttl is None else {"ttl": self._ttl})
+        self.mark_cached(marked, len(targets), {"cache_control": mark})
 
     def _write_tools(self, tools: Sequence[Tool], placed: Part, own: list[Part], thinking: Any) -> Part:
         """``tools`` and ``tool_choice``, where there are any; the API's other tools come in by its parameters."""
@@ -195,7 +223,8 @@ class AnthropicWriter(RequestWriter):
         if lost:
             self.note(f"the top of the schema of {called} is made one object, without {', '.join(lost)}")
         described: Part = {"name": self.names.send(called)} | ({"description": description} if description else {})
-        return {**described, "input_schema": joined}
+        strict = {"strict": True} if self.holds_to(called, joined) else {}
+        return {**described, "input_schema": joined, **strict}
 
     def _choice(self, choice: Choice) -> Part:
         return {"type": choice.mode} | ({"name": choice.name} if choice.name else {})

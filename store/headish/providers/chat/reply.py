@@ -142,7 +142,7 @@ class ChatReader(ContentReader):
 
     def _read_delta(self, delta: Mapping[str, Any]) -> list[Delta]:
         """The pieces of a delta, in the order in which a model makes them."""
-        thought = text(delta.get("reasoning_content")) or text(delta.get("reasoning"))
+        thought = self._read_thought(delta)
         shown = self.current("thinking").delta(thought) if thought else []
         said = delta.get("content")
         shown += self.say(said) if isinstance(said, str) else self.read_parts(said) if said else []
@@ -159,6 +159,13 @@ class ChatReader(ContentReader):
                 if key not in _DELTA and says(value):
                     self._message.setdefault(str(key), []).append(value)
         return shown
+
+    def _read_thought(self, delta: Mapping[str, Any]) -> str:
+        """The reasoning of a delta. Some servers say it under both keys; where the two differ, none is lost."""
+        thought, other = text(delta.get("reasoning_content")), text(delta.get("reasoning"))
+        if thought and other and thought != other:
+            self._message.setdefault("reasoning", []).append(other)
+        return thought or other
 
     def blocks_behind(self) -> list[OpenBlock]:
         if not self._message:

@@ -45,7 +45,7 @@ _WORDS = {"function": "a call", "reasoning": "reasoning", "thinking": "reasoning
 class ChatWriter(RequestWriter):
     """Writes a request of chat messages. Class attributes say in what the providers differ; the hooks below, too."""
 
-    roles: ClassVar[Mapping[str, str]] = {}
+    roles: Mapping[str, str] = {}
     """Roles that go out under another name."""
     order: ClassVar[Mapping[str, int]] = {"reasoning": 0, "text": 1, "function": 2}
     """In which order an answer's message holds its kinds of parts; what stands otherwise loses its place."""
@@ -54,6 +54,10 @@ class ChatWriter(RequestWriter):
     """How many sequences that end an answer the API takes."""
     efforts: ClassVar[Collection[str]] = ()
     """The values of ``reasoning_effort``."""
+    plain_roles: Collection[str] = ("user", "assistant")
+    """Whose messages are a role and a content where they say one text."""
+    has_strict_tools: ClassVar[bool] = True
+    """Whether each tool says for itself that its calls are held to its schema."""
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
@@ -97,7 +101,9 @@ class ChatWriter(RequestWriter):
     # Blocks.
 
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
-        own = record(None if block is None else block.opaque.get(self.provider))
+        if block is None or not block.opaque:
+            return {"type": "text", "text": text}
+        own = record(block.opaque.get(self.provider))
         if own.keys() - {PART}:
             self.foreign[self.provider] += 1  # annotations have no place in a request
         if own.get(PART) is not None and message.role in ("assistant", "user"):
@@ -170,6 +176,11 @@ class ChatWriter(RequestWriter):
 
     def place(self, settled: Settled, parts: list[Part]) -> None:
         self.flags += settled.message.cache
+        alone = parts[0] if len(parts) == 1 and settled.message.role in self.plain_roles else {}
+        if len(alone) == 2 and alone["type"] == "text":
+            # Nearly every message: one text, and nothing beside it.
+            self.add({"role": settled.message.role, "content": alone["text"]}, settled.turns)
+            return
         for entry in self._entries(settled.message, parts):
             self.add(entry, settled.turns)
 
@@ -236,11 +247,17 @@ class ChatWriter(RequestWriter):
 
     def _define(self, called: str, description: str | None, schema: Mapping[str, Any]) -> Part:
         function: Part = {"name": self.names.send(called)} | ({"description": description} if description else {})
-        return {"type": "function", "function": {**function, "parameters": self.write_schema(called, schema)}}
+        function["parameters"] = self.write_schema(called, schema)
+        if self.has_strict_tools and self.holds_to(called, function["parameters"]):
+            function["strict"] = True
+        return {"type": "function", "function": function}
 
 
 class OpenAIShapedWriter(ChatWriter):
     """What openai and cerebras share beside that: the choice of a tool, and tokens counted in streams."""
+
+    def schema_format(self, body: Part) -> Mapping[str, Any]:
+        return record(record(body.get("response_format")).get("json_schema"))
 
     def write_choice(self, choice: Choice) -> Any:
         if choice.mode == "tool":

@@ -1,8 +1,9 @@
 """The events of a provider's answer, from bytes that come in any pieces.
 
-One reader for what an answer can be: server-sent events, JSON lines, one JSON object, or an array of objects that
-grows. The first bytes decide which. It knows no provider, does no I/O, and gives the same events however the bytes
-were cut; what comes out is JSON that can be stored again, but for halves of characters that the sender cut.
+One reader for what an answer can be: server-sent events, JSON lines, one JSON object, an array of objects that grows,
+or the frames of an AWS event stream. The first bytes decide which. It knows no provider, does no I/O, and gives the
+same events however the bytes were cut; what comes out is JSON that can be stored again, but for halves of characters
+that the sender cut.
 
 An event before a broken one is never lost: ``feed`` returns what it has, and the next call raises.
 """
@@ -17,6 +18,7 @@ from headish.errors import InvalidReply
 from headish.limits import EVENT_LIMIT_BYTES
 from headish.providers.events.eventjson import Refusal
 from headish.providers.events.forms import BLANKS, JsonText, ServerSentEvents
+from headish.providers.events.frames import FIRST_BYTES, EventStream
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
@@ -36,7 +38,7 @@ class EventReader:
     def __init__(self, what: str = "a reply", *, event_limit_bytes: int = EVENT_LIMIT_BYTES) -> None:
         self.count = 0
         self._what, self._limit_bytes = what, event_limit_bytes
-        self._form: ServerSentEvents | JsonText | None = None
+        self._form: ServerSentEvents | JsonText | EventStream | None = None
         self._head = b""
         self._begun = False
         self.failure: InvalidReply | None = None
@@ -83,6 +85,9 @@ class EventReader:
                 self._head = head
                 return b""
             head, self._begun = head.removeprefix(BYTE_ORDER_MARK), True
+        if head.startswith(FIRST_BYTES):
+            self._form, self._head = EventStream(self._limit_bytes), b""
+            return head
         head = head.lstrip(BLANKS)
         if head.startswith((b"{", b"[")):
             self._form = JsonText(self._limit_bytes)

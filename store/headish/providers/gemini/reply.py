@@ -67,8 +67,10 @@ class GeminiReader(ReplyReader):
             return self.keep_unknown(event, f"an event with the keys {', '.join(said)}" if said else "an empty event")
         self.id = self.id or name(said.get("responseId"))
         self.model = name(said.get("modelVersion")) or self.model
-        self._count(camel(said.get("usageMetadata")))
-        self._keep(said, _RESPONSE | _SDK)
+        if "usageMetadata" in said:
+            self._count(camel(said["usageMetadata"]))
+        if not said.keys() <= _RESPONSE:
+            self._keep(said, _RESPONSE | _SDK)
         if said.get("promptFeedback") is not None:
             self._take_feedback(said["promptFeedback"])
         deltas: list[Delta] = []
@@ -97,16 +99,21 @@ class GeminiReader(ReplyReader):
             return []
         deltas: list[Delta] = []
         content = camel(candidate.get("content"))
-        self.keep_rest({"content": content}, _CONTENT)
+        if not content.keys() <= _CONTENT.inner["content"].all:
+            self.keep_rest({"content": content}, _CONTENT)
         for part in listed(content.get("parts")):
             deltas += self._take_part(part)
-        self._keep(candidate, _CANDIDATE)
+        if not candidate.keys() <= _CANDIDATE:
+            self._keep(candidate, _CANDIDATE)
         reason = name(candidate.get("finishReason"))
         if reason is not None and reason != UNFINISHED:
             self.stop, self.done = reason, True
         return deltas
 
     def _take_part(self, value: object) -> list[Delta]:
+        if type(value) is dict and len(value) == 1 and type(value.get("text")) is str:
+            # Nearly every part of a stream: a piece of text, and nothing beside it.
+            return self.current("text").delta(value["text"]) if value["text"] else []
         if not isinstance(value, Mapping):
             return self.keep_unknown({"part": value}, "a part that is no object")
         part = present(**camel(value))

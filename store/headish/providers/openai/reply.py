@@ -1,11 +1,64 @@
-"""Reads what ``POST /v1/chat/completions`` answers: a completion, or the chunks of its stream."""
+"""Reads what OpenAI's ``POST /v1/chat/completions`` answers: a completion, or the chunks of its stream.
+
+A dialect may say that reasoning stands between tags at the beginning of the content: then it is read as reasoning, and
+what the tags were is kept beside it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from headish.providers.chat.reply import ChatReader
+from headish.providers.dialects.choosing import find_dialect
+from headish.providers.dialects.tags import Piece, TagSplitter
+from headish.providers.shared.reply import OpenBlock
+from headish.providers.shared.values import Delta, Reply
+
+OPENED, CLOSED = "opened", "closed"
+"""Kept beside reasoning that stood in the content: the tag that it began with, and the one that ended it."""
 
 
 class OpenAIReader(ChatReader):
     """Reads one answer of OpenAI's Chat Completions API."""
 
     provider = "openai"
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        tags = find_dialect(self._dialect).tags
+        self._splitter = TagSplitter(tags) if tags else None
+        self._tagged: OpenBlock | None = None
+        """The reasoning that is being read from the content."""
+
+    def say(self, piece: str) -> list[Delta]:
+        return super().say(piece) if self._splitter is None else self._take(self._splitter.feed(piece))
+
+    def open_call(self, called: object, id: object) -> tuple[OpenBlock, list[Delta]]:
+        shown = self._flush()
+        block, deltas = super().open_call(called, id)
+        return block, shown + deltas
+
+    def finish(self) -> Reply:
+        self._flush()
+        return super().finish()
+
+    def _read_choice(self, choice: Mapping[str, Any]) -> list[Delta]:
+        shown = super()._read_choice(choice)
+        return shown + self._flush() if self.done else shown
+
+    def _flush(self) -> list[Delta]:
+        return [] if self._splitter is None else self._take(self._splitter.flush())
+
+    def _take(self, pieces: Iterable[Piece]) -> list[Delta]:
+        shown: list[Delta] = []
+        for piece in pieces:
+            if not piece.is_thought:
+                shown += super().say(piece.text)
+                continue
+            if self._tagged is None:
+                self._tagged = self.open("thinking", opaque={OPENED: piece.opened})
+            shown += self._tagged.delta(piece.text)
+            if piece.closed is not None:
+                self._tagged.opaque[CLOSED], self._tagged.finished = piece.closed, True
+        return shown

@@ -1,18 +1,35 @@
-"""Writes a window as the body of ``POST /v1/chat/completions``: PDF files, and explicit cache breakpoints if asked."""
+"""Writes a window as the body of ``POST /v1/chat/completions``: PDF files, and explicit cache breakpoints if asked.
+
+Servers that speak like it have a dialect: what it says is asked for here, and done by ``spelling``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headish.content.forms.chat import MESSAGE, PART, TOOL_CALL
 from headish.content.media import PDF
 from headish.providers.chat.request import OpenAIShapedWriter
+from headish.providers.dialects.choosing import find_dialect
+from headish.providers.dialects.values import FORCED, NAMED, PARTS, STREAM_OPTIONS
+from headish.providers.openai.spelling import (
+    has_details,
+    join_lists,
+    join_tagged,
+    spell_answer,
+    spell_id,
+    spell_reasoning,
+)
 from headish.providers.shared.ledger import Settled
-from headish.providers.shared.mapping import Part
+from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM
 from headish.providers.shared.schemas import fill_arrays, join_top
+from headish.providers.shared.shapes import record
+from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Settings
-from headish.values.messages import ContextWindow
+from headish.values.blocks import ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.messages import ContextWindow, Message
 
 AT_TOP = ("enum", "not")
 """Keywords that the API refuses at the top of a function's schema, beside those that can be joined."""
@@ -29,6 +46,9 @@ class OpenAIWriter(OpenAIShapedWriter):
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
+        self.dialect = find_dialect(settings.dialect)
+        self.roles = self.dialect.roles
+        self.plain_roles = ("user",) if self.dialect.fills else ("user", "assistant")
         self.marked: list[Part] = []
         """The last part of each message that is to be cached."""
 
@@ -46,6 +66,8 @@ class OpenAIWriter(OpenAIShapedWriter):
     def place(self, settled: Settled, parts: list[Part]) -> None:
         start = len(self.messages)
         super().place(settled, parts)
+        if not self.dialect.lists:
+            self.messages[start:] = map(join_lists, self.messages[start:])
         if settled.message.cache and self.settings.cache_breakpoints:
             self._mark(self.messages[start:])
 
@@ -57,6 +79,102 @@ class OpenAIWriter(OpenAIShapedWriter):
         if isinstance(content, str):
             content = entries[-1]["content"] = [{"type": "text", "text": content}]
         self.marked.append(content[-1])
+
+    # What a dialect says.
+
+    def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
+        if block is None or not block.opaque:
+            return {"type": "text", "text": text}
+        part = super().text_part(text, block, message)
+        if part is None or part["type"] != PART or self.dialect.keys is None:
+            return part
+        self.foreign[self.provider] += len(record(part[PART])) > len(("type", "text"))
+        return {"type": "text", "text": text}
+
+    def thinking_part(self, block: Thinking, message: Message) -> Part | None:
+        named = self.settings.dialect
+        if named is None or self.dialect.reasoning == PARTS:
+            part = self.own_thinking(block)
+            if part is not None:
+                return part
+        if self.dialect.details and has_details(message, self.provider):
+            return None  # it is said there
+        part = spell_reasoning(self.dialect, block, record(block.opaque.get(self.provider)))
+        if part is None and named is None:
+            return super().thinking_part(block, message)
+        return part or self.left_out(f"reasoning, which goes to no server of the dialect {named},", message)
+
+    def own_part(self, block: ProviderBlock, data: Mapping[str, Any], message: Message) -> Part | None:
+        keys = self.dialect.keys
+        if keys is not None and isinstance(data.get(MESSAGE), Mapping):
+            data = {MESSAGE: self._kept(data[MESSAGE], "what the message says as", message)}
+            return super().own_part(block, data, message) if data[MESSAGE] else None
+        if keys is not None and isinstance(data.get(PART), Mapping):
+            return self.left_out(f"a part of type {str(data[PART].get('type'))[:80]!r}", message)
+        return super().own_part(block, data, message)
+
+    def call_part(self, block: ToolUse, message: Message) -> Part:
+        part = super().call_part(block, message)
+        called = part.get(TOOL_CALL, part)
+        called["id"] = spell_id(self.dialect, called["id"])
+        if self.dialect.keys is None:
+            return part
+        known = ("id", "type", "function", "custom", TOOL_CALL)
+        further = {key: value for key, value in called.items() if key not in known}
+        kept = self._kept(further, f"what the call of {block.name} says as", message)
+        for key in further.keys() - kept.keys():
+            del called[key]
+        return part
+
+    def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
+        part = super().result_part(block, pieces, message)
+        return {**part, "tool_call_id": spell_id(self.dialect, part["tool_call_id"])}
+
+    def write_answer(self, parts: list[Part], message: Message) -> Part:
+        if self.settings.dialect is None:
+            return super().write_answer(parts, message)
+        thought = [part["text"] for part in parts if part["type"] == "reasoning"]
+        answer = super().write_answer(join_tagged(parts), message)
+        return spell_answer(self.dialect, answer, thought)
+
+    def check_parameters(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The parameters that the server takes: a dialect's own word on the others is told."""
+        told = {name: value for name, value in params.items() if value is not None}
+        for name in told.keys() & self.dialect.refused.keys():
+            self.refuse(f"params.{name}, for {self.dialect.title}: {self.dialect.refused[name]}")
+        for name in sorted(told.keys() & self.dialect.ignored.keys()):
+            self.note(f"the option params.{name} is not sent to {self.dialect.title}: {self.dialect.ignored[name]}")
+        left_out = self.dialect.refused.keys() | self.dialect.ignored.keys()
+        return {name: value for name, value in params.items() if name not in left_out}
+
+    def parameter_places(self) -> Mapping[str, str]:
+        return self.dialect.places
+
+    def write_choice(self, choice: Choice) -> Any:
+        kind = {"any": FORCED, "tool": NAMED}.get(choice.mode)
+        if kind in self.dialect.refused:
+            self.refuse(f"the option tool_mode, for {self.dialect.title}: {self.dialect.refused[str(kind)]}")
+        if kind in self.dialect.ignored:
+            self.note(f"the option tool_mode is not sent to {self.dialect.title}: {self.dialect.ignored[str(kind)]}")
+            return None
+        return super().write_choice(choice)
+
+    def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+        body = super().body(model, tools, placed)
+        given = record(record(self.options.get("params")).get(self.provider))
+        if given.get(STREAM_OPTIONS, STREAM_OPTIONS not in self.dialect.refused) is False:
+            body.pop(STREAM_OPTIONS, None)
+        return body
+
+    def _kept(self, said: Mapping[str, Any], what: str, message: Message) -> dict[str, Any]:
+        """The keys that go back; what stays is told."""
+        kept = {key: value for key, value in said.items() if key in (self.dialect.keys or ())}
+        lost = [str(key) for key in said if key not in kept]
+        if lost:
+            self.left_out(f"{what} {', '.join(lost)[:200]}", message)
+        return kept
+
+    # Cache flags.
 
     def write_marks(self) -> None:
         if self.settings.cache_breakpoints:

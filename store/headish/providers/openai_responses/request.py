@@ -29,12 +29,14 @@ from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, T
 from headish.values.messages import ContextWindow, Message
 
 INCLUDE = ("reasoning.encrypted_content",)
+_REASONED = (Thinking, ProviderBlock)
 INPUTS = ("input_text", "input_image", "input_file")
 """Parts of a message; everything else is an item by itself."""
 FUNCTIONS = ("function_call", "function_call_output")
 PHASES = ("commentary", "final_answer")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 SEARCH = "web_search"
+COMPACTION = "compaction"
 EMPTY_ERROR = "(empty result)"
 _AT_TOP = ("enum", "not")
 """Keywords that the API refuses at the top of a function's schema, beside those that can be joined."""
@@ -62,8 +64,13 @@ class OpenAIResponsesWriter(RequestWriter):
 
     def parts(self, message: Message) -> list[Part]:
         """The parts of a message. Reasoning goes with what it led to: where that is not sent, neither is it."""
-        if not any(isinstance(block, Thinking | ProviderBlock) for block in message.content):
-            return super().parts(message)
+        for block in message.content:
+            if type(block) in _REASONED:
+                return self._followed(message)
+        return super().parts(message)
+
+    def _followed(self, message: Message) -> list[Part]:
+        """The parts of a message with reasoning, or with items of the provider's own."""
         sent: list[Part | None] = []
         for block in message.content:
             sent += super().parts(replace(message, content=(block,))) or [None]
@@ -146,8 +153,11 @@ class OpenAIResponsesWriter(RequestWriter):
 
     def place(self, settled: Settled, parts: list[Part]) -> None:
         message = settled.message
-        for entry in self._entries(parts, message):
-            self.add(entry, settled.turns)
+        if len(parts) == 1 and message.role == "user" and parts[0].get("type") in INPUTS:
+            self.add({"role": "user", "content": parts}, settled.turns)
+        else:
+            for entry in self._entries(parts, message):
+                self.add(entry, settled.turns)
         if message.cache:
             self.flags += 1
             self.marked += [part for part in parts if part.get("type") in INPUTS][-1:]
@@ -165,6 +175,7 @@ class OpenAIResponsesWriter(RequestWriter):
     # The body.
 
     def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+        self._drop_compacted()
         self._write_marks()
         self._check(placed)
         body: Part = {"model": model} if model else {}
@@ -209,8 +220,19 @@ class OpenAIResponsesWriter(RequestWriter):
             self.note(f"the top of the schema of {called} is made one object, without {', '.join(lost)}")
         parameters.setdefault("properties", {})
         described = {"name": self.names.send(called)} | ({"description": description} if description else {})
-        # Strict schemas are a dialect of their own, that an MCP server's are not written in.
-        return {"type": "function", **described, "parameters": parameters, "strict": False}
+        # Off unless asked for: an MCP server's schemas are seldom ones that calls can be held to.
+        strict = self.holds_to(called, parameters)
+        return {"type": "function", **described, "parameters": parameters, "strict": strict}
+
+    def _drop_compacted(self) -> None:
+        """What a compaction sums up is not sent: it stands for all that was said before."""
+        places = [at for at, item in enumerate(self.messages) if item.get("type") == COMPACTION]
+        if places:
+            behind = [item.get("call_id") for item in self.messages[places[-1] :] if "output" in item]
+            self.drop_before(places[-1], behind)
+
+    def schema_format(self, body: Part) -> Mapping[str, Any]:
+        return record(record(body.get("text")).get("format"))
 
 
 def _write_choice(choice: Choice, defined: Sequence[Part]) -> Any:

@@ -121,8 +121,8 @@ def settle(messages: Sequence[Message]) -> Settlement:
     settled: list[Settled] = []
     for index, message in enumerate(messages):
         content = ledger.contents.get(index)
-        if content is None:
-            settled.append(_from(message))
+        if content is None:  # nearly every message
+            settled.append(Settled(message, () if message.turn is None else (message.turn,)))
             continue
         if content:
             settled.append(_from(replace(message, content=content)))

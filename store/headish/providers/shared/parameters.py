@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from headish.content.merge import merge
+from headish.providers.shared.schemas import strict_problem
 from headish.providers.shared.tools import Reporter
 
 Body = dict[str, Any]
@@ -34,13 +35,21 @@ class Parameter(NamedTuple):
     needs_tools: bool = False
 
 
-def place_parameters(report: Reporter, provider: str, params: Mapping[str, Any], *, has_tools: bool) -> Body:
-    """The part of a body that the parameters make; ``null`` is a parameter that is not set."""
+def place_parameters(
+    report: Reporter,
+    provider: str,
+    params: Mapping[str, Any],
+    *,
+    has_tools: bool,
+    places: Mapping[str, str] = {},
+) -> Body:
+    """The part of a body that the parameters make; ``null`` is a parameter that is not set. ``places`` are those that
+    stand elsewhere."""
     placed: Body = {}
     for name, value in params.items():
         if value is None or name == "model":
             continue
-        found = _place(report, provider, name, value, has_tools)
+        found = _place(report, provider, name, value, has_tools, places.get(name))
         placed = merge(placed, found) if found else placed
     own = params.get(provider)
     return merge(placed, own) if isinstance(own, Mapping) and not _reserved(report, provider, own) else placed
@@ -60,10 +69,11 @@ def read_params(report: Reporter, options: Mapping[str, Any]) -> Mapping[str, An
     return params
 
 
-def _place(report: Reporter, provider: str, name: str, value: Any, has_tools: bool) -> Body:
+def _place(report: Reporter, provider: str, name: str, value: Any, has_tools: bool, elsewhere: str | None) -> Body:
     parameter = PARAMETERS.get(name)
     if parameter is not None:
-        return _place_common(report, provider, name, value, parameter, has_tools)
+        place = parameter.places.get(provider) if elsewhere is None else elsewhere
+        return _place_common(report, name, value, parameter, place, has_tools)
     if name in NATIVE:
         if not isinstance(value, Mapping):
             report.refuse(f"params.{name}={value!r}: what is {name}'s own is an object")
@@ -79,9 +89,13 @@ def _place(report: Reporter, provider: str, name: str, value: Any, has_tools: bo
 
 
 def _place_common(
-    report: Reporter, provider: str, name: str, value: Any, parameter: Parameter, has_tools: bool
+    report: Reporter,
+    name: str,
+    value: Any,
+    parameter: Parameter,
+    place: str | Callable[[Any], Body] | None,
+    has_tools: bool,
 ) -> Body:
-    place = parameter.places.get(provider)
     if not parameter.kind.fits(value):
         report.refuse(f"params.{name}={value!r}: it is {parameter.kind.words}")
     elif place is None:
@@ -123,10 +137,11 @@ def _gemini_level(effort: Any) -> Body:
 
 
 def _named(schema: Mapping[str, Any]) -> Body:
-    """A schema with the name that OpenAI wants for it."""
+    """A schema with the name that OpenAI wants for it. The answer is held to it if it is one that can be."""
     title = schema.get("title")
     legal = isinstance(title, str) and title.isascii() and title.replace("_", "").isalnum() and len(title) <= 64
-    return {"name": title if legal else "answer", "schema": dict(schema)}
+    strict = strict_problem(schema) is None
+    return {"name": title if legal else "answer", "schema": dict(schema), "strict": strict}
 
 
 def _openai_schema(schema: Any) -> Body:
@@ -183,6 +198,10 @@ PARAMETERS: dict[str, Parameter] = {
         "cohere": lambda schema: {"response_format": {"type": "json_object", "json_schema": dict(schema)}},
         "cerebras": _openai_schema,
     }),
+    "strict": Parameter(SWITCH, {
+        **dict.fromkeys(("anthropic", "openai", "openai_responses", "cerebras"), lambda value: {}),
+        "cohere": "strict_tools",
+    }, needs_tools=True),
     "parallel_tool_calls": Parameter(SWITCH, {
         "anthropic": lambda value: {"tool_choice": {"type": "auto", "disable_parallel_tool_use": not value}},
         "openai": "parallel_tool_calls", "openai_responses": "parallel_tool_calls", "cerebras": "parallel_tool_calls",
@@ -203,7 +222,8 @@ _GENERATION = (
     "responseMimeType", "responseModalities", "responseSchema", "speechConfig", "thinkingConfig",
 )  # fmt: skip
 NATIVE: dict[str, dict[str, str]] = {
-    "anthropic": {name: name for name in ("metadata", "output_config", "service_tier", "thinking")},
+    "anthropic": {name: name for name in ("cache_ttl", "citations", "container", "context_management",
+                                        "mcp_servers", "metadata", "output_config", "service_tier", "thinking")},
     "openai": {name: name for name in _CHAT},
     "openai_responses": {name: name for name in _RESPONSES},
     "gemini": {name: f"generationConfig.{name}" for name in _GENERATION}

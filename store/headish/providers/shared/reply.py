@@ -83,7 +83,12 @@ class ReplyReader(ABC):
     """The stop reason of a word that nobody knows."""
 
     def __init__(
-        self, *, model: str | None = None, tool_names: Mapping[str, str] | None = None, seed: str = ""
+        self,
+        *,
+        model: str | None = None,
+        tool_names: Mapping[str, str] | None = None,
+        seed: str = "",
+        dialect: str | None = None,
     ) -> None:
         self.blocks: list[OpenBlock] = []
         self.id: str | None = None
@@ -98,6 +103,7 @@ class ReplyReader(ABC):
         self.refused = False
         self._broken = False
         self._asked_model, self._tool_names, self._seed = model, tool_names or {}, seed
+        self._dialect = dialect
         self._unknown: list[Mapping[str, Any]] = []
         self._unknown_bytes = self._unknown_count = 0
         self._noted: set[str] = set()

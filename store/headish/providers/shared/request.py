@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, ClassVar
 
@@ -17,6 +17,7 @@ from headish.errors import Unsupported
 from headish.providers.shared.ledger import Settled, settle
 from headish.providers.shared.mapping import BlockMapper, Part
 from headish.providers.shared.parameters import place_parameters, read_params
+from headish.providers.shared.schemas import strict_problem
 from headish.providers.shared.shapes import listed, name, record
 from headish.providers.shared.tools import Choice, Tool, choose_tool, read_tools
 from headish.providers.shared.values import Origin, Request, Settings, Sources
@@ -50,6 +51,8 @@ class RequestWriter(BlockMapper):
         self.notes += self.window.notes
         self.messages: list[Part] = []
         self.hoisted: list[Origin] = []
+        self.strict = False
+        """Whether calls of tools are held to their schemas, where those can be."""
         self.follower: str | None = None
         """The role of the message behind the one that is being placed; None at the end."""
         self._sources: list[tuple[TurnId, ...]] = []
@@ -61,6 +64,14 @@ class RequestWriter(BlockMapper):
     @abstractmethod
     def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
         """The whole body; ``placed`` is what the parameters make of it, by place."""
+
+    def check_parameters(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The parameters, less those that the server does not take."""
+        return params
+
+    def parameter_places(self) -> Mapping[str, str]:
+        """Where parameters stand that stand elsewhere than the table says."""
+        return {}
 
     def write(self) -> Request:
         """The request; it is not to be sent where ``refusals`` holds anything."""
@@ -84,7 +95,14 @@ class RequestWriter(BlockMapper):
         model = self.settings.model or params.get("model")
         tools = self._read_tools()
         has_tools = bool(tools) or self.options.get("search") is True
-        body = self.body(model, tools, place_parameters(self, self.provider, params, has_tools=has_tools))
+        params = self.check_parameters(params)
+        self.strict = params.get("strict") is True
+        schema = params.get("schema")
+        places = self.parameter_places()
+        body = self.body(
+            model, tools, place_parameters(self, self.provider, params, has_tools=has_tools, places=places)
+        )
+        self.note_schema(self.schema_format(body), schema)
         self._note_rest()
         sources = Sources(self.list_name, tuple(self.hoisted), tuple(self._sources))
         return Request(
@@ -94,7 +112,13 @@ class RequestWriter(BlockMapper):
             notes=tuple(self.notes),
             tool_names=self.names.rewritten,
             sources=sources,
+            dialect=self.settings.dialect,
+            schema=dict(schema) if isinstance(schema, Mapping) else None,
         )
+
+    def schema_format(self, body: Part) -> Mapping[str, Any]:
+        """Where the body has the schema of the answer, and whether the answer is held to it (``strict``)."""
+        return {}
 
     def add(self, entry: Part, turns: tuple[TurnId, ...]) -> None:
         """Put a message at the end of the body's list."""
@@ -104,6 +128,22 @@ class RequestWriter(BlockMapper):
     def extend_last(self, turns: tuple[TurnId, ...]) -> None:
         """Say that the last message was made of these turns too."""
         self._sources[-1] = tuple(dict.fromkeys((*self._sources[-1], *turns)))
+
+    def drop_before(self, index: int, calls: Collection[str | None] = ()) -> None:
+        """Leave out the messages before one that sums them up; what instructs stays, and so does a call that is
+        answered behind it."""
+        kept = [
+            at
+            for at in range(index)
+            if self.messages[at].get("role") in SYSTEM
+            or (self.messages[at].get("call_id") in calls and "output" not in self.messages[at])
+        ]
+        count = index - len(kept)
+        if count:
+            self.note(f"{counted(count, 'message')} before a compaction {'is' if count == 1 else 'are'} not sent")
+            places = [*kept, *range(index, len(self.messages))]
+            self.messages = [self.messages[at] for at in places]
+            self._sources = [self._sources[at] for at in places]
 
     def wants_search(self) -> bool:
         """The option ``search``, which is true or false."""
@@ -133,6 +173,18 @@ class RequestWriter(BlockMapper):
             self.note(f"the option search adds no tool: params.{self.provider}.tools has one")
             searching = []
         return [*searching, *map(dict, own)]
+
+    def holds_to(self, called: str, schema: Mapping[str, Any]) -> bool:
+        """Whether the calls of a tool are held to its schema; where that cannot be, it is told why."""
+        problem = strict_problem(schema) if self.strict else None
+        if problem is not None:
+            self.note(f"the calls of {called} are not held to its schema: {problem}")
+        return self.strict and problem is None
+
+    def note_schema(self, format: Mapping[str, Any], schema: Any) -> None:
+        """Say why an answer is not held to its schema. ``format`` is what the parameter became."""
+        if isinstance(schema, Mapping) and format.get("strict") is False and format.get("schema") == schema:
+            self.note(f"the API does not hold the answer to its schema: {strict_problem(schema)}")
 
     def names_of(self, tool: Mapping[str, Any]) -> list[str]:
         """The names by which the model calls one of the provider's own tools."""

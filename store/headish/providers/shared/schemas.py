@@ -8,7 +8,7 @@ Source: JSON Schema 2020-12, core, applicator and validation vocabularies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from headish.providers.shared.shapes import listed, record, text
@@ -23,6 +23,10 @@ _LIST = frozenset(("allOf", "anyOf", "items", "oneOf", "prefixItems"))
 _NAMED = frozenset(("$defs", "definitions", "dependentSchemas", "patternProperties", "properties"))
 """Keywords whose value is an object of schemas by name."""
 _JOINED = ("allOf", "anyOf", "oneOf")
+_NOT_STRICT = frozenset(
+    ("allOf", "dependentRequired", "dependentSchemas", "else", "if", "not", "oneOf", "patternProperties", "then")
+)
+"""Keywords that no API holds a model to."""
 
 
 def clean_schema(schema: Any, keywords: frozenset[str], dropped: dict[str, None]) -> Any:
@@ -69,6 +73,40 @@ def join_top(schema: Mapping[str, Any]) -> dict[str, Any]:
         required |= {name: None for name in names if key == "allOf" or all(name in each for each in wanted)}
     joined |= {"properties": {name: _any_of(each) for name, each in properties.items()}} if properties else {}
     return joined | ({"required": list(required)} if required else {})
+
+
+def strict_problem(schema: Any, path: str = "$") -> str | None:
+    """Why no API can hold a model to a schema; None where it can.
+
+    Each object has to name its properties, require all of them and allow no others, and keywords that choose between
+    schemas are not known, ``anyOf`` apart. Source: openai 3.54.0, ``lib/_pydantic.py``, which makes such schemas, and
+    https://developers.openai.com/api/docs/guides/structured-outputs, "Supported schemas", read on 2026-11-22.
+    """
+    if not isinstance(schema, Mapping):
+        return f"{path} allows anything"
+    if path == "$" and (schema.get("type") != "object" or "anyOf" in schema):
+        return "$ is no object"
+    unknown = next((key for key in schema if key in _NOT_STRICT), None)
+    if unknown is not None:
+        return f"{path} has {unknown}"
+    if schema.get("type") == "object" or "properties" in schema:
+        named, required = record(schema.get("properties")), set(_required(schema))
+        if schema.get("additionalProperties") is not False:
+            return f"{path} allows other properties (additionalProperties is not false)"
+        optional = next((name for name in named if name not in required), None)
+        if optional is not None:
+            return f"{path} does not require {optional[:80]!r}"
+    return next((problem for problem in _problems_below(schema, path) if problem is not None), None)
+
+
+def _problems_below(schema: Mapping[str, Any], path: str) -> Iterator[str | None]:
+    for key, value in schema.items():
+        if key in _NAMED and isinstance(value, Mapping):
+            yield from (strict_problem(each, f"{path}.{key}.{name}") for name, each in value.items())
+        elif key in _LIST and isinstance(value, list):
+            yield from (strict_problem(each, f"{path}.{key}[{index}]") for index, each in enumerate(value))
+        elif key == "items":
+            yield strict_problem(value, f"{path}.items")
 
 
 def _required(schema: Mapping[str, Any]) -> list[str]:

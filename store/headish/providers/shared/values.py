@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, to_builtins
 
+from headish.providers.clouds import Cloud
 from headish.values.blocks import ContentBlock, to_mapping
 from headish.values.ids import TurnId
 from headish.values.messages import Note as Note
@@ -19,7 +20,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     ``model`` win over the window's ``params``. ``stream`` asks for the answer as a stream of events. ``orphans`` says
     what becomes of results without a call: ``"text"``, or ``"refuse"``. ``system_in_place`` leaves the system messages
     inside a conversation where they stand, for the models of Anthropic that take them there. ``cache_breakpoints``
-    writes cache flags as the explicit breakpoints of OpenAI's newer models.
+    writes cache flags as the explicit breakpoints of OpenAI's newer models. ``dialect`` is how a server that is not
+    OpenAI's speaks Chat Completions.
     """
 
     model: str | None = None
@@ -29,6 +31,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     orphans: Literal["text", "refuse"] = "text"
     system_in_place: bool = False
     cache_breakpoints: bool = False
+    dialect: str | None = None
 
 
 class Origin(Struct, frozen=True):
@@ -56,7 +59,9 @@ class Request(Struct, frozen=True):
     ``tool_names`` maps the names that had to be rewritten back to the thread's own. ``sources`` are what ``origins``
     is made of. What follows is set where a store made the request: the turns that it was made from and the ``bookmark``
     that it was asked by, which a reply continues; the turn that set each option; the provider pointer that chose the
-    model, and what the pointer says of the server; the parameters that were given for this call alone.
+    model, and what the pointer says of the server; the parameters that were given for this call alone. ``dialect`` is
+    the one that the body is written in, where it is not the provider's own; ``schema`` the one that the answer has to
+    follow.
     """
 
     provider: str
@@ -72,6 +77,10 @@ class Request(Struct, frozen=True):
     base_url: str | None = None
     key_env: str | None = None
     params: dict[str, Any] = {}
+    cloud: Cloud | None = None
+    headers: dict[str, str] = {}
+    dialect: str | None = None
+    schema: dict[str, Any] | None = None
 
     @property
     def origins(self) -> tuple[Origin, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import bindparam, func, select
 
 from headish.database.schema import payload, turn
-from headish.rows.threads.ranges import SMALL_PAYLOADS, WHOLE_RANGE
+from headish.rows.threads.ranges import IDS_OF_RANGE, SAID_RANGE, SMALL_PAYLOADS, WHOLE_RANGE
 from headish.statements.compiling import define
 from headish.statements.payloads import OF_TURN
 from headish.statements.turns import COLUMNS
@@ -15,6 +15,40 @@ define(
     select(*COLUMNS, func.coalesce(turn.c.data, payload.c.data))
     # Most payloads stand in their rows: then no other table is looked at.
     .select_from(turn.outerjoin(payload, OF_TURN & turn.c.data.is_(None)))
+    .where(
+        turn.c.space == bindparam("space"),
+        turn.c.chain == bindparam("chain"),
+        turn.c.pos.between(bindparam("low"), bindparam("high")),
+    )
+    .order_by(turn.c.pos),
+)
+
+define(
+    SAID_RANGE,
+    select(
+        turn.c.pos,
+        turn.c.id,
+        turn.c.role,
+        turn.c.type,
+        turn.c.attributes,
+        turn.c.system,
+        turn.c.app,
+        turn.c.hash,
+        turn.c.erased,
+        func.coalesce(turn.c.data, payload.c.data),
+    )
+    .select_from(turn.outerjoin(payload, OF_TURN & turn.c.data.is_(None)))
+    .where(
+        turn.c.space == bindparam("space"),
+        turn.c.chain == bindparam("chain"),
+        turn.c.pos.between(bindparam("low"), bindparam("high")),
+    )
+    .order_by(turn.c.pos),
+)
+
+define(
+    IDS_OF_RANGE,
+    select(turn.c.id, turn.c.erased)
     .where(
         turn.c.space == bindparam("space"),
         turn.c.chain == bindparam("chain"),

@@ -46,7 +46,10 @@ class _Wanted(NamedTuple):
     name: bytes | None
 
 
-@door(wait=an(bool), pulse=SECONDS, kinds=WORDS)
+_checked = door(wait=an(bool), pulse=SECONDS, kinds=WORDS)
+
+
+@_checked
 def follow(
     space: Space,
     after: str | None = None,
@@ -78,10 +81,38 @@ def follow(
     Raises: CursorLost if the store was put back, at once or while it is read; RemovedSpace; InvalidArgument;
     InvalidName.
     """
+    return _sleeping(follow_steps(space, after, wait=wait, pulse=pulse, kinds=kinds, bookmark=bookmark))
+
+
+class Pause(NamedTuple):
+    """So many seconds until it is worth looking again."""
+
+    seconds: float
+
+
+@_checked
+def follow_steps(
+    space: Space,
+    after: str | None = None,
+    *,
+    wait: bool = True,
+    pulse: float | None = None,
+    kinds: Collection[str] | None = None,
+    bookmark: str | None = None,
+) -> Iterator[Change | Pause]:
+    """``follow`` for a reader that waits in its own way: where ``follow`` would sleep, a pause comes."""
     cursor = None if after is None else parse_cursor(after)
     wanted = _Wanted(_read_kinds(kinds), None if bookmark is None else check_name(bookmark))
     space._open_backend()
     return _follow(space, cursor, wanted, wait, pulse)
+
+
+def _sleeping(steps: Iterator[Change | Pause]) -> Iterator[Change]:
+    for each in steps:
+        if isinstance(each, Pause):
+            time.sleep(each.seconds)
+        else:
+            yield each
 
 
 def position(space: Space) -> str:
@@ -102,7 +133,9 @@ def _read_kinds(given: Collection[str] | None) -> frozenset[str]:
     return kinds
 
 
-def _follow(space: Space, cursor: Cursor | None, wanted: _Wanted, wait: bool, pulse: float | None) -> Iterator[Change]:
+def _follow(
+    space: Space, cursor: Cursor | None, wanted: _Wanted, wait: bool, pulse: float | None
+) -> Iterator[Change | Pause]:
     reader = _Reader(space, wanted, cursor)
     pause, is_live, said = SHORTEST_PAUSE, False, time.monotonic()
     while True:
@@ -123,7 +156,7 @@ def _follow(space: Space, cursor: Cursor | None, wanted: _Wanted, wait: bool, pu
         if page.is_last:
             if not wait:
                 return
-            time.sleep(pause if left is None else min(pause, left))
+            yield Pause(pause if left is None else min(pause, left))
             pause = min(2 * pause, LONGEST_PAUSE)
 
 

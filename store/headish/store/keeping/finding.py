@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from headish.content.searching.pieces import FIELDS, SHOWN
-from headish.content.searching.questions import parse_question, phrases_of
+from headish.content.searching.questions import EVERYTHING, parse_question, phrases_of
 from headish.content.searching.snippets import snippet_of
 from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, HeadishError, InvalidArgument, InvalidRole, shown
@@ -35,7 +35,7 @@ _NOWHERE = Reached((), ())
 )  # fmt: skip
 def search(
     space: Space,
-    query: str,
+    query: str = "",
     *,
     role: str | None = None,
     model: str | None = None,
@@ -52,7 +52,8 @@ def search(
     """The turns of the space that hold what is asked for; the best first, or with ``order="time"`` the newest.
 
     ``query``: words, each of which must be there; ``"a phrase"``; ``begin*``; ``a OR b``; ``a NOT b``; parentheses.
-    Case, accents and punctuation do not count. What cannot be read so is taken as words. ``fields`` are those of
+    Case, accents and punctuation do not count. What cannot be read so is taken as words. Without words a filter alone
+    chooses, and the newest come first. ``fields`` are those of
     ``text``, ``reasoning``, ``calls``, ``results`` and ``documents`` to look in; all but reasoning unless it is said.
 
     ``role``; ``model`` by its name, with or without the path before it, or a pattern; ``since`` and ``until`` (left
@@ -63,8 +64,8 @@ def search(
     Where nothing can be written they are read instead. A turn that was just stored is found either way.
     Turns are read as they were stored: those that are hidden, reworded by an overlay or superseded are found, too.
     Cost: that of the turns that match, however many others there are. A ranked search weighs the newest 1,000 matches.
-    Raises: InvalidArgument for a query without words, another field or order, a ``limit`` that is not from 1 to 1,000;
-    InvalidRole.
+    Raises: InvalidArgument for a query without words and filters, another field or order, a ``limit`` that is not from
+    1 to 1,000; InvalidRole.
     """
     wanted_fields = _check_fields(fields)
     check_order(order, ("rank", "time"), "hits")
@@ -72,7 +73,9 @@ def search(
         raise InvalidArgument(f"limit is a number from 1 to {LIMIT:,}, not {shown(limit)}")
     if role is not None and role not in ROLES:
         raise InvalidRole(role)
-    asked = Asked(parse_question(query), wanted_fields, role, model, tool)
+    filters = (role, model, since, until, name, tag, tool)
+    is_empty = not query.strip() and any(each is not None for each in filters)
+    asked = Asked(EVERYTHING if is_empty else parse_question(query), wanted_fields, role, model, tool)
     times = _milliseconds("since", since), _milliseconds("until", until)
     bring_up_to_date(space, progress)
 

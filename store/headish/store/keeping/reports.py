@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from functools import partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 from headish.database.query import Connection
 from headish.history.reading.usage import Count, CountedReply, count_usage, read_page, read_replies
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.counters import read_counter
 from headish.store.space import Headishes, Space
-from headish.values.checks.doors import door
+from headish.values.checks.doors import ANYTHING, door
 from headish.values.results.reports import Report, Stats
+from headish.values.times import read_moment
 from headish.verify.space import Progress, verify_space
+
+if TYPE_CHECKING:
+    from headish.content.prices import Prices
+    from headish.history.reading.costs import Cost
 
 
 @door()
@@ -28,6 +36,35 @@ def usage(space: Space, headish: Headishes | None = "@", *, by: str | None = Non
         return count_usage(_all_replies(space), by)
     replies = space._read_from(headish, lambda connection, places: read_replies(connection, space._number, places))
     return count_usage(replies, by)
+
+
+@door(prices=ANYTHING)
+def cost(
+    space: Space,
+    headish: Headishes | None = "@",
+    *,
+    prices: str | PathLike[str] | Mapping[str, Any] | Prices,
+    by: str | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+) -> list[Cost]:
+    """What the replies on the way to a headish cost, or to several; None: those of the whole space.
+
+    ``prices`` is the path of a table (TOML or JSON), or the table as a mapping: what a million tokens cost, by model.
+    Nothing of it is stored. ``by`` is that of ``usage``. ``since`` and ``until`` choose those that were said from a
+    time on and before one: a datetime with a zone, RFC 3339, or words such as ``yesterday`` (UTC).
+    Cost: that of ``usage``.
+    Raises: InvalidPrices; InvalidArgument; CorruptTurn.
+    """
+    from headish.content.prices import read_prices  # late: most processes count no money
+    from headish.history.reading.costs import count_costs
+
+    table = read_prices(prices)
+    begins, ends = read_moment(since, "since"), read_moment(until, "until", ends=True)
+    if headish is None:
+        return count_costs(_all_replies(space), table, by, begins, ends)
+    replies = space._read_from(headish, lambda connection, places: read_replies(connection, space._number, places))
+    return count_costs(replies, table, by, begins, ends)
 
 
 def stats(space: Space) -> Stats:

@@ -26,13 +26,15 @@ from headish.store.space import Space
 from headish.values.checks.doors import ANYTHING, CHOICE, COUNT_LIMIT, TEXT, door
 from headish.values.grammar import parse_headish
 from headish.values.names import Absent
-from headish.values.results.conversations import Conversation, Filter, Page
+from headish.values.results.conversations import Conversation, Entry, Filter, Page
 from headish.values.times import milliseconds_of, read_moment
 
 LIMIT = 1000
 """The most entries of a page."""
 LOOKED_AT = 8
 """A page looks at so many chains for each conversation without a name that it may have."""
+BEHIND_NAMES = f"c{NEWEST}"
+"""The ``after`` of the conversations without a bookmark."""
 _CURSOR = re.compile(r"(n)(\d{1,19})\.((?:[0-9a-f]{2})*)|(c)(\d{1,19})", re.ASCII)
 
 
@@ -119,17 +121,20 @@ class Conversations:
         tag: str | None = None,
         model: str | None = None,
         role: str | None = None,
+        tool: str | None = None,
     ) -> Page:
         """A page of conversations: bookmarks, the last moved first, then those without one, the newest first.
 
         ``archived`` and ``pinned`` choose those that are, those that are not, or with None both. ``since`` and
         ``until`` choose by ``Entry.time``, and take what ``log`` takes. ``names`` and ``model`` are patterns such as
         ``work/*``; no conversation without a bookmark has a name. ``tag`` is one of its tags, ``role`` that of its last
-        turn. ``after`` is that of the page before.
+        turn. ``tool`` is one that is called on the way to a bookmark, or anywhere in a conversation without one; the
+        search index tells. ``after`` is that of the page before.
         A page may have fewer entries than ``limit``, even none, and more may follow: the end is where its ``after`` is
         None.
         Cost: five statements, and one more for each 64 entries; a step for each fork on the way to an entry. The
-        statement for those without a bookmark looks at every bookmark, and at eight chains for each entry.
+        statement for those without a bookmark looks at every bookmark, and at eight chains for each entry. With
+        ``tool``, every turn that uses it is read, and two statements are run for each entry.
         Raises: InvalidArgument.
         """
         if type(limit) is not int or not 0 < limit <= LIMIT:
@@ -140,19 +145,24 @@ class Conversations:
         if before is not None and end is not None:
             before = min(before, (milliseconds_of(end), b""))
         space = self._space
+        if tool is not None:
+            from headish.store.keeping.finding import bring_up_to_date  # late: most lists need no index
+
+            bring_up_to_date(space)
 
         def work(connection: Connection) -> Page:
             number, flags = space._number, {"archived": archived, "pinned": pinned}
+            takes = _taking(connection, number, chosen, tool)
             listed = list_named(connection, number, before=before, limit=limit, **flags) if before else []
             entries = make_entries(connection, number, listed)
             is_past = start is not None and bool(entries) and entries[-1].time < start
             if len(listed) == limit and not is_past:
                 cursor = f"n{listed[-1].recent}.{(listed[-1].name or b'').hex()}"
-                return Page(tuple(filter(chosen.takes, entries)), cursor)
+                return Page(tuple(filter(takes, entries)), cursor)
             if names is not None:
-                return Page(tuple(filter(chosen.takes, entries)), None)
+                return Page(tuple(filter(takes, entries)), None)
             if len(listed) == limit:
-                return Page(tuple(filter(chosen.takes, entries)), f"c{NEWEST}")
+                return Page(tuple(filter(takes, entries)), f"c{NEWEST}")
             left = limit - len(listed)
             looked_at = LOOKED_AT * left
             more = list_nameless(connection, number, before=chain, limit=left, window=looked_at)
@@ -160,7 +170,7 @@ class Conversations:
                 connection, number, before=chain, window=looked_at
             )  # fmt: skip
             entries += [each for each in make_entries(connection, number, more) if _is(each.conversation, **flags)]
-            return Page(tuple(filter(chosen.takes, entries)), None if lowest is None else f"c{lowest}")
+            return Page(tuple(filter(takes, entries)), None if lowest is None else f"c{lowest}")
 
         return space._read(work)
 
@@ -177,6 +187,16 @@ class Conversations:
 def _is(conversation: Conversation, *, archived: bool | None, pinned: bool | None) -> bool:
     record = conversation.record
     return archived in (None, record.archived) and pinned in (None, record.pinned)
+
+
+def _taking(connection: Connection, space: int, chosen: Filter, tool: str | None) -> Callable[[Entry], bool]:
+    """Whether an entry is one of those that are asked for."""
+    if tool is None:
+        return chosen.takes
+    from headish.searching.uses import Uses
+
+    uses = Uses(connection, space, tool)
+    return lambda entry: chosen.takes(entry) and uses.is_in(entry.conversation)
 
 
 def _read_cursor(after: object) -> tuple[tuple[int, bytes] | None, int]:

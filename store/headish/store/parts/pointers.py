@@ -25,7 +25,7 @@ from headish.rows.definitions import (
     set_definition,
 )
 from headish.store.space import Space
-from headish.values.checks.doors import door
+from headish.values.checks.doors import TEXT, door
 from headish.values.names import check_name
 
 KIND = "provider pointer"
@@ -55,7 +55,7 @@ class Pointers(Mapping[str, Pointer]):
             lambda connection: [read_named_pointer(row) for row in list_definitions(connection, space._number, POINTER)]
         )
 
-    @door()
+    @door(cloud=TEXT, region=TEXT, project=TEXT, profile=TEXT, resource=TEXT, api_version=TEXT)
     def set(
         self,
         name: str,
@@ -65,18 +65,48 @@ class Pointers(Mapping[str, Pointer]):
         base_url: str | None = None,
         key_env: str | None = None,
         context_window: int | None = None,
+        cloud: str | None = None,
+        region: str | None = None,
+        project: str | None = None,
+        profile: str | None = None,
+        resource: str | None = None,
+        api_version: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        dialect: str | None = None,
     ) -> Pointer:
         """Let a name point at ``PROVIDER/MODEL`` from now on; what it pointed at is kept in its history.
 
         ``params`` are defaults below the option ``params`` of a thread. ``base_url`` is the server of a compatible
         provider, ``key_env`` the environment variable that holds the key for it; a key itself is refused.
         ``context_window`` is how many tokens the model takes, its answer included: ``budget="auto"`` goes by it.
-        Raises: InvalidName, InvalidArgument, InvalidContent.
+        ``cloud`` is ``bedrock`` (with ``region``, perhaps ``profile``), ``vertex`` (``region``, ``project``) or
+        ``azure`` (``resource``, or the endpoint as ``base_url``; perhaps ``api_version``): who serves the model, if not
+        its provider. ``headers`` go with each request, as ``anthropic-beta`` does; one that carries a key is refused.
+        ``dialect`` is how a server that is not OpenAI's speaks Chat Completions (``headish.providers.dialects``); left
+        out, its host tells, and ``Pointer.spoken`` says which it is.
+        Raises: InvalidName, InvalidArgument, InvalidContent; UnknownFormat for the dialect.
         """
         encoded = check_name(name, KIND, is_new=True)
-        pointer = make_pointer(target, params=params, base_url=base_url, key_env=key_env, context_window=context_window)
+        pointer = make_pointer(
+            target, params=params, base_url=base_url, key_env=key_env, context_window=context_window, cloud=cloud,
+            headers=headers, dialect=dialect, region=region, project=project, profile=profile, resource=resource,
+            api_version=api_version,
+        )  # fmt: skip
         self._define(encoded, encode_pointer(pointer))
         return pointer
+
+    @door()
+    def url(self, name: str, *, stream: bool = True) -> str:
+        """The URL that a name's requests go to. Nothing is asked, and no key is looked for.
+
+        Raises: UnknownPointer, InvalidName; InvalidArgument for a model that no URL can hold.
+        """
+        from headish.calls.routes import find_route  # late: most processes call nobody
+
+        pointer = self[name]
+        return find_route(
+            pointer.provider, model=pointer.model, base_url=pointer.base_url, cloud=pointer.cloud, stream=stream
+        ).url
 
     def remove(self, name: str) -> None:
         """Remove a name; its history stays. Raises: UnknownPointer."""

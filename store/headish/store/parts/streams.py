@@ -6,6 +6,7 @@ import builtins
 import logging
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, HeadishError, InputError, QuotaExceeded, UnknownStream, shown
@@ -15,9 +16,17 @@ from headish.rows import streams
 from headish.rows.streams import RECOVERED, StoredStream
 from headish.store.space import Space
 from headish.store.verbs.replies import with_own_names
+from headish.values.checks.doors import Kind, door
 from headish.values.ids import Mint, TurnId, as_turn_id
 from headish.values.turns import Turn
 
+if TYPE_CHECKING:
+    from headish.store.parts.remote import Fetched
+
+WAIT = Kind(
+    lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 86400,
+    "a number of seconds from 0 to 86400",
+)
 log = logging.getLogger("headish")
 
 
@@ -50,6 +59,21 @@ class Streams:
         if error is not None and not recovered:
             raise error
         return recovered
+
+    @door(wait_seconds=WAIT)
+    def recover_remote(self, *, wait_seconds: float = 0) -> Fetched:
+        """Fetch the answers that are incomplete here and kept by their provider (OpenAI's Responses that were asked
+        with ``store`` or ``background``), and store each as the turn that takes the incomplete one's place.
+
+        An answer that is still being made is asked for again until ``wait_seconds`` have passed. Only this verb, and
+        ``headish recover --remote``, asks: opening a store never does.
+        Cost: the heads of the space are read, and one request is sent for each incomplete answer.
+        Raises: InvalidArgument; DatabaseError. What a provider refuses stands in ``Fetched.failed``.
+        """
+        from headish.store.parts.remote import fetch_all  # late: rarely needed, and it brings the client
+
+        self._space._check_writable()
+        return fetch_all(self._space, wait_seconds)
 
     def drop(self, stream: str) -> None:
         """Forget a stream and what its journal has, for one that cannot be recovered. Raises: UnknownStream."""

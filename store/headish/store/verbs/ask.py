@@ -133,12 +133,13 @@ def open_answer(
     ``ptr``, ``to``, ``model`` and ``tools`` are those of ``request``. ``options`` are further settings of ``request``,
     and how the provider is called (``headish.calls.open_call``): ``base_url``, ``key_env``, ``headers``, ``timeouts``
     (or the seconds that the provider may be silent; a whole call ends after an hour unless ``Timeouts.total_seconds``
-    says otherwise), ``attempts`` and ``told``. ``params`` are for this call alone, and kept in the reply's meta.
+    says otherwise), ``attempts``, ``told`` and ``stop``. ``params`` are for this call alone, and kept in the reply's
+    meta.
     Raises: as ``request``; CallError where nothing of an answer came.
     """
     space._check_writable()
     call, settings = _split(options)
-    asked = request(space, headish, to, ptr=ptr, tools=tools, model=model, **settings)
+    asked = request(space, headish, to, ptr=ptr, tools=tools, model=model, base_url=call.get("base_url"), **settings)
     asked = replace(asked, bookmark=bookmark or asked.bookmark)
     return _open(space, asked, None, settings.get("stream", True), call)
 
@@ -162,7 +163,7 @@ def open_retry(space: Space, headish: str = "@", *, stream: bool = True, **optio
     if turn.meta.role != "assistant" or not turn.meta.continues:
         raise InvalidArgument(f"turn {turn.id} is no answer: only an answer can be asked for again")
     call, settings = _split(options)
-    asked = _ask_again(space, turn, {**settings, "stream": stream})
+    asked = _ask_again(space, turn, {**settings, "stream": stream, "base_url": call.get("base_url")})
     return _open(space, replace(asked, bookmark=bookmark or turn.meta.bookmark), turn, stream, call)
 
 
@@ -204,8 +205,10 @@ def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
     before = {"to": reply.get("provider"), "model": reply.get("model"), **given}
     if "base_url" in reply and not given.keys() & {"to", "ptr"}:
         # A thread must not go from a local server to a provider only because the address was not given again.
-        asked = request(space, parents, **before)
-        return replace(asked, ptr=None, base_url=reply["base_url"], key_env=reply.get("key_env"))
+        there = {} if "base_url" in given else {"base_url": reply["base_url"], "dialect": reply.get("dialect")}
+        asked = request(space, parents, **{**there, **before})
+        asked = replace(asked, ptr=None, cloud=None, headers={})
+        return replace(asked, base_url=reply["base_url"], key_env=reply.get("key_env"))
     if reply.get("provider") and _names_nobody(space, parents, given):
         # Who replied before, and not who is the default by now.
         given = {"ptr": reply["ptr"], **given} if "ptr" in reply else before
@@ -229,12 +232,12 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
     """Call the provider, and begin to capture what it answers."""
     from headish.answers.answer import Answer
     from headish.calls import Timeouts, open_call
+    from headish.values.checks.headers import lower_names
 
     base_url = options.get("base_url")
     if base_url is not None:  # a server that is named for this call has nothing to do with the pointer's key
-        asked = replace(asked, ptr=None, base_url=base_url, key_env=None)
+        asked = replace(asked, ptr=None, base_url=base_url, key_env=None, cloud=None, headers={})
     asked = replace(asked, key_env=options.get("key_env") or asked.key_env)
-    timeouts = options.get("timeouts") or Timeouts()
     call = open_call(
         asked.provider,
         asked.body,
@@ -242,10 +245,12 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
         stream=stream,
         base_url=asked.base_url,
         key_env=asked.key_env,
-        headers=options.get("headers"),
+        cloud=asked.cloud,
+        headers=asked.headers | lower_names(options.get("headers")),
         told=options.get("told"),
-        timeouts=Timeouts(read_seconds=timeouts) if isinstance(timeouts, int | float) else timeouts,
+        timeouts=Timeouts.of(options.get("timeouts")),
         attempts=options.get("attempts", 4),
+        stop=options.get("stop"),
     )
     try:
         captured = capture(space, asked, asked.provider, replaces=replaces)

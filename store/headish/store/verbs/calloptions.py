@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
-    from headish.calls import Timeouts, Told
+    from headish.calls import Stop, Timeouts, Told
 
 
 class CallOptions(TypedDict, total=False):
     """How a provider is called: the arguments of ``headish.calls.open_call``.
 
-    ``timeouts`` may be a number: how many seconds the provider may be silent. The whole call then ends after an hour.
+    ``timeouts`` may be a number: how many seconds the provider may be silent, before its first byte and after it. The
+    whole call then ends after an hour. ``stop`` ends the call from another thread.
     """
 
     base_url: str | None
@@ -21,3 +22,4 @@ class CallOptions(TypedDict, total=False):
     told: Told | None
     timeouts: Timeouts | float | None
     attempts: int
+    stop: Stop | None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, InvalidName, UnknownFormat, UnknownPointer, UnknownServer
+from headish.errors import InvalidArgument, InvalidName, UnknownFormat, UnknownPointer, UnknownServer, Unmappable
 from headish.history.definitions import find_pointer, tools_served
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.documents import with_documents
@@ -20,7 +20,7 @@ from headish.store.space import Headishes, Space
 from headish.store.verbs.requests import pointer_named
 from headish.values.checks.doors import door
 from headish.values.ids import TurnId
-from headish.values.messages import Kept
+from headish.values.messages import Kept, Note
 from headish.values.places import Place
 from headish.values.turns import TreeTurn
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Definition = Mapping[str, Any]
 Drawn = tuple[list[TurnId], list[TreeTurn], str | None, "dict[TurnId, Face]"]
 """What a page is made of: the thread, its tree, the model that it asks, and how people see its turns."""
+NO_ANSWER = "a thread without an answer that a trainer may see"
 
 
 @door()
@@ -81,15 +82,18 @@ def export(
     as_user: bool = False,
     for_completion: bool = False,
     for_training: bool = False,
+    with_reasoning: bool = False,
     policy: str = "ocm",
     tight: bool = False,
     raw: bool = False,
+    told: Callable[[Note], None] | None = None,
     **spelling: Any,
 ) -> str:
     """The thread that leads to a headish as a transcript (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``).
 
     Also as the messages of an API, in JSON text: ``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``; what
-    was recorded in that form comes back equal. Each message is written in its
+    was recorded in that form comes back equal. Or as a row of a data set, one line of JSON: ``openai-finetune``,
+    ``hf``, ``sharegpt``. Each message is written in its
     own form: one that was imported from the same format comes back byte for byte, if its text was canonical; one of
     another format is converted, one that a program or a provider made is written from the model. Where headish writes
     the head of the text, it says the version, the model and the settings that the thread's options hold, and defines
@@ -98,7 +102,9 @@ def export(
 
     - ``drop``: what may be lost, by name; else it is refused. ``as_user``: only what an end user may see.
     - ``for_completion``: without the reasoning of finished turns, as ``policy`` drops it (``ocm`` or ``harmony``), and
-      with the open header of the next answer. ``for_training``: a final answer at the end ends in ``<|return|>``.
+      with the open header of the next answer. ``for_training``: a final answer at the end ends in ``<|return|>``. JSON
+      holds only what a trainer may see then: nothing hidden, erased, cut off or of a provider's own, no keys, and
+      reasoning only ``with_reasoning``; it ends with an answer. ``told`` gets a ``Note`` for each thing left out.
     - ``tight``: of OpenChatML 0.1, no line break before ``<|im_end|>`` where headish writes a message. ``spelling``:
       ``bos`` and ``eos``, the base model's tokens; ``strict=False`` also writes what only a relaxed import read.
     - ``raw``: every turn as it was stored. Else a thread with overlays is written as a model sees it, a summary as a
@@ -109,14 +115,24 @@ def export(
     """
     # Late: it brings every format, and most processes write none.
     from headish.content.forms.table import FORMS
+    from headish.transcripts.datasets.rows import ROWS
     from headish.transcripts.threads import APIS, TARGETS, Ending, for_people, write_thread
 
-    if format not in TARGETS and format not in FORMS:
-        raise UnknownFormat(format, tuple(dict.fromkeys((*TARGETS, *FORMS))))
+    if format not in TARGETS and format not in FORMS and format not in ROWS:
+        raise UnknownFormat(format, tuple(dict.fromkeys((*TARGETS, *FORMS, *ROWS))))
+    trains = for_training and (format in FORMS or format in ROWS)
+    if with_reasoning and not trains:
+        raise InvalidArgument("with_reasoning is for JSON with for_training: elsewhere reasoning stays, or is dropped")
+    if trains and (raw or for_completion or tight):
+        raise InvalidArgument("for_training is what a trainer may see: not raw, no prompt, and no layout")
     ending = Ending(completes=for_completion, policy=policy, trains=for_training, tight=tight)
+
+    training = _Training(with_reasoning, told)
 
     def work(connection: Connection, places: list[Place]) -> tuple[list[Kept], dict[str, Any], list[Definition]]:
         walked = walk(connection, space._number, places)
+        if trains:
+            training.look(walked)
         options = _with_model(connection, space, resolve_options(walked))
         thread = kept_thread(walked, raw=raw, for_people=as_user)
         filled = with_documents(connection, space._number, [kept.message for kept in thread])
@@ -126,9 +142,58 @@ def export(
     thread, options, tools = space._read_from(headish, work)
     if as_user:
         thread, options, tools = [Kept(message, {}) for message in for_people(thread)], {}, []
+    if trains:
+        thread = training.clean(thread, format)
+    if format in ROWS:
+        return _write_row(thread, format, drop, ending, tools)
+    if trains:
+        return _write_form(thread, FORMS[format], drop, Ending())
     if format in FORMS and _is_written_by_forms(thread, format, APIS):
         return _write_form(thread, FORMS[format], drop, ending)
     return write_thread(thread, format, drop=drop, ending=ending, options=options, tools=tools, **spelling)
+
+
+class _Training:
+    """What is left of a thread for a trainer, and who is told what went."""
+
+    def __init__(self, reasoning: bool, told: Callable[[Note], None] | None) -> None:
+        self._reasoning, self._told = reasoning, told
+        self._hidden: set[TurnId] = set()
+        self._notes: list[Note] = []
+
+    def look(self, walked: Sequence[Walked]) -> None:
+        """Find out what is hidden; what is read again is found out again."""
+        if is_overlaid(walked):
+            from headish.history.overlays.kept import see_hidden  # late: few threads need it
+
+            self._hidden, self._notes = see_hidden(walked, read_all_blocks(walked))
+
+    def clean(self, thread: Sequence[Kept], format: str) -> list[Kept]:
+        """The thread without what a trainer must not see. Raises: Unmappable where no answer is left."""
+        from headish.content.forms.table import FORMS
+        from headish.transcripts.datasets.trainers import CHAT_PROVIDER, clean_thread
+
+        provider = FORMS[format].provider if format in FORMS else CHAT_PROVIDER
+        cleaned, notes = clean_thread(thread, self._hidden, provider, reasoning=self._reasoning)
+        if self._told is not None:
+            for note in (*self._notes, *notes):
+                self._told(note)
+        if not cleaned:
+            raise Unmappable(format, NO_ANSWER)
+        return cleaned
+
+
+def _write_row(
+    thread: Sequence[Kept], format: str, drop: Collection[str], ending: Ending, tools: Sequence[Definition]
+) -> str:
+    """A row of a data set, one line. Raises: Unmappable, InvalidArgument."""
+    from headish.transcripts.datasets.rows import as_line, write_row
+    from headish.transcripts.drops import drop_words, name_all
+
+    if ending.completes or ending.tight:
+        raise InvalidArgument(f"{format} is a row of a data set: no prompt, and no layout")
+    drop_words(drop)
+    return as_line(name_all(lambda words: write_row(thread, format, words, tools), drop))
 
 
 def _is_written_by_forms(thread: Sequence[Kept], format: str, strict: Collection[str]) -> bool:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import partial as bind
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from msgspec.structs import replace
 
-from headish.errors import InvalidArgument, UnknownFormat
+from headish.errors import InvalidArgument, InvalidImport, InvalidTranscript, UnknownFormat
 from headish.imports.files import Opened, Progress, read_lines
+from headish.imports.folders import LOGS, choose_sessions, list_files
 from headish.imports.imported import Imported, ImportedTree, Names
-from headish.imports.notes import Notes, Told
+from headish.imports.notes import ImportNote, Notes, Told
 from headish.imports.readers import READERS
+from headish.imports.seen import changed_files, make_stamp, read_stamps, stamp_of
 from headish.imports.sources import CONVERSATIONS, Given, reader_of
 from headish.imports.trees import in_tree_batches, preview_trees, store_trees
+from headish.rows.objects import object_is, put_object
 from headish.store.keeping.finding import bring_up_to_date_quietly
 from headish.store.space import Space
-from headish.values.checks.doors import FILE, door
+from headish.values.checks.doors import FILE, PATH, door
 from headish.values.grammar import parse_headish
 
 
@@ -51,11 +55,13 @@ def import_file(
     schema reference (``records``: ``{id, role, content, inherited, cache}``, a JSON list or one per line, never
     detected), whose ``head`` becomes a bookmark and whose older key ``options`` is read as ``inherited``.
 
-    Whole conversations of other programs (``claude-code``, ``codex``, ``chatgpt``, ``claude``, ``llm``; exports may be
-    ZIP archives) are kept with every branch, their times, titles and ids; the tip that the program shows gets a name. A
-    second import stores nothing, that of a longer file its tails. A record that cannot be read costs itself: it is
-    counted (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for all that had no place of its own.
-    ``dry_run`` counts, and stores nothing; transcripts do not take it.
+    Whole conversations of other programs (``claude-code``, ``codex``, ``gemini-cli``, ``chatgpt``, ``claude``, ``llm``,
+    ``cross-stream``; exports may be ZIP archives) are kept with every branch, their times, titles and ids; the tip that
+    the program shows gets a name. Rows of data sets and of logs (``hf``, ``openai-finetune``, ``sharegpt``,
+    ``openai-log``) are conversations without names. A second import stores nothing, that of a longer file its tails. A
+    record that cannot be read costs itself: it is counted (``Imported.broken``) and told. ``told`` gets an
+    ``ImportNote`` for all that had no place of its own. ``dry_run`` counts, and stores nothing; transcripts do not take
+    it. A file that is packed with zstd is unpacked while it is read.
 
     ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
     ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
@@ -74,6 +80,65 @@ def import_file(
         return _import_trees(
             space, Given(file, path, name, Notes(name, told), _limit(space), progress), format, dry_run
         )
+
+
+@door(source=PATH)
+def import_changed(
+    space: Space,
+    source: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    progress: Progress | None = None,
+    told: Told | None = None,
+) -> Imported:
+    """Import what has changed since the last call: the file, or the sessions of coding agents in a folder (of
+    ``format``: ``claude-code``, ``codex``, ``gemini-cli``).
+
+    Called again and again, it keeps a folder imported while it is written. A file that grew, was cut off or replaced,
+    or is new, is read whole; what is in the space stays as it is. A file that cannot be read is told, counted as
+    broken, and tried again by the next call.
+    Cost: a look at each file, one statement for what was seen before, then as ``import_file``.
+    Raises: UnknownFormat; InvalidArgument for a folder of another format.
+    """
+    space._check_writable()
+    done = Imported()
+    for path in _changed(space, source, format):
+        stamp = stamp_of(path)  # first: what is written while it is read changes the next one
+        if stamp is None and os.path.isdir(source):
+            continue  # it is gone
+        try:
+            done = done.plus(import_file(space, path, format, progress=progress, told=told))
+        except (InvalidImport, InvalidTranscript) as error:
+            if told is not None:
+                told(_refusal(path, error))
+            done = done.plus(Imported(broken=1))
+        else:
+            _put_stamp(space, path, stamp)
+    return done
+
+
+def _refusal(path: str, error: InvalidImport | InvalidTranscript) -> ImportNote:
+    where = "" if error.line is None else f"line {error.line}"
+    return ImportNote(path, where, "broken", error.reason if isinstance(error, InvalidImport) else str(error))
+
+
+def _put_stamp(space: Space, path: str, stamp: bytes | None) -> None:
+    if stamp is None:
+        return
+    put, number = make_stamp(path, stamp), space._number
+    space._write(
+        lambda connection: put_object(connection, number, put),
+        lambda connection, revision: object_is(connection, number, put, revision),
+    )
+
+
+def _changed(space: Space, source: str | os.PathLike[str], format: str | None) -> list[str]:
+    stamps = space._read(bind(read_stamps, space=space._number))
+    if not os.path.isdir(source):
+        return changed_files([source], stamps) if os.path.exists(source) else [os.fspath(source)]
+    if format is not None and format not in LOGS:
+        raise InvalidArgument(f"of a folder, sessions of {', '.join(LOGS)} are kept imported; {format} is none of them")
+    return choose_sessions(map(Path, changed_files(list_files(source), stamps)), format)
 
 
 def _import_other(

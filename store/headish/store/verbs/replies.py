@@ -18,7 +18,7 @@ from headish.history.reading.resolve import fold_options
 from headish.history.reading.walk import walk_inherited
 from headish.history.writing.append import Appended
 from headish.history.writing.replies import append_reply, pin_turns
-from headish.providers.pointers import Pointer
+from headish.providers.pointers import Pointer, dialect_of
 from headish.providers.registry import check_provider
 from headish.providers.shared.tools import may_be_rewritten
 from headish.providers.shared.values import Reply, Request
@@ -124,13 +124,16 @@ def _asked_about(space: Space, headish: Headishes, provider: str) -> About:
         options = fold_options(walk_inherited(connection, space._number, places))
         ptr, pointer = _known_pointer(connection, space, options, provider)
         params = options.get("params")
-        asked = params.get("model") if isinstance(params, Mapping) else None
+        params = params if isinstance(params, Mapping) else {}
+        asked, schema = params.get("model"), params.get("schema")
         about = About(
             provider=provider,
             turns=pinned.turns,
             bookmark=pinned.bookmark,
             model=pointer.model if pointer else asked if isinstance(asked, str) else None,
             ptr=ptr.decode() if ptr and pointer else None,
+            dialect=dialect_of(provider, pointer.base_url, pointer.dialect) if pointer else None,
+            schema=dict(schema) if isinstance(schema, Mapping) else None,
         )
         return about, options, _known_tools(connection, space, options)
 

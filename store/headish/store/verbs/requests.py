@@ -11,14 +11,16 @@ from headish.content import strictjson
 from headish.content.merge import merge
 from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, UnknownPointer, shown
+from headish.errors import InvalidArgument, OverBudget, UnknownPointer, shown
 from headish.history.definitions import find_default, find_pointer, pointer_as_model, tools_served
+from headish.history.reading.containers import find_container
 from headish.history.reading.documents import refer, with_documents
 from headish.history.reading.resolve import option_origins, resolve_window
 from headish.history.reading.walk import walk
 from headish.history.writing.replies import Pinned, pin_turns
 from headish.limits import MAPPING_LIMIT_BYTES
-from headish.providers.pointers import Pointer
+from headish.providers.dialects.choosing import check_dialect
+from headish.providers.pointers import Pointer, dialect_of
 from headish.providers.registry import check_provider
 from headish.providers.shared.values import Finding, Request
 from headish.rows.threads.walks import Walked
@@ -49,6 +51,8 @@ class Asked(NamedTuple):
     ptr: str | None
     pointer: Pointer | None
     tools: list[Mapping[str, Any]]
+    container: str | None = None
+    """Where the last answer of Anthropic's ran code, if that still runs."""
 
 
 @door()
@@ -63,6 +67,8 @@ def request(
     params: Mapping[str, Any] | None = None,
     budget: Budget = None,
     count: Count | None = None,
+    base_url: str | None = None,
+    dialect: str | None = None,
     **settings: Any,
 ) -> Request:
     """The request that asks a provider to continue a headish.
@@ -75,6 +81,9 @@ def request(
 
     ``budget`` is how many tokens the request may have: what does not fit is left out, with a note. ``"auto"`` is what
     the pointer's ``context_window`` leaves for it. ``count`` counts the tokens of a text; see ``Store.tokens``.
+
+    ``dialect`` is how the server speaks Chat Completions; left out, it is that of ``base_url``, which is asked instead
+    of the pointer's server, else that of the pointer.
     Cost: six statements and one for each server, however long the thread; one more where the model or the default
     names the pointer, and with a budget one more at the most.
     Raises: UnknownPointer if nothing names a provider; UnknownServer; Unsupported for what the provider cannot
@@ -90,9 +99,10 @@ def request(
         model = None  # it named the pointer
     prepared = prepare_request(
         provider,
-        _with_params(asked.window, own),
+        _with_params(_in_container(asked, provider), own),
         tools=[*asked.tools, *(tools or ())],
         model=model or (pointer.model if pointer else None),
+        dialect=_dialect_of(provider, pointer, base_url, dialect),
         **settings,
     )
     return replace(
@@ -101,25 +111,42 @@ def request(
         bookmark=asked.pinned.bookmark,
         options=asked.origins,
         ptr=asked.ptr,
-        base_url=pointer.base_url if pointer else None,
-        key_env=pointer.key_env if pointer else None,
         params=own,
+        **(pointer.server if pointer else {}),
     )
 
 
 @door()
 def lint(
     space: Space, headish: Headishes = "@", to: str | None = None, *, ptr: str | None = None,
-    tools: ToolList | None = None, budget: Budget = None, count: Count | None = None, **settings: Any,
+    tools: ToolList | None = None, budget: Budget = None, count: Count | None = None, base_url: str | None = None,
+    dialect: str | None = None, **settings: Any,
 ) -> list[Finding]:  # fmt: skip
     """What a request would repair, leave out or refuse; refusals first. Nothing is changed.
 
-    Raises: as ``request``, but for Unsupported.
+    With a ``budget``, what it cuts is among the notes, and a window that cannot be cut is a refusal.
+    Raises: as ``request``, but for Unsupported and OverBudget.
     """
     from headish.providers.preparing import lint
 
-    provider, asked = _ask(space, headish, to, ptr, Limit(budget, count, None, settings.get("max_tokens")), tools)
-    return lint(provider, asked.window, [*asked.tools, *(tools or ())], **settings)
+    limit = Limit(budget, count, None, settings.get("max_tokens"))
+    refused: list[Finding] = []
+    try:
+        provider, asked = _ask(space, headish, to, ptr, limit, tools)
+    except OverBudget as error:
+        refused = [Finding("refused", str(error))]
+        provider, asked = _ask(space, headish, to, ptr, Limit(), tools)
+    spoken = _dialect_of(provider, asked.pointer, base_url, dialect)
+    return refused + lint(provider, asked.window, [*asked.tools, *(tools or ())], dialect=spoken, **settings)
+
+
+def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, named: str | None) -> str | None:
+    """The dialect of a call. A pointer's own does not hold where another server than the pointer's is asked."""
+    if named is not None:
+        check_dialect(provider, named)
+    if named is None and base_url is None and pointer is not None:
+        base_url, named = pointer.base_url, pointer.dialect
+    return dialect_of(provider, base_url, named)
 
 
 class Limit(NamedTuple):
@@ -217,6 +244,7 @@ def _gather(
         ptr=ptr.decode() if ptr is not None and pointer is not None else None,
         pointer=pointer,
         tools=tools_served(connection, space, window.options.get("servers")),
+        container=find_container(walked),
     )
     if limit.budget is None or limit.counter is not None:
         return asked, walked, None
@@ -263,6 +291,16 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
     if secret is not None:
         raise InvalidArgument(f"{secret}: {LOOKS_LIKE_A_KEY}")
     return dict(params)
+
+
+def _in_container(asked: Asked, provider: str) -> ContextWindow:
+    """The window with the container that the thread's code runs in, for a request that brings tools of Anthropic's."""
+    params: Any = asked.window.options.get("params")
+    own: Any = params.get("anthropic") if isinstance(params, Mapping) else None
+    if provider != "anthropic" or asked.container is None or not (isinstance(own, Mapping) and own.get("tools")):
+        return asked.window
+    given = {"container": asked.container, **own}
+    return replace(asked.window, options={**asked.window.options, "params": {**params, "anthropic": given}})
 
 
 def _with_params(window: ContextWindow, params: Mapping[str, Any]) -> ContextWindow:

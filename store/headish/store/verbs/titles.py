@@ -8,7 +8,7 @@ from typing import Any
 from headish.content.words import one_line
 from headish.errors import InvalidReply
 from headish.history.definitions import find_pointer
-from headish.providers.pointers import Pointer
+from headish.providers.pointers import Pointer, dialect_of
 from headish.store.space import Space
 from headish.store.verbs.read import messages
 from headish.values.blocks import Text, join_texts
@@ -50,12 +50,10 @@ def _call(pointer: Pointer, window: ContextWindow) -> str:
     from headish.providers.preparing import prepare_request
     from headish.providers.stream import Stream
 
-    asked = prepare_request(pointer.provider, window, model=pointer.model, stream=False)
-    stream = Stream(pointer.provider, model=pointer.model)
-    with open_call(
-        pointer.provider, asked.body, model=pointer.model, stream=False, base_url=pointer.base_url,
-        key_env=pointer.key_env,
-    ) as call:  # fmt: skip
+    dialect = dialect_of(pointer.provider, pointer.base_url, pointer.dialect)
+    asked = prepare_request(pointer.provider, window, model=pointer.model, stream=False, dialect=dialect)
+    stream = Stream(pointer.provider, model=pointer.model, dialect=dialect)
+    with open_call(pointer.provider, asked.body, model=pointer.model, stream=False, **pointer.server) as call:
         for event in call:
             stream.feed(event)
     return join_texts(stream.finish().content)

@@ -149,7 +149,7 @@ FILE = Kind(
     "a path, or a file that is open for reading bytes",
 )
 KINDS: dict[str, Kind] = {
-    **dict.fromkeys(("format", "policy", "bos", "eos", "model", "base_url", "key_env", "title", "by"), TEXT),
+    **dict.fromkeys(("format", "policy", "bos", "eos", "model", "base_url", "key_env", "title", "by", "dialect"), TEXT),
     **dict.fromkeys(("provider", "seed", "durability", "start_role"), TEXT),
     **dict.fromkeys(("limit", "n", "payload_limit_bytes", "context_window"), COUNT),
     "budget": Kind(lambda value: value == "auto" or (_is_count(value) and value > 0), "a number of tokens, or auto"),
@@ -163,12 +163,14 @@ KINDS: dict[str, Kind] = {
     ),
     "index": Kind(lambda value: isinstance(value, int) and abs(value) <= COUNT_LIMIT, "the number of a message"),
     "timeouts": Kind(
-        lambda value: _is_seconds(value) or hasattr(value, "read_seconds"), "a number of seconds above 0, or Timeouts"
+        lambda value: _is_seconds(value) or hasattr(value, "silence_seconds"),
+        "a number of seconds above 0, or Timeouts",
     ),
     **dict.fromkeys(("progress", "on_delta", "told", "warn", "run", "approve", "write"), CALLABLE),
     "tools": Kind(_is_records, "a list of definitions"),
     "drop": WORDS,
     "lease_seconds": SECONDS,
+    "stop": Kind(lambda value: hasattr(value, "now") and hasattr(value, "asked"), "a headish.calls.Stop"),
     "attempts": Kind(lambda value: value is not True and _is_count(value) and bool(value), "a number from 1 on"),
     "headers": Kind(
         lambda value: _is_record(value) and all(_is_text(each) for pair in value.items() for each in pair),

@@ -1,0 +1,86 @@
+"""``export`` of many conversations: as lines on stdout, or as files in a folder; and what it says of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from headish_cli.printing.output import Told, counted, one_line, say, sentence, write
+
+if TYPE_CHECKING:
+    from headish import Store
+    from headish.values.messages import Note
+    from headish.values.results.exports import Exported
+
+
+class Notes:
+    """What was left out for a trainer: counted for the summary, and written to the report one by one."""
+
+    def __init__(self, report: IO[str] | None) -> None:
+        self._report = report
+        self.counts: Counter[str] = Counter()
+
+    def add(self, subject: str, note: Note) -> None:
+        """Count a note, and write it down."""
+        self.counts[note.what] += 1
+        if self._report is not None:
+            self._report.write(one_line(f"{subject}: {note}", None) + "\n")
+
+    def tell(self) -> None:
+        """Say on stderr what was left out."""
+        if self.counts:
+            listed = sorted(self.counts.items(), key=lambda pair: (-pair[1], pair[0]))
+            say(f"Left out: {'; '.join(f'{count:,} × {one_line(what, None)}' for what, count in listed)}.")
+
+
+@contextmanager
+def reporting(path: str | None) -> Iterator[Notes]:
+    """The notes of an export, with the file that ``--report`` names."""
+    with ExitStack() as stack:
+        try:
+            yield Notes(None if path is None else stack.enter_context(open(path, "w", encoding="utf-8")))
+        except OSError as error:
+            if path is None or error.filename != path:
+                raise
+            raise click.UsageError(f"--report {path}: it cannot be written ({error.strerror})") from None
+
+
+def export_many(
+    store: Store,
+    headishes: Sequence[str] | None,
+    target: str,
+    folder: str | None,
+    overwrite: bool,
+    notes: Notes,
+    settings: dict[str, Any],
+) -> None:
+    """Print conversations, or write their files; those that are refused are said at once."""
+    from headish.store.keeping.exporting import JSON
+
+    if folder is None and target not in JSON:
+        raise click.UsageError(f"--all prints lines of JSON; give -o FOLDER for a file of {target} each")
+    refused = 0
+
+    def told(each: Exported, path: str = "") -> None:
+        nonlocal refused
+        for note in each.notes:
+            notes.add(each.subject, note)
+        if each.refused is not None:
+            refused += 1
+            say(f"{one_line(each.subject, None)}: {sentence(each.refused)}")
+
+    if folder is None:
+        for each in store.export_each(headishes, target, **settings):
+            told(each)
+            write(each.text)
+    else:
+        done = store.export_folder(folder, headishes, target, overwrite=overwrite, told=told, **settings)
+        same = f", {done.unchanged:,} unchanged" if done.unchanged else ""
+        say(f"{counted(done.written, 'file')} written to {one_line(folder, None)}{same}.")
+    notes.tell()
+    if refused:
+        raise Told(f"{counted(refused, 'conversation')} could not be exported")

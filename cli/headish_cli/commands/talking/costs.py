@@ -1,0 +1,85 @@
+"""``cost``: what answers cost, by a table of prices that the user gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from headish_cli.options import Settings, json_option, pass_settings, read_time
+from headish_cli.printing.output import Told, cells, one_line, pad, print_json_lines, say
+
+if TYPE_CHECKING:
+    from headish.history.reading.costs import Cost
+
+MODELS_SHOWN = 5
+
+
+@click.command("cost")
+@click.argument("headish", nargs=-1)
+@click.option("--prices", metavar="FILE", envvar="HEADISH_PRICES",
+              help="The table of prices, TOML or JSON.  [env: HEADISH_PRICES]")  # fmt: skip
+@click.option("--by", type=click.Choice(["model", "provider", "day", "bookmark"]), help="Count apart, by this.")
+@click.option("--all", "whole", is_flag=True, help="All answers of the space, instead of a thread's.")
+@click.option("--since", metavar="TIME",
+              help="Count only what was said from TIME on: a date, yesterday, '2 hours ago', RFC 3339.")  # fmt: skip
+@click.option("--until", metavar="TIME", help="Count only what was said before TIME; a day alone is included.")
+@json_option
+@pass_settings
+def cost_command(
+    settings: Settings, headish: tuple[str, ...], prices: str | None, by: str | None, whole: bool, since: str | None,
+    until: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Tell what the answers that lead to a HEADISH cost, each turn once however many branches share it.
+
+    Prices are never stored: a table says what a million tokens of each model cost. --prices names it, else
+    HEADISH_PRICES, else the configuration ('headish config set prices FILE').
+
+    \b
+    currency = "USD"
+    [[price]]
+    model = "claude-sonnet-4-5*"   # * stands for any characters; the first price that fits holds
+    input = 3.00
+    cached_input = 0.30
+    cache_write = 3.75
+    output = 15.00                 # reasoning = … if it has a price of its own
+    batch = 0.5                    # the factor for answers of 'headish batch'
+    """
+    if whole and headish:
+        raise click.UsageError("--all counts the whole space: leave the HEADISH out")
+    table = prices or settings.prices
+    if table is None:
+        raise Told("no table of prices: --prices FILE, HEADISH_PRICES, or 'headish config set prices FILE'")
+    times = {"since": read_time(since, "--since"), "until": read_time(until, "--until")}
+    with settings.open() as store:
+        costs = store.cost(None if whole else list(headish) or "@", prices=table, by=by, **times)
+    if as_json:
+        print_json_lines(each.to_dict() for each in costs)
+        return
+    _print(costs, by)
+
+
+def _print(costs: list[Cost], by: str | None) -> None:
+    rows = [(by or "", "replies", "cost")]
+    rows += [
+        (one_line(each.key or ("(unknown)" if by else "all"), 60), f"{each.replies:,}", show_cost(each))
+        for each in costs
+    ]
+    room = [max(cells(row[column]) for row in rows) for column in range(3)]
+    for key, replies, cost in rows:
+        click.echo(f"{pad(key, room[0])}  {replies.rjust(room[1])}  {cost.rjust(room[2])}".rstrip())
+    silent = sum(each.silent for each in costs)
+    if silent:
+        say("1 reply has no token counts." if silent == 1 else f"{silent:,} replies have no token counts.")
+    unpriced = sum(each.unpriced for each in costs)
+    if unpriced:
+        models = sorted({model for each in costs for model in each.models})
+        named = ", ".join(one_line(model, 60) for model in models[:MODELS_SHOWN])
+        more = f" and {len(models) - MODELS_SHOWN:,} more" if len(models) > MODELS_SHOWN else ""
+        replies = "1 reply has" if unpriced == 1 else f"{unpriced:,} replies have"
+        say(f"{replies} no price in the table: {named}{more}.")
+
+
+def show_cost(cost: Cost) -> str:
+    """An amount with four digits behind the point, and its currency."""
+    return f"{cost.cost:,.4f} {cost.currency}"

@@ -1,0 +1,115 @@
+"""Writes the pages of the dialects, and the list of what is refused: from the table, and by asking."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from provider_pages import BLOCKS, EXAMPLES, NOTE, OPTIONS, TEXT, TOOL
+
+from headish.providers import PROVIDERS, lint, prepare_request
+from headish.providers.dialects.table import DIALECTS
+from headish.providers.dialects.telling import OPENAI_LIMIT, describe_dialect
+from headish.providers.dialects.values import Dialect
+from headish.providers.shared.parameters import PARAMETERS
+
+ANSWER = [
+    {"type": "thinking", "text": "A height: I look it up.", "provider": "openai"},
+    {"type": "tool_use", "id": "call_1", "name": "f", "input": {"a": 1}},
+]
+THREAD = [
+    {"role": "developer", "content": [{"type": "text", "text": "Be brief."}]},
+    {"role": "user", "content": [{"type": "text", "text": "How high is K2?"}]},
+    {"role": "assistant", "content": ANSWER},
+    {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": [TEXT]}]},
+]
+
+
+def write_dialect(name: str) -> str:
+    """The page of a dialect."""
+    dialect = DIALECTS[name]
+    parts = [f"# `{name}`: {dialect.title}\n\n", NOTE, f"A pointer speaks it {_chosen(name, dialect)}\n\n"]
+    parts += [f"- {sentence[0].upper()}{sentence[1:]}.\n" for sentence in describe_dialect(name)]
+    request = prepare_request(
+        "openai", {"messages": THREAD, "options": {"params": {"max_tokens": 99}}}, tools=[TOOL], model="m", dialect=name
+    )
+    body = json.dumps(request.body, indent=1, ensure_ascii=False)
+    parts += [f"\n## A thread with reasoning and a call\n\n```json\n{body}\n```\n"]
+    parts += [f"\n*{note.what}*\n" for note in request.notes]
+    parts += ["\n## Sources\n\n| what it says | page | as of |\n|---|---|---|\n"]
+    parts += [f"| {_cell(each.says)} | {each.page} | {each.date} |\n" for each in dialect.sources]
+    return "".join(parts)
+
+
+def write_dialects() -> str:
+    """One table over all dialects."""
+    parts = ["# Dialects\n\n", NOTE]
+    parts += ["How servers that speak like OpenAI's Chat Completions differ from it. A pointer's host chooses the ",
+              "dialect; `headish ptr set --dialect NAME` overrides it, `headish ptr list` and `ptr show` say which it ",
+              "is and why. See [how to use any compatible server](../../../how-to/use-any-compatible-server.md).",
+              "\n\n"]  # fmt: skip
+    parts += ["| | hosts | reasoning goes back as | read from tags | limit | refused | left out |\n"]
+    parts += ["|---|---|---|---|---|---|---|\n"]
+    for name, dialect in DIALECTS.items():
+        hosts = ", ".join(f"`{_host(host)}`" for host in dialect.hosts) or "by name"
+        reasoning = "`reasoning_details`, else " if dialect.details else ""
+        reasoning += f"`{dialect.reasoning}`" if dialect.reasoning else "nothing"
+        cells = [f"[`{name}`]({name}.md)", hosts, reasoning, ", ".join(f"`<{tag}>`" for tag in dialect.tags)]
+        cells += [f"`{dialect.places.get('max_tokens', OPENAI_LIMIT)}`"]
+        cells += [", ".join(f"`{each}`" for each in told) for told in (dialect.refused, dialect.ignored)]
+        parts.append("| " + " | ".join(cells) + " |\n")
+    return "".join(parts)
+
+
+def write_refusals() -> str:
+    """What is refused before anything is sent, by each provider and each dialect."""
+    parts = ["# What is refused, and why\n\n", NOTE]
+    parts += ["`Unsupported` names it before anything is sent, and nothing is lost: the thread is as it was. What ",
+              "stands under the provider's own name (`params.openai.…`) is sent as it is, and never refused.\n\n",
+              "| whose request | what | why |\n|---|---|---|\n"]  # fmt: skip
+    for provider in PROVIDERS:
+        parts += [f"| [`{provider}`]({provider}.md) | {what} | {_cell(why)} |\n" for what, why in _refused(provider)]
+    for name, dialect in DIALECTS.items():
+        parts += [
+            f"| [`openai`, dialect `{name}`](dialects/{name}.md) | `{feature}` | {_cell(why)} |\n"
+            for feature, why in dialect.refused.items()
+            if feature != "stream_options"
+        ]
+    return "".join(parts)
+
+
+def _refused(provider: str) -> Iterator[tuple[str, str]]:
+    for what, messages in BLOCKS.items():
+        own = json.loads(json.dumps(messages).replace('"OWN"', json.dumps(provider)))
+        yield from _found(provider, what, {"messages": own}, [TOOL])
+    asked = [{"role": "user", "content": [TEXT]}]
+    for what, (options, tools) in OPTIONS.items():
+        yield from _found(provider, what, {"messages": asked, "options": options}, [TOOL] if tools else None)
+    for name in PARAMETERS:
+        window = {"messages": asked, "options": {"params": {name: EXAMPLES[name]}}}
+        yield from _found(provider, f"`params.{name}`", window, [TOOL])
+
+
+def _found(provider: str, what: str, window: dict[str, Any], tools: Any) -> Iterator[tuple[str, str]]:
+    refused = [each.what for each in lint(provider, window, tools) if each.kind == "refused"]
+    if refused:
+        yield what, refused[0]
+
+
+def _chosen(name: str, dialect: Dialect) -> str:
+    if name == "openai":
+        return "at `api.openai.com`, and at every server that is no host of another dialect."
+    if not dialect.hosts:
+        return f"where it is named: `headish ptr set NAME openai/MODEL --base-url URL --dialect {name}`."
+    return f"at {', '.join(f'`{_host(host)}`' for host in dialect.hosts)}, or where it is named."
+
+
+def _host(host: str) -> str:
+    if host.startswith("loopback:"):
+        return f"127.0.0.1{host.removeprefix('loopback')}"
+    return f"*{host}" if host.startswith(".") else host
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,133 @@
+"""An answer while it arrives, for asyncio: ``async for`` over its pieces, ``cancel`` from any task or thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from headish.aio.handing import Handed
+from headish.aio.threads import finish
+
+if TYPE_CHECKING:
+    from headish.answers.answer import Answer
+    from headish.answers.capture import Capture
+    from headish.errors import HeadishError
+    from headish.providers import Delta, Request
+    from headish.providers.shared.values import Reply
+    from headish.values.turns import Turn
+
+
+class AsyncAnswer:
+    """An answer that has begun: iterate over its deltas, then ``finish``. ``async with`` finishes by itself.
+
+    A ``break`` and a cancelled task end the provider's request at once; what arrived is stored. A slow task slows the
+    provider down: no more than 256 deltas wait for it.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self.sync = answer
+        self._deltas = Handed(answer, answer.cancel)
+
+    @property
+    def request(self) -> Request:
+        """What was asked."""
+        return self.sync.request
+
+    @property
+    def failure(self) -> HeadishError | None:
+        """What ended it before its end, where it was not the provider who said so."""
+        return self.sync.failure
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Delta:
+        return await self._deltas.get()
+
+    def cancel(self) -> None:
+        """End the provider's request at once, from any thread or task; iterating ends after what had arrived."""
+        self.sync.cancel()
+
+    async def finish(self) -> Turn:
+        """Store what arrived as one turn, and say which; the rest of an answer that was not read is not waited for."""
+        return await finish(self._end)
+
+    def _end(self) -> Turn:
+        self._deltas.stop()
+        return self.sync.finish()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.finish()
+
+
+class AsyncCapture:
+    """An answer that a program of yours receives. ``async with`` stores what arrived, also where an exception ends it.
+
+    ``feed`` reads no database, so it is no coroutine: events go into the journal, which a thread writes.
+    """
+
+    def __init__(self, capture: Capture) -> None:
+        self.sync = capture
+
+    @property
+    def ended(self) -> bool:
+        """Whether the provider has said that the answer is at its end."""
+        return self.sync.ended
+
+    @property
+    def reply(self) -> Reply | None:
+        """What the turn was made from, once it is stored."""
+        return self.sync.reply
+
+    def feed(self, event: Mapping[str, Any] | Any) -> list[Delta]:
+        """Take an event; what to show of it. Raises: as ``Capture.feed``."""
+        return self.sync.feed(event)
+
+    async def read(self, events: AsyncIterable[Any] | Iterable[Any]) -> AsyncIterator[Delta]:
+        """Take the events of a stream, such as that of a provider's SDK; what to show of each, as it arrives."""
+        if isinstance(events, AsyncIterable):
+            async for event in events:
+                for delta in self.sync.feed(event):
+                    yield delta
+        else:
+            for event in events:
+                for delta in self.sync.feed(event):
+                    yield delta
+
+    def fail(self, message: str) -> None:
+        """Say why the answer ends before its end, where it is not the provider who says so."""
+        self.sync.fail(message)
+
+    async def finish(self) -> Turn:
+        """Store the answer as one turn, and say which; asked again, the same."""
+        return await finish(self.sync.finish)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.finish()
+
+
+async def give_up(answer: Answer | Capture) -> None:
+    """Store what there is of an answer whose task was cancelled before it got it."""
+    try:
+        await finish(_end, answer)
+    except asyncio.CancelledError:  # the first one is raised by whoever calls this
+        pass
+
+
+def _end(answer: Any) -> None:
+    cancel = getattr(answer, "cancel", None)
+    if cancel is not None:
+        cancel()
+    answer.finish()

@@ -1,0 +1,121 @@
+"""What a call in a thread asks of the loop that waits for it: callbacks that are coroutines, and async iterables.
+
+The thread waits for the loop, and the loop's task waits for the thread. That goes well as long as the loop is free, so
+whatever would wait for the loop in the loop's own thread is refused instead of standing still forever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headish.values.blocks import ToolResult, ToolUse
+
+    AsyncRun = Callable[[Sequence[ToolUse]], Awaitable[Sequence[ToolResult]]]
+    AsyncApprove = Callable[[ToolUse], Awaitable[bool | str]]
+
+TELLING = frozenset({"on_delta", "told", "progress", "warn"})
+"""The callbacks that are told something. A call that is being cancelled goes on without them, to its outcome."""
+ASKING = frozenset({"run", "approve", "count"})
+"""The callbacks whose answer is needed."""
+
+
+class Bridge:
+    """The way from one call's thread back to the loop that waits for it."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._lock = threading.Lock()
+        self._asked: set[Future[Any]] = set()
+        self._is_cancelled = False
+
+    def adapt(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments as a sync verb takes them."""
+        return {name: self._adapt(name, value) for name, value in given.items()}
+
+    def cancel(self) -> None:
+        """Cancel what the loop does for the call. What tells is told no more; what asks gets no answer."""
+        with self._lock:
+            self._is_cancelled = True
+            asked = tuple(self._asked)
+        for each in asked:
+            each.cancel()
+
+    def _adapt(self, name: str, value: Any) -> Any:
+        if name in TELLING and callable(value):
+            return self._teller(value)
+        if name in ASKING and callable(value):
+            return self._asker(value)
+        if hasattr(type(value), "__aiter__"):
+            return self._iterate(value)
+        return value
+
+    def _asker(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def ask(*given: Any) -> Any:
+            answer = function(*given)
+            return self._wait(answer) if isawaitable(answer) else answer
+
+        return ask
+
+    def _teller(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        ask = self._asker(function)
+
+        def tell(*given: Any) -> Any:
+            if self._is_cancelled:
+                return None
+            try:
+                return ask(*given)
+            except CancelledError:
+                if not self._is_cancelled:
+                    raise
+                return None
+
+        return tell
+
+    def _iterate(self, items: AsyncIterable[Any]) -> Iterator[Any]:
+        iterator = aiter(items)
+        done = object()
+        try:
+            while (item := self._wait(anext(iterator, done))) is not done:
+                yield item
+        finally:
+            close = getattr(iterator, "aclose", None)
+            if close is not None and not self._is_cancelled:
+                self._wait(close())
+
+    def _wait(self, awaitable: Any) -> Any:
+        """What the loop makes of an awaitable, in a task of its own."""
+
+        if threading.get_ident() == self._thread:
+            _drop(awaitable)
+            raise RuntimeError(
+                "a coroutine would be waited for in the thread of the loop that runs it, forever: "
+                "use headish.aio there, not the sync store"
+            )
+        with self._lock:
+            if self._is_cancelled:
+                _drop(awaitable)
+                raise CancelledError
+            asked = asyncio.run_coroutine_threadsafe(_await(awaitable), self._loop)
+            self._asked.add(asked)
+        try:
+            return asked.result()
+        finally:
+            self._asked.discard(asked)
+
+
+async def _await(awaitable: Any) -> Any:
+    return await awaitable
+
+
+def _drop(awaitable: Any) -> None:
+    """Give up what will not be awaited."""
+    close = getattr(awaitable, "close", None)
+    if close is not None:
+        close()

@@ -1,0 +1,126 @@
+"""Items from a thread that waits for them, such as the pieces of an answer, for a task that waits for the thread.
+
+The thread reads ahead, but not far: where the task is slow, the thread waits, and with it whoever sends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+AHEAD_ITEMS = 256
+"""How many items wait for the task at the most."""
+
+
+class Handed(Generic[T]):
+    """The items of an iterable that a thread of its own reads, from the first ``get`` on.
+
+    ``stop`` ends the thread at its next item; so does the end of this object, whose ``interrupt`` is called then to
+    wake up an iterable that waits.
+    """
+
+    def __init__(self, items: Iterable[T], interrupt: Callable[[], object]) -> None:
+        self._hand = _Hand(items, interrupt)
+
+    async def get(self) -> T:
+        """The next item. Raises: StopAsyncIteration; what the iterable raised, after the items before it."""
+        hand = self._hand
+        hand.begin()
+        while True:
+            with hand.changed:
+                if hand.items:
+                    hand.changed.notify_all()
+                    item: T = hand.items.popleft()
+                    return item
+                if hand.is_over:
+                    error, hand.error = hand.error, None
+                    raise error or StopAsyncIteration
+                loop = asyncio.get_running_loop()
+                waiter = loop.create_future()
+                hand.waiter = loop, waiter
+            await waiter
+
+    def stop(self) -> None:
+        """End the reading, and wait until the thread is done with the iterable. In a thread, not in the loop."""
+        self._hand.stop()
+        self._hand.join()
+
+    def __del__(self) -> None:
+        self._hand.stop()
+
+
+class _Hand:
+    """What the thread and the task share. The thread knows nothing else: it does not keep the answer alive."""
+
+    def __init__(self, source: Iterable[Any], interrupt: Callable[[], object]) -> None:
+        self._source, self._interrupt = source, interrupt
+        self._thread: threading.Thread | None = None
+        self._is_stopped = False
+        self.changed = threading.Condition()
+        self.items: deque[Any] = deque()
+        self.is_over = False
+        self.error: BaseException | None = None
+        self.waiter: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
+
+    def begin(self) -> None:
+        with self.changed:
+            if self._thread is None and not self._is_stopped:
+                # A daemon: an answer that is left open must not keep the program from ending. Its journal has it.
+                self._thread = threading.Thread(target=self._read, name="headish-answer", daemon=True)
+                self._thread.start()
+            elif self._is_stopped and self._thread is None:
+                self.is_over = True
+
+    def stop(self) -> None:
+        with self.changed:
+            if self._is_stopped or self.is_over:
+                return
+            self._is_stopped = True
+            self.changed.notify_all()
+        self._interrupt()
+
+    def join(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+    def _read(self) -> None:
+        iterator = iter(self._source)
+        try:
+            for item in iterator:
+                if not self._hand_over(item):
+                    break
+        except BaseException as error:  # the task's to judge
+            self.error = error
+        finally:
+            close = getattr(iterator, "close", None)
+            if close is not None:
+                close()
+            with self.changed:
+                self.is_over = True
+                self._wake()
+
+    def _hand_over(self, item: Any) -> bool:
+        with self.changed:
+            self.changed.wait_for(lambda: self._is_stopped or len(self.items) < AHEAD_ITEMS)
+            if self._is_stopped:
+                return False
+            self.items.append(item)
+            self._wake()
+            return True
+
+    def _wake(self) -> None:
+        waiting, self.waiter = self.waiter, None
+        if waiting is not None:
+            loop, waiter = waiting
+            with suppress(RuntimeError):  # the loop was closed
+                loop.call_soon_threadsafe(_set, waiter)
+
+
+def _set(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)

@@ -1,0 +1,168 @@
+"""``AsyncStore`` and ``AsyncDatabase``: how they are opened, made and closed. Their verbs are in ``verbs``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
+from weakref import WeakSet
+
+from headish.aio.fronts import Opening
+from headish.aio.sharing import Share, open_shared
+from headish.aio.threads import finish, outcome_of
+from headish.aio.verbs.database import DatabaseVerbs
+from headish.aio.verbs.store import StoreVerbs
+from headish.limits import PAYLOAD_LIMIT_BYTES
+
+if TYPE_CHECKING:
+    from headish.database.backend import Durability
+    from headish.store.database import Database
+    from headish.store.store import Store
+    from headish.values.turns import Turn
+
+T = TypeVar("T")
+
+
+class AsyncStore(StoreVerbs):
+    """One space of one database, for asyncio: the verbs of ``Store``, awaited. ``async with`` closes it.
+
+    It may be used from any loop and thread. A verb runs in a thread of a bounded pool; when a cancelled task learns of
+    it, the verb is over, and ``headish.aio.outcome_of`` tells what came of it. What a verb gives reads more from the
+    store when it is asked (``turn.content``, ``turn.options``): that is a short sync read, which ``blocks`` and
+    ``options`` do without holding up the loop.
+    """
+
+    def __init__(self, sync: Store, share: Share | None = None) -> None:
+        super().__init__(sync)
+        self._share = share
+
+    @classmethod
+    def open(
+        cls,
+        target: str | os.PathLike[str],
+        *,
+        space: str = "default",
+        durability: Durability = "full",
+        create: bool = True,
+        read_only: bool = False,
+        prepared: bool = True,
+        payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
+        author: str | None = None,
+    ) -> Opening[AsyncStore]:
+        """Open one space of a database, as ``Store.open`` does: ``async with AsyncStore.open(path) as store``.
+
+        A file that this process has open already is not opened a second time: both share commits and connections.
+        """
+        opened = partial(
+            open_shared, target, durability=durability, create=create, read_only=read_only, prepared=prepared,
+            payload_limit_bytes=payload_limit_bytes,
+        )  # fmt: skip
+        return Opening(cls._open(opened, space, create, author))
+
+    @classmethod
+    async def _open(cls, opened: Callable[[], Share], space: str, create: bool, author: str | None) -> AsyncStore:
+        def begin() -> AsyncStore:
+            share = opened()
+            try:
+                return cls(share.database.store(space, create=create, author=author)._begin(), share)
+            except BaseException:
+                share.close()
+                raise
+
+        return await _opened(begin)
+
+    @property
+    def space(self) -> str:
+        """The name of the space."""
+        return self.sync.space
+
+    @property
+    def recovered(self) -> tuple[Turn, ...]:
+        """The turns that opening made of answers which dead processes had left behind."""
+        return self.sync.recovered
+
+    async def close(self) -> None:
+        """Close the store, for good, and the database if nobody else of this process has it open."""
+        self._sync.close()
+        if self._share is not None:
+            await finish(self._share.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class AsyncDatabase(DatabaseVerbs):
+    """A database of conversations, kept apart in spaces, for asyncio: the verbs of ``Database``, awaited."""
+
+    def __init__(self, share: Share) -> None:
+        super().__init__(share.database)
+        self._share = share
+        self._stores: WeakSet[AsyncStore] = WeakSet()
+
+    @classmethod
+    def open(
+        cls,
+        target: str | os.PathLike[str],
+        *,
+        durability: Durability = "full",
+        create: bool = True,
+        read_only: bool = False,
+        prepared: bool = True,
+        payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES,
+    ) -> Opening[AsyncDatabase]:
+        """Open a database, as ``Database.open`` does: ``async with AsyncDatabase.open(path) as database``.
+
+        A file that this process has open already is not opened a second time: both share commits and connections.
+        """
+        opened = partial(
+            open_shared, target, durability=durability, create=create, read_only=read_only, prepared=prepared,
+            payload_limit_bytes=payload_limit_bytes,
+        )  # fmt: skip
+        return Opening(_opened(lambda: cls(opened())))
+
+    @property
+    def sync(self) -> Database:
+        """The sync database. Raises: Closed."""
+        return self._share.database
+
+    def store(self, space: str = "default", *, create: bool = True, author: str | None = None) -> Opening[AsyncStore]:
+        """The store of a space, as ``Database.store``; closing it closes nothing else."""
+        return Opening(self._store(space, create, author))
+
+    async def _store(self, space: str, create: bool, author: str | None) -> AsyncStore:
+        store = AsyncStore(await self._finish(self.sync.store, space=space, create=create, author=author))
+        self._stores.add(store)
+        return store
+
+    async def close(self) -> None:
+        """Close this front and its stores, for good, and the database if nobody else of this process has it open."""
+        for store in tuple(self._stores):
+            store._sync.close()
+        await finish(self._share.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+async def _opened(open_one: Callable[[], T]) -> T:
+    """What is opened in a thread; closed again if its task is cancelled meanwhile, and nobody gets it."""
+    try:
+        return await finish(open_one)
+    except asyncio.CancelledError as cancelled:
+        outcome = outcome_of(cancelled)
+        if outcome is not None and not outcome.cancelled() and outcome.exception() is None:
+            outcome.result()._share.close()
+        raise

@@ -1,0 +1,194 @@
+"""Sync calls for asyncio, in bounded pools of threads of the process.
+
+The invariant is about cancellation: when the caller learns of it, the outcome is fixed. ``asyncio.to_thread`` gives
+its caller up while the call goes on in its thread, and so does ``asyncio.shield`` around it: what was cancelled may
+still be stored a second later.
+
+This module knows asyncio and threads, and nothing of headish.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar, copy_context
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+THREADS = 32
+"""How many calls of a process run at once. Further ones wait their turn, first come, first served."""
+WAITING_THREADS = 256
+"""The same for calls that mostly wait for others than the database: models, tools. They have a pool of their own, or a
+few slow answers would hold up everybody's reads."""
+
+_inside: ContextVar[bool] = ContextVar("headish_inside_a_call", default=False)
+"""Whether the code runs in a call of ``finish``, or in a task that such a call started in any loop."""
+
+
+async def finish(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """What a sync call returns or raises, run in a thread; the loop goes on meanwhile.
+
+    Cancelled while the call waits for a thread, it is taken back and never runs. Cancelled while it runs, however
+    often, ``CancelledError`` is raised once the call is over; ``outcome_of`` tells what came of it. A call that failed
+    is the error's ``__cause__`` too, and the loop's exception handler is told, since most callers drop the error.
+
+    The call sees the context variables of the task. It may come from any loop of any thread, and from a forked child.
+    A call that is made inside another one has a thread of its own: it must not wait for those that wait for it.
+    At the interpreter's exit calls that began are waited for. Cost: 30 to 60 µs beside the call.
+    Raises: what the call raises; RuntimeError without a running loop, and while the interpreter exits.
+    """
+    return await finish_or_stop(_nothing, THREADS, partial(function, *args, **kwargs))
+
+
+async def finish_or_stop(stop: Callable[[], object], threads: int, run: Callable[[], T]) -> T:
+    """``finish`` of a call that can be asked to end early: a cancellation that finds it under way calls ``stop`` once.
+
+    ``stop`` runs in the loop and must not wait. ``threads``: THREADS or WAITING_THREADS, which names the pool.
+    """
+    loop = asyncio.get_running_loop()
+    call: Future[T] = start(threads, copy_context().run, _run_inside, run)
+    waiting = _Waiting(loop, call)
+    try:
+        await waiting.next_end()
+    except asyncio.CancelledError as cancelled:
+        if not call.cancel():
+            stop()
+            await waiting.for_the_end()
+        _tell(loop, call, cancelled)
+        raise
+    except BaseException:  # the loop is given up: nobody can be told any more
+        call.cancel()
+        raise
+    try:
+        return call.result()
+    finally:
+        del call, waiting, run  # an error's traceback holds this frame, which would hold the error
+
+
+def outcome_of(cancelled: asyncio.CancelledError) -> Future[Any] | None:
+    """What came of the call whose ``finish`` was cancelled: a future that is over.
+
+    ``.cancelled()``: it never ran. Otherwise it ran to its end, and ``.exception()`` or ``.result()`` is its outcome.
+    None where the error does not come from ``finish``: what ran then, if anything, was over before.
+    """
+    return getattr(cancelled, "headish_call", None)
+
+
+class _Waiting:
+    """One task that waits for one call."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, call: Future[Any]) -> None:
+        self._loop, self._call = loop, call
+        self._end: asyncio.Future[None] = loop.create_future()
+        call.add_done_callback(self._hand_over)
+
+    def _hand_over(self, _: object) -> None:
+        """In the thread of the call."""
+        try:
+            self._loop.call_soon_threadsafe(self._wake)
+        except RuntimeError:  # the loop was closed over its task: nobody waits
+            pass
+
+    def _wake(self) -> None:
+        if not self._end.done():
+            self._end.set_result(None)
+
+    def next_end(self) -> asyncio.Future[None]:
+        """The end of the call, for one ``await``, which a cancellation uses up."""
+        return self._end
+
+    async def for_the_end(self) -> None:
+        """Wait for the end of the call, whatever cancels."""
+        with _shield():
+            while not self._call.done():
+                self._end = self._loop.create_future()
+                try:
+                    await self._end
+                except asyncio.CancelledError:  # the first one is raised, once the call is over
+                    continue
+
+
+def _shield() -> AbstractContextManager[object]:
+    """What keeps anyio from cancelling anew in each turn of the loop, which would keep the processor busy."""
+    anyio = sys.modules.get("anyio")  # who has not imported it cannot have a scope of it
+    return nullcontext() if anyio is None else anyio.CancelScope(shield=True)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, call: Future[Any], cancelled: asyncio.CancelledError) -> None:
+    """Put the outcome of a call into the error of its cancellation."""
+    cancelled.headish_call = call  # type: ignore[attr-defined]
+    error = None if call.cancelled() else call.exception()
+    if error is not None:
+        cancelled.__cause__ = error
+        told = {"message": "a call failed while its task was being cancelled", "exception": error}
+        loop.call_exception_handler(told)
+
+
+def _run_inside(run: Callable[[], T]) -> T:
+    _inside.set(True)
+    return run()
+
+
+def _nothing() -> None:
+    """What runs to its end whatever happens."""
+
+
+def start(threads: int, run: Callable[..., T], *args: Any) -> Future[T]:
+    """Run something in a thread of a pool; nobody need wait for it."""
+    if not _inside.get():
+        return _pool(threads).submit(run, *args)
+    # All threads of the pool may be taken by calls that wait for this one.
+    call: Future[T] = Future()
+    threading.Thread(target=_run_alone, args=(call, run, args), name="headish-inner").start()
+    return call
+
+
+def _run_alone(call: Future[T], run: Callable[..., T], args: tuple[Any, ...]) -> None:
+    if not call.set_running_or_notify_cancel():
+        return
+    try:
+        result = run(*args)
+    except BaseException as error:  # its caller's to judge
+        call.set_exception(error)
+    else:
+        call.set_result(result)
+
+
+class _Process:
+    """The pools of this process by their sizes, made when they are first needed."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.pools: dict[int, ThreadPoolExecutor] = {}
+
+
+_process = _Process()
+_left_to_the_parent: list[_Process] = []
+"""Pools whose threads stayed in the parent. They are kept: taking one down would wait for its threads."""
+
+
+def _pool(threads: int) -> ThreadPoolExecutor:
+    with _process.lock:
+        if threads not in _process.pools:
+            # Its threads are waited for at exit, so that what was handed to the database is not cut off there.
+            _process.pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="headish")
+        return _process.pools[threads]
+
+
+def _begin_anew() -> None:
+    """In a forked child: its parent's threads are not there, and another one of them may have held the lock."""
+    global _process
+    _left_to_the_parent.append(_process)
+    _process = _Process()
+
+
+if hasattr(os, "register_at_fork"):  # where processes can fork
+    os.register_at_fork(after_in_child=_begin_anew)

@@ -1,0 +1,1 @@
+"""Written by ``make aio``: each verb of a store, its parts and its database, as a coroutine."""

@@ -1,0 +1,67 @@
+"""The verbs of a database for asyncio, written by ``make aio``. They run in threads."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headish.aio.fronts import Front
+from headish.aio.verbs.parts import AsyncSpaces
+
+if TYPE_CHECKING:
+    import os
+    from headish.database.spreading import Placed
+    from headish.history.writing.copies import Copied
+    from headish.store.database import Database
+    from headish.store.space import Headishes
+    from headish.values.results.backups import Backup
+    from headish.values.results.erasures import Collected
+    from headish.values.results.reports import Report
+    from headish.verify.space import Progress
+    from typing import Literal
+
+
+class DatabaseVerbs(Front["Database"]):
+    """For asyncio: a database of conversations, kept apart in spaces. Safe to share between threads; a context manager."""
+
+    async def backup(
+        self, dest: str | os.PathLike[str], *, verify: Literal['full', 'quick'] = 'full', progress: Progress |
+        None = None
+    ) -> Backup:
+        """Back up all spaces as they stand at one moment; writers go on meanwhile."""
+        return await self._wait(self.sync.backup, dest=dest, verify=verify, progress=progress)
+
+    async def distribute(self, *, dry_run: bool = False) -> list[Placed]:
+        """Spread the tables over the machines of a PostgreSQL with the extension Citus, by space."""
+        return await self._wait(self.sync.distribute, dry_run=dry_run)
+
+    async def gc(self, *, dry_run: bool = False, scrub: bool = False) -> Collected:
+        """Remove what nothing names: large payloads, streams that ended a day ago, parts of unfinished copies."""
+        return await self._wait(self.sync.gc, dry_run=dry_run, scrub=scrub)
+
+    async def move(self, headish: Headishes, *, space: str = 'default', to: str, keep: bool = False) -> Copied:
+        """Move the threads that lead to a headish, or to several, from one space into another: ``Store.copy_to``."""
+        return await self._wait(self.sync.move, headish=headish, space=space, to=to, keep=keep)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened read-only."""
+        return self.sync.read_only
+
+    async def search_index(self, on: bool | None = None) -> bool:
+        """Whether the database keeps a search index; ``on`` switches it, for all spaces."""
+        return await self._wait(self.sync.search_index, on=on)
+
+    @property
+    def spaces(self) -> AsyncSpaces:
+        """The spaces of the database."""
+        return AsyncSpaces(self.sync.spaces)
+
+    @property
+    def target(self) -> str:
+        """The path or URL, without a password."""
+        return self.sync.target
+
+    async def verify(self, progress: Progress | None = None) -> dict[str, Report]:
+        """The report of every space, by name; under the empty name what is wrong with the database as a whole."""
+        return await self._wait(self.sync.verify, progress=progress)

@@ -1,0 +1,274 @@
+"""The verbs of the parts of a store for asyncio, written by ``make aio``. They run in threads."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headish.aio.fronts import Front, MappingFront
+from msgspec import UNSET
+from headish.aio.streams import Stream
+
+if TYPE_CHECKING:
+    import builtins
+    from collections.abc import Coroutine, Iterable, Mapping, Sequence
+    from datetime import datetime
+    from headish.history.definitions import ToolList
+    from headish.providers.pointers import NamedPointer, Pointer
+    from headish.store.database import Spaces
+    from headish.store.parts.bookmarks import Bookmarks
+    from headish.store.parts.conversations import Conversations
+    from headish.store.parts.erasing import Erasures
+    from headish.store.parts.objects import Objects
+    from headish.store.parts.pointers import Pointers
+    from headish.store.parts.streams import Streams
+    from headish.store.parts.tools import Tools
+    from headish.values.ids import TurnId
+    from headish.values.names import Absent
+    from headish.values.results.conversations import Conversation, Page
+    from headish.values.results.erasures import Erasure, Receipt
+    from headish.values.results.objects import Object
+    from headish.values.results.quotas import Quota
+    from headish.values.turns import Bookmark, Move, Turn
+    from msgspec import UnsetType
+    from typing import Any, Literal
+
+
+class AsyncBookmarks(MappingFront["Bookmarks", "str", "TurnId"]):
+    """For asyncio: the names of a space: a mapping from each to the id of its turn, in the order of the names."""
+
+    async def at(self, ids: Iterable[TurnId]) -> dict[TurnId, builtins.list[str]]:
+        """The names at each of these turns, in their order; a turn without a name is left out."""
+        return await self._finish(self.sync.at, ids=ids)
+
+    async def history(self, name: str) -> builtins.list[Move]:
+        """Every move of a name, the last first, even of a removed one. Raises: UnknownBookmark if it never was."""
+        return await self._finish(self.sync.history, name=name)
+
+    async def list(
+        self, prefix: str = '', limit: int | None = None, by: Literal['name', 'recency'] = 'name', *, after: str
+        | None = None
+    ) -> builtins.list[Bookmark]:
+        """The names that begin with ``prefix``, and their turns; by name."""
+        return await self._finish(self.sync.list, prefix=prefix, limit=limit, by=by, after=after)
+
+    async def remove(self, name: str, *, expect: str | Absent | None = None) -> None:
+        """Remove a name; its turns and its history stay. ``expect`` is that of ``set``."""
+        return await self._finish(self.sync.remove, name=name, expect=expect)
+
+    async def rename(self, old: str, new: str, *, expect: str | Absent | None = None) -> Bookmark:
+        """Give a name another one: its history goes with it, and so does what is said of its conversation."""
+        return await self._finish(self.sync.rename, old=old, new=new, expect=expect)
+
+    async def set(self, name: str, headish: str, *, expect: str | Absent | None = None) -> Bookmark:
+        """Set a name, or move it anywhere. ``name@{1}`` as ``headish`` undoes the last move."""
+        return await self._finish(self.sync.set, name=name, headish=headish, expect=expect)
+
+    async def undo(self, name: str, n: int = 1, *, expect: str | Absent | None = None) -> builtins.list[Turn]:
+        """Move a name back by ``n`` turns along first parents; the turns that left it, oldest first. They stay
+        stored."""
+        return await self._finish(self.sync.undo, name=name, n=n, expect=expect)
+
+
+class AsyncConversations(Front["Conversations"]):
+    """For asyncio: the conversations of a space: each bookmark, and what grew from each first turn where no bookmark lies."""
+
+    async def find(self, key: str) -> Conversation:
+        """The conversation that has this key. Raises: UnknownConversation, InvalidArgument."""
+        return await self._finish(self.sync.find, key=key)
+
+    async def get(self, subject: str) -> Conversation:
+        """The conversation of a bookmark, or of a turn that a headish names."""
+        return await self._finish(self.sync.get, subject=subject)
+
+    async def list(
+        self, *, limit: int = 50, after: str | None = None, archived: bool | None = False, pinned: bool | None =
+        None, since: datetime | str | None = None, until: datetime | str | None = None, names: str | None =
+        None, tag: str | None = None, model: str | None = None, role: str | None = None
+    ) -> Page:
+        """A page of conversations: bookmarks, the last moved first, then those without one, the newest first."""
+        return await self._finish(
+            self.sync.list, limit=limit, after=after, archived=archived, pinned=pinned, since=since, until=until,
+            names=names, tag=tag, model=model, role=role
+        )
+
+    async def set(
+        self, subject: str, *, title: str | UnsetType | None = UNSET, tags: Iterable[str] | UnsetType = UNSET,
+        archived: bool | UnsetType = UNSET, pinned: bool | UnsetType = UNSET, key: str | UnsetType | None =
+        UNSET, app: Mapping[str, Any] | UnsetType | None = UNSET, expect: int | Absent | None = None
+    ) -> Conversation:
+        """Say something of a conversation; what is left out stays as it is. ``subject`` is that of ``get``."""
+        return await self._finish(
+            self.sync.set, subject=subject, title=title, tags=tags, archived=archived, pinned=pinned, key=key,
+            app=app, expect=expect
+        )
+
+
+class AsyncErasures(Front["Erasures"]):
+    """For asyncio: the receipts of a space: what was erased, when, by whom and why. ``store.erasures[number]`` is one of them."""
+
+    def __getitem__(self, number: int) -> Coroutine[Any, Any, Receipt]:
+        """``await part[key]``."""
+        return self._finish(self.sync.__getitem__, number=number)
+
+    def __aiter__(self) -> Stream[Receipt]:
+        return self._stream(self.sync.__iter__)
+
+    async def count(self) -> int:
+        """How many there are: ``len``."""
+        return await self._finish(self.sync.__len__)
+
+    async def is_scrubbed(self) -> bool:
+        """Whether all that was erased is off the disk."""
+        return await self._finish(lambda: self.sync.is_scrubbed)
+
+    async def list(self) -> builtins.list[Receipt]:
+        """All receipts, the first one first."""
+        return await self._finish(self.sync.list)
+
+
+class AsyncObjects(Front["Objects"]):
+    """For asyncio: the objects of a space: bytes under a kind and a key."""
+
+    async def get(self, kind: str, key: str) -> Object:
+        """The object of a kind that has this key. Raises: UnknownObject (an InputError and a KeyError)."""
+        return await self._finish(self.sync.get, kind=kind, key=key)
+
+    async def list(
+        self, kind: str, *, prefix: str = '', after: str | None = None, limit: int = 100
+    ) -> builtins.list[Object]:
+        """The objects of a kind whose keys begin with ``prefix``, in the order of their keys' bytes; of those behind
+        the key ``after``, ``limit`` at the most."""
+        return await self._finish(self.sync.list, kind=kind, prefix=prefix, after=after, limit=limit)
+
+    async def put(self, kind: str, key: str, data: bytes, *, expect: int | Absent | None = None) -> int:
+        """Store an object, in place of the one that has its key; its new revision."""
+        return await self._finish(self.sync.put, kind=kind, key=key, data=data, expect=expect)
+
+    async def remove(self, kind: str, key: str, *, expect: int | Absent | None = None) -> None:
+        """Remove an object; nothing of it stays. ``expect`` is that of ``put``."""
+        return await self._finish(self.sync.remove, kind=kind, key=key, expect=expect)
+
+
+class AsyncPointers(MappingFront["Pointers", "str", "Pointer"]):
+    """For asyncio: the provider pointers of a space: a mapping from each name to what it points at."""
+
+    async def default(self) -> str | None:
+        """The pointer that a thread without one is asked by; None if there is none. ``set_default`` chooses it."""
+        return await self._finish(lambda: self.sync.default)
+
+    async def history(self, name: str) -> builtins.list[NamedPointer]:
+        """All that a name ever pointed at, the last first. Raises: UnknownPointer if it never was."""
+        return await self._finish(self.sync.history, name=name)
+
+    async def list(self) -> builtins.list[NamedPointer]:
+        """All provider pointers, by name. Cost: one statement."""
+        return await self._finish(self.sync.list)
+
+    async def remove(self, name: str) -> None:
+        """Remove a name; its history stays. Raises: UnknownPointer."""
+        return await self._finish(self.sync.remove, name=name)
+
+    async def set(
+        self, name: str, target: str, *, params: Mapping[str, Any] | None = None, base_url: str | None = None,
+        key_env: str | None = None, context_window: int | None = None
+    ) -> Pointer:
+        """Let a name point at ``PROVIDER/MODEL`` from now on; what it pointed at is kept in its history."""
+        return await self._finish(
+            self.sync.set, name=name, target=target, params=params, base_url=base_url, key_env=key_env,
+            context_window=context_window
+        )
+
+    async def set_default(self, name: str | None) -> None:
+        """Let threads that name no pointer be asked by this one from now on; None: by none."""
+        return await self._finish(self.sync.set_default, name=name)
+
+
+class AsyncSpaces(Front["Spaces"]):
+    """For asyncio: the spaces of a database: iterate over their names, add, rename, limit, remove an empty one."""
+
+    async def contains(self, item: object) -> bool:
+        """Whether it is there: ``in``."""
+        return await self._finish(lambda: item in self.sync)
+
+    def __aiter__(self) -> Stream[str]:
+        return self._stream(self.sync.__iter__)
+
+    async def count(self) -> int:
+        """How many there are: ``len``."""
+        return await self._finish(self.sync.__len__)
+
+    async def add(self, space: str) -> None:
+        """Make a space. Raises: InvalidName, SpaceTaken."""
+        return await self._finish(self.sync.add, space=space)
+
+    async def erase(
+        self, space: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
+    ) -> Erasure:
+        """Erase a space with all that it holds: turns, names, pointers, tools, objects, what is said of
+        conversations."""
+        return await self._wait(self.sync.erase, space=space, reason=reason, by=by, dry_run=dry_run, scrub=scrub)
+
+    async def limit(
+        self, space: str, *, turns: int | Literal['none'] | None = None, bytes: int | Literal['none'] | None =
+        None
+    ) -> Quota:
+        """Let a space hold so many turns, and so many bytes of payloads; what it may hold, and holds, from then on."""
+        return await self._finish(self.sync.limit, space=space, turns=turns, bytes=bytes)
+
+    async def list(self, *, limit: int | None = None, after: str | None = None) -> builtins.list[str]:
+        """The names, in the order of their bytes; ``limit`` of them, behind the name ``after``, which need not
+        exist."""
+        return await self._finish(self.sync.list, limit=limit, after=after)
+
+    async def remove(self, space: str) -> None:
+        """Remove a space that never held a turn, a pointer or tools. Raises: InvalidName, UnknownSpace,
+        SpaceNotEmpty."""
+        return await self._finish(self.sync.remove, space=space)
+
+    async def rename(self, old: str, new: str) -> None:
+        """Give a space another name; stores that have it open go on. Raises: InvalidName, UnknownSpace, SpaceTaken."""
+        return await self._finish(self.sync.rename, old=old, new=new)
+
+
+class AsyncStreams(Front["Streams"]):
+    """For asyncio: the answers that are arriving; iterate over the ids of their streams."""
+
+    def __aiter__(self) -> Stream[TurnId]:
+        return self._stream(self.sync.__iter__)
+
+    async def count(self) -> int:
+        """How many there are: ``len``."""
+        return await self._finish(self.sync.__len__)
+
+    async def drop(self, stream: str) -> None:
+        """Forget a stream and what its journal has, for one that cannot be recovered. Raises: UnknownStream."""
+        return await self._finish(self.sync.drop, stream=stream)
+
+    async def list(self) -> builtins.list[TurnId]:
+        """The ids of the streams, oldest first."""
+        return await self._finish(self.sync.list)
+
+    async def recover(self, *, force: bool = False) -> builtins.list[Turn]:
+        """Make turns of the answers that dead processes left behind, incomplete if their end never arrived."""
+        return await self._finish(self.sync.recover, force=force)
+
+    async def recover_quietly(self) -> tuple[Turn, ...]:
+        """``recover`` for a store that is being opened: problems go to the log and stop nothing."""
+        return await self._finish(self.sync.recover_quietly)
+
+
+class AsyncTools(MappingFront["Tools", "str", "ToolList"]):
+    """For asyncio: the tools that a space knows: a mapping from the name of each MCP server to its list of definitions."""
+
+    async def list(self) -> dict[str, ToolList]:
+        """The tools of all servers, by name. Cost: one statement."""
+        return await self._finish(self.sync.list)
+
+    async def remove(self, server: str) -> None:
+        """Forget the tools of a server; their history stays. Raises: UnknownServer."""
+        return await self._finish(self.sync.remove, server=server)
+
+    async def set(self, server: str, tools: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> str:
+        """Store what an MCP server answers to ``tools/list``: the list, or the result that holds it as ``tools``."""
+        return await self._finish(self.sync.set, server=server, tools=tools)

@@ -1,0 +1,283 @@
+"""The batches of each provider's API: created, looked at, found again, and their results one by one.
+
+Sources, read 2026-11-22: anthropic 2.12.0 ``resources/messages/batches.py`` and its types, "Batch processing",
+https://platform.claude.com/docs/en/build-with-claude/batch-processing (100,000 requests, 256 MB); openai 3.54.0
+``types/batch*.py``, ``resources/files.py`` (50,000 requests, 200 MB, one model); google-genai 3.4.0 ``batches.py``,
+"Batch API", https://ai.google.dev/gemini-api/docs/batch-api (20 MB inline, one model).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import msgspec
+
+from headish.calls.batches.remote import Remote
+from headish.calls.endpoints import ENDPOINTS
+from headish.errors import InvalidArgument, UnreadableAnswer
+from headish.providers.events.eventjson import Refusal, decode_event
+
+MEGABYTE = 1_000_000
+
+
+class Wanted(NamedTuple):
+    """A request of a batch: the id under which its answer comes back, and its body."""
+
+    id: str
+    body: Mapping[str, Any]
+
+
+class Outcome(NamedTuple):
+    """What became of a request: an answer as the API itself would give it, or an error ``{type, message}``.
+
+    ``problem`` says what is wrong with a line that is neither; then there may be no ``id``.
+    """
+
+    id: str | None
+    response: Mapping[str, Any] | None = None
+    error: Mapping[str, str] | None = None
+    problem: str | None = None
+
+
+class Looked(NamedTuple):
+    """How far a batch is: the provider's own word, whether it has ended, its counts, and what the results are in.
+
+    ``failure`` says why it ended without answering anything.
+    """
+
+    status: str
+    ended: bool
+    counts: dict[str, int]
+    files: tuple[str, ...] = ()
+    inline: Sequence[Any] = ()
+    failure: str | None = None
+
+
+class BatchApi(NamedTuple):
+    """How a provider's batches are asked for. ``find`` looks for one whose creation was cut off."""
+
+    create: Callable[[Remote, str, str | None, Sequence[Wanted]], str]
+    look: Callable[[Remote, str], Looked]
+    results: Callable[[Remote, str, Looked], Iterator[Outcome]]
+    find: Callable[[Remote, str, int, datetime], str | None]
+    most_requests: int
+    most_bytes: int
+    one_model: bool
+
+
+def find_batch_api(provider: str) -> BatchApi:
+    """The batches of a provider. Raises: InvalidArgument for one that has none."""
+    api = BATCH_APIS.get(provider)
+    if api is None:
+        raise InvalidArgument(f"{provider} has no batches here: those of {', '.join(BATCH_APIS)} have")
+    return api
+
+
+# Anthropic
+
+
+def _create_anthropic(remote: Remote, _token: str, _model: str | None, wanted: Sequence[Wanted]) -> str:
+    requests = [{"custom_id": each.id, "params": each.body} for each in wanted]
+    return _id_of(remote, remote.post("/v1/messages/batches", {"requests": requests}))
+
+
+def _look_anthropic(remote: Remote, id: str) -> Looked:
+    said = remote.get(f"/v1/messages/batches/{quote(id, safe='')}")
+    status = _text(said.get("processing_status"))
+    return Looked(status, status == "ended", _counts(said.get("request_counts")))
+
+
+def _results_anthropic(remote: Remote, id: str, _looked: Looked) -> Iterator[Outcome]:
+    # Not results_url: an address that an answer names gets no key.
+    for number, line in enumerate(remote.lines(f"/v1/messages/batches/{quote(id, safe='')}/results"), 1):
+        said, problem = _read_line(line, number)
+        if said is None:
+            yield from problem
+            continue
+        result = _record(said.get("result"))
+        kind = _text(result.get("type"))
+        if kind == "succeeded" and isinstance(result.get("message"), dict):
+            yield Outcome(_name(said), result["message"])
+            continue
+        error = _record(result.get("error"))
+        yield Outcome(_name(said), error=_error(_record(error.get("error", error)), kind))
+
+
+def _find_anthropic(remote: Remote, _token: str, count: int, since: datetime) -> str | None:
+    """A batch of Anthropic's has no name. One that is as old and as large is it; its results' ids prove it."""
+    found = [
+        _text(each.get("id"))
+        for each in _records(remote.get("/v1/messages/batches?limit=100").get("data"))
+        if _time(each.get("created_at")) >= since.timestamp() - 60
+        and sum(_counts(each.get("request_counts")).values()) == count
+    ]
+    return found[0] if len(found) == 1 and found[0] else None
+
+
+# OpenAI
+
+
+def _create_openai(path: str) -> Callable[[Remote, str, str | None, Sequence[Wanted]], str]:
+    def create(remote: Remote, token: str, _model: str | None, wanted: Sequence[Wanted]) -> str:
+        lines = [
+            msgspec.json.encode({"custom_id": each.id, "method": "POST", "url": path, "body": each.body})
+            for each in wanted
+        ]
+        file = _id_of(remote, remote.post_file("/files", f"{token}.jsonl", b"\n".join(lines), {"purpose": "batch"}))
+        body = {"input_file_id": file, "endpoint": path, "completion_window": "24h", "metadata": {"headish": token}}
+        return _id_of(remote, remote.post("/batches", body))
+
+    return create
+
+
+def _look_openai(remote: Remote, id: str) -> Looked:
+    said = remote.get(f"/batches/{quote(id, safe='')}")
+    status = _text(said.get("status"))
+    files = tuple(name for key in ("output_file_id", "error_file_id") if (name := _text(said.get(key))))
+    errors = [_text(each.get("message")) for each in _records(_record(said.get("errors")).get("data"))]
+    ended = status in ("failed", "completed", "expired", "cancelled")
+    failure = remote.redactor.show("; ".join(filter(None, errors[:5])) or f"the batch is {status}", 500)
+    return Looked(
+        status, ended, _counts(said.get("request_counts")), files, failure=failure if ended and not files else None
+    )
+
+
+def _results_openai(remote: Remote, _id: str, looked: Looked) -> Iterator[Outcome]:
+    for file in looked.files:
+        for number, line in enumerate(remote.lines(f"/files/{quote(file, safe='')}/content"), 1):
+            said, problem = _read_line(line, number)
+            if said is None:
+                yield from problem
+                continue
+            response, error = _record(said.get("response")), _record(said.get("error"))
+            body = _record(response.get("body"))
+            if not error and response.get("status_code") == 200 and body:
+                yield Outcome(_name(said), body)
+            else:
+                yield Outcome(_name(said), error=_error(error or _record(body.get("error")), "failed"))
+
+
+def _find_openai(remote: Remote, token: str, _count: int, _since: datetime) -> str | None:
+    for each in _records(remote.get("/batches?limit=100").get("data")):
+        if _record(each.get("metadata")).get("headish") == token:
+            return _text(each.get("id")) or None
+    return None
+
+
+# Gemini
+
+
+def _create_gemini(remote: Remote, token: str, model: str | None, wanted: Sequence[Wanted]) -> str:
+    name = quote((model or "").removeprefix("models/"), safe="")
+    requests = [{"request": {"model": f"models/{name}", **each.body}, "metadata": {"key": each.id}} for each in wanted]
+    batch = {"displayName": token, "inputConfig": {"requests": {"requests": requests}}}
+    said = remote.post(f"/v1/models/{name}:batchGenerateContent", {"batch": batch})
+    id = _text(said.get("name"))
+    if not id.startswith("batches/"):
+        raise UnreadableAnswer(remote.provider, "the answer names no batch")
+    return id.removeprefix("batches/")
+
+
+def _look_gemini(remote: Remote, id: str) -> Looked:
+    said = remote.get(f"/v1/batches/{quote(id, safe='')}")
+    told = _record(said.get("metadata"))
+    status = _text(told.get("state")).removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_").lower()
+    output = _record(told.get("output")) or _record(said.get("response"))
+    inline = _record(output.get("inlinedResponses")).get("inlinedResponses")
+    error = _text(_record(said.get("error")).get("message"))
+    ended = status in ("succeeded", "failed", "cancelled", "expired", "partially_succeeded")
+    listed = inline if isinstance(inline, list) else []
+    failure = remote.redactor.show(error or f"the batch is {status}", 500) if ended and not listed else None
+    return Looked(status, ended, _counts(told.get("batchStats")), inline=listed, failure=failure)
+
+
+def _results_gemini(_remote: Remote, _id: str, looked: Looked) -> Iterator[Outcome]:
+    for number, each in enumerate(looked.inline, 1):
+        said = _record(each)
+        id = _text(_record(said.get("metadata")).get("key")) or None
+        if isinstance(said.get("response"), dict):
+            yield Outcome(id, said["response"])
+        elif said.get("error") is not None:
+            yield Outcome(id, error=_error(_record(said["error"]), "failed"))
+        else:
+            yield Outcome(id, problem=f"result {number} is neither an answer nor an error")
+
+
+def _find_gemini(remote: Remote, token: str, _count: int, _since: datetime) -> str | None:
+    for each in _records(remote.get("/v1/batches?pageSize=100").get("operations")):
+        if _record(each.get("metadata")).get("displayName") == token:
+            return _text(each.get("name")).removeprefix("batches/") or None
+    return None
+
+
+def _read_line(line: bytes, number: int) -> tuple[Mapping[str, Any] | None, list[Outcome]]:
+    """The object of a line; else what is to be told of it: nothing of a blank one."""
+    if not line.strip():
+        return None, []
+    try:
+        return decode_event(line), []
+    except Refusal as refusal:
+        return None, [Outcome(None, problem=f"line {number} cannot be read: {refusal}")]
+
+
+def _id_of(remote: Remote, said: Mapping[str, Any]) -> str:
+    """The id of what was created. Raises: UnreadableAnswer."""
+    id = _text(said.get("id"))
+    if not id:
+        raise UnreadableAnswer(remote.provider, "the answer names nothing that was created")
+    return id
+
+
+def _error(error: Mapping[str, Any], kind: str) -> dict[str, str]:
+    said = _text(error.get("type")) or _text(error.get("code")) or _text(error.get("status")) or kind or "failed"
+    return {"type": said, "message": _text(error.get("message")) or f"the provider says {kind or 'nothing'}"}
+
+
+def _name(said: Mapping[str, Any]) -> str | None:
+    return _text(said.get("custom_id")) or None
+
+
+def _record(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _records(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _counts(value: object) -> dict[str, int]:
+    """Counts by their names; Gemini's are numbers in texts."""
+    return {
+        name: int(count)
+        for name, count in _record(value).items()
+        if type(count) is int or (isinstance(count, str) and count.isascii() and count.isdigit() and len(count) < 19)
+    }
+
+
+def _time(value: object) -> float:
+    try:
+        return datetime.fromisoformat(_text(value)).timestamp()
+    except (ValueError, OverflowError):
+        return 0
+
+
+_CHAT, _RESPONSES = (f"/v1{ENDPOINTS[each].path}" for each in ("openai", "openai_responses"))
+BATCH_APIS: dict[str, BatchApi] = {
+    "anthropic": BatchApi(
+        _create_anthropic, _look_anthropic, _results_anthropic, _find_anthropic, 100_000, 256 * MEGABYTE, False
+    ),
+    "openai": BatchApi(
+        _create_openai(_CHAT), _look_openai, _results_openai, _find_openai, 50_000, 200 * MEGABYTE, True
+    ),
+    "openai_responses": BatchApi(
+        _create_openai(_RESPONSES), _look_openai, _results_openai, _find_openai, 50_000, 200 * MEGABYTE, True
+    ),
+    "gemini": BatchApi(_create_gemini, _look_gemini, _results_gemini, _find_gemini, 10_000, 20 * MEGABYTE, True),
+}

@@ -1,0 +1,194 @@
+"""A provider's API beside its answers: small JSON documents, one file up, and files of any length down, line by line.
+
+What is only read is asked again where that may help. What creates something is not, once the provider may have it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from headish.calls.clouds.credentials import find_credentials
+from headish.calls.deadline import Timeouts
+from headish.calls.headers import check_headers, find_secrets, write_headers
+from headish.calls.keys import refuse_readable
+from headish.calls.redaction import Redactor
+from headish.calls.refusals import check_answer
+from headish.calls.routes import find_route
+from headish.errors import (
+    CallError,
+    CallRefused,
+    CallTimedOut,
+    FirstByteTimedOut,
+    Interrupted,
+    InvalidArgument,
+    SilenceTimedOut,
+    TimedOut,
+    Unreachable,
+    UnreadableAnswer,
+)
+from headish.limits import BATCH_RESULTS_LIMIT_BYTES, EVENT_LIMIT_BYTES, REPLY_LIMIT_BYTES, RETRY_AFTER_LIMIT_SECONDS
+
+if TYPE_CHECKING:
+    import httpx2
+
+FIRST_DELAY_SECONDS = 0.5
+ATTEMPTS = 4
+TOO_LONG = f"a line of more than {EVENT_LIMIT_BYTES:,} bytes"
+_BOUNDARY = "headish-3f0c2f1a7d5e4b6f"
+
+
+class Remote:
+    """One provider, or a compatible server, with the credentials for it."""
+
+    def __init__(
+        self,
+        provider: str,
+        *,
+        model: str | None,
+        base_url: str | None = None,
+        key_env: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeouts: Timeouts = Timeouts(),
+    ) -> None:
+        route = find_route(provider, model=model, base_url=base_url, stream=False)
+        given = check_headers(headers or {})
+        credentials = find_credentials(route, key_env, given)
+        secrets = find_secrets(route.endpoint, given)
+        if secrets:
+            refuse_readable(route.address)
+        self.provider, self.timeouts = provider, timeouts
+        self.redactor = Redactor([*secrets, *credentials.secrets])
+        self._address = route.address
+        self._headers = write_headers(route.endpoint, None, stream=False) | credentials.headers | given
+
+    def get(self, path: str) -> dict[str, Any]:
+        """A JSON document. Raises: CallError."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                with self._open("GET", path) as response:
+                    return self._read_json(response)
+            except CallError as error:
+                self._wait(error, attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """What the provider says of something that was created. Raises: CallError; see ``may_exist``."""
+        with self._open("POST", path, msgspec.json.encode(body)) as response:
+            return self._read_json(response)
+
+    def post_file(self, path: str, name: str, data: bytes, fields: Mapping[str, str]) -> dict[str, Any]:
+        """The same of a file."""
+        parts = [
+            f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'
+            for key, value in fields.items()
+        ]
+        head = f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+        parts.append(f"{head}Content-Type: application/jsonl\r\n\r\n")
+        content = "".join(parts).encode() + data + f"\r\n--{_BOUNDARY}--\r\n".encode()
+        kind = {"content-type": f"multipart/form-data; boundary={_BOUNDARY}"}
+        with self._open("POST", path, content, kind) as response:
+            return self._read_json(response)
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        """The lines of a file, each without its end; the last also where nothing ends it.
+
+        Memory: one line. Raises: CallError, also in the middle: the lines that came before stay valid.
+        """
+        with self._open("GET", path, headers={"accept": "*/*"}) as response:
+            pending = bytearray()
+            for chunk in self._read(response, BATCH_RESULTS_LIMIT_BYTES):
+                *ended, rest = chunk.split(b"\n")
+                for part in ended:
+                    yield bytes(pending + part)
+                    pending.clear()
+                pending += rest
+                if len(pending) > EVENT_LIMIT_BYTES:
+                    raise UnreadableAnswer(self.provider, TOO_LONG)
+            if pending:
+                yield bytes(pending)
+
+    def _wait(self, error: CallError, attempt: int) -> None:
+        """Wait before the next attempt. Raises: the error, where another attempt would not help."""
+        asked = error.retry_after_seconds if isinstance(error, CallRefused) else None
+        delay_seconds = FIRST_DELAY_SECONDS * 2 ** (attempt - 1) if asked is None else asked
+        if attempt == ATTEMPTS or not error.transient or delay_seconds > RETRY_AFTER_LIMIT_SECONDS:
+            raise error
+        time.sleep(delay_seconds)
+
+    @contextmanager
+    def _open(
+        self, method: str, path: str, content: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Iterator[httpx2.Response]:
+        httpx2 = _import_client()
+        in_the_clear = self._address.scheme == "http" and self._address.is_loopback
+        url = self._address.origin + self._address.path + path
+        timeout = httpx2.Timeout(self.timeouts.silence_seconds, connect=self.timeouts.connect_seconds)
+        with httpx2.Client(timeout=timeout, trust_env=not in_the_clear, verify=not in_the_clear) as client:
+            request = client.build_request(method, url, headers={**self._headers, **(headers or {})}, content=content)
+            try:
+                response = client.send(request, stream=True)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                raise Unreachable(self.provider, self._address.origin, self._reason(error)) from None
+            except httpx2.TimeoutException:
+                raise FirstByteTimedOut(
+                    self.provider, self.timeouts.silence_seconds, "no byte of an answer came"
+                ) from None
+            except httpx2.RequestError as error:
+                raise Interrupted(self.provider, f"the request broke off: {self._reason(error)}") from None
+            try:
+                if response.status_code >= 300:
+                    check_answer(self.provider, response, self.redactor)
+                yield response
+            finally:
+                response.close()
+
+    def _read_json(self, response: httpx2.Response) -> dict[str, Any]:
+        data = b"".join(self._read(response, REPLY_LIMIT_BYTES))
+        try:
+            found = msgspec.json.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            beginning = self.redactor.show(data[:200].decode(errors="replace"), 80)
+            raise UnreadableAnswer(self.provider, f"the answer is no JSON object; it begins {beginning!r}")
+        return found
+
+    def _read(self, response: httpx2.Response, limit_bytes: int) -> Iterator[bytes]:
+        httpx2 = _import_client()
+        received, begun = 0, time.monotonic()
+        total = self.timeouts.total_seconds
+        try:
+            for chunk in response.iter_raw():
+                received += len(chunk)
+                if received > limit_bytes:
+                    raise UnreadableAnswer(self.provider, f"the answer has more than {limit_bytes:,} bytes")
+                if total is not None and time.monotonic() - begun > total:
+                    raise CallTimedOut(self.provider, total, "the answer did not end")
+                yield chunk
+        except httpx2.TimeoutException:
+            raise SilenceTimedOut(self.provider, self.timeouts.silence_seconds, "no further byte came") from None
+        except (httpx2.TransportError, httpx2.StreamError) as error:
+            raise Interrupted(self.provider, f"the answer broke off: {self._reason(error)}") from None
+
+    def _reason(self, error: Exception) -> str:
+        return self.redactor.show(str(error)) or type(error).__name__
+
+
+def may_exist(error: BaseException) -> bool:
+    """Whether what was to be created may be there, although its creation failed with this."""
+    if isinstance(error, CallRefused):
+        return error.status >= 500
+    return isinstance(error, TimedOut | Interrupted | UnreadableAnswer) or not isinstance(error, Exception)
+
+
+def _import_client() -> Any:
+    try:
+        import httpx2
+    except ImportError:
+        raise InvalidArgument("calling a provider needs the extra: pip install 'headish[call]'") from None
+    return httpx2

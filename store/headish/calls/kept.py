@@ -1,0 +1,166 @@
+"""Connections that stay open between calls: a tool loop asks the same host again and again.
+
+A client of one connection belongs to one call at a time. So the call knows which connection it waits on, and can cut
+it, and nobody else waits on it. The next call to the same host takes the one that was given back last. No cookie and
+no key stays with it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.request import getproxies
+
+from headish.calls.deadline import Deadline
+from headish.values.checks.addresses import Address
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx2
+
+KEPT_SECONDS = 60
+"""How long a connection stays open that nobody uses. Servers close theirs after 5 to 75 seconds."""
+KEPT_PER_HOST = 8
+"""How many connections to a host stay open while nobody uses them."""
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+
+Key = tuple[str, tuple[tuple[str, str], ...]]
+"""A host, and the proxies and certificates that the environment names for it."""
+
+
+class Kept:
+    """A client of one connection. ``since``: when it was given back; ``socket`` is the connection's, once there is one.
+
+    ``is_used``: whether it had a call before, whose connection may have been closed by the server meanwhile.
+    """
+
+    def __init__(self, client: httpx2.Client) -> None:
+        self.client = client
+        self.socket: socket.socket | None = None
+        self.since = 0.0
+        self.is_used = False
+
+
+class _Process:
+    """What this process keeps."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.idle: dict[Key, list[Kept]] = {}
+        self.certificates: dict[Key, ssl.SSLContext] = {}
+
+
+_process = _Process()
+_left_to_the_parent: list[_Process] = []
+"""What a forked child has of its parent. Closing a TLS connection here would end it there."""
+
+
+@contextmanager
+def borrowed(address: Address, deadline: Deadline) -> Iterator[Kept]:
+    """A client for a call to a host, whose connection the deadline cuts; given back when the call is over.
+
+    Raises: what httpx2 raises for a proxy or a certificate that cannot be used; ImportError.
+    """
+    process, key = _process, _key_of(address)
+    kept = _take(process, key) or Kept(_make(process, key, address))
+    deadline.watch(kept.socket)
+    is_sound = False
+    try:
+        yield kept
+        is_sound = True
+    except Exception:
+        is_sound = True  # httpx2 closed the connection, or has it ready
+        raise
+    finally:
+        kept.socket = deadline.socket
+        deadline.cancel()  # first: it must not cut the next call's connection
+        kept.client.cookies.clear()
+        if is_sound:
+            _give_back(process, key, kept)
+        else:
+            kept.client.close()
+
+
+def close_all() -> None:
+    """Close the connections that nobody uses."""
+    with _process.lock:
+        idle, _process.idle = _process.idle, {}
+    for kept in (each for listed in idle.values() for each in listed):
+        kept.client.close()
+
+
+def _key_of(address: Address) -> Key:
+    if _is_in_the_clear(address):
+        return address.origin, ()
+    files = ((name, os.environ[name]) for name in _CERTIFICATES if name in os.environ)
+    return address.origin, (*sorted(getproxies().items()), *files)
+
+
+def _take(process: _Process, key: Key) -> Kept | None:
+    """The one that was given back last, and what is too old closed."""
+    oldest = time.monotonic() - KEPT_SECONDS
+    with process.lock:
+        idle = process.idle.pop(key, [])
+        fresh = [kept for kept in idle if kept.since > oldest]
+        taken = fresh.pop() if fresh else None
+        if fresh:
+            process.idle[key] = fresh
+    for kept in idle:
+        if kept.since <= oldest:
+            kept.client.close()
+    return taken
+
+
+def _give_back(process: _Process, key: Key, kept: Kept) -> None:
+    kept.since, kept.is_used = time.monotonic(), True
+    with process.lock:
+        idle = process.idle.setdefault(key, [])
+        idle.append(kept)
+        surplus = idle.pop(0) if len(idle) > KEPT_PER_HOST else None
+    if surplus is not None:
+        surplus.client.close()
+
+
+def _make(process: _Process, key: Key, address: Address) -> httpx2.Client:
+    import httpx2
+
+    in_the_clear = _is_in_the_clear(address)
+    limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEPT_SECONDS)
+    # A request in the clear to this machine must not pass through a proxy on another one. It needs no certificates
+    # either: reading them takes longer than a small model takes to answer.
+    verify = False if in_the_clear else _certificates(process, key)
+    return httpx2.Client(limits=limits, trust_env=not in_the_clear, verify=verify)
+
+
+def _certificates(process: _Process, key: Key) -> ssl.SSLContext:
+    """Whom to trust: read once for a host, since it takes tens of milliseconds."""
+    import httpx2
+
+    with process.lock:
+        found = process.certificates.get(key)
+        if found is None:
+            found = process.certificates[key] = httpx2.create_ssl_context()
+        return found
+
+
+def _is_in_the_clear(address: Address) -> bool:
+    return address.scheme == "http" and address.is_loopback
+
+
+def _begin_anew() -> None:
+    """In a forked child: two processes on one connection would read each other's answers."""
+    global _process
+    _left_to_the_parent.append(_process)
+    _process = _Process()
+
+
+if hasattr(os, "register_at_fork"):  # where processes can fork
+    os.register_at_fork(after_in_child=_begin_anew)
+atexit.register(close_all)

@@ -1,0 +1,72 @@
+"""Where a request goes: to a provider itself, to a compatible server, or to a cloud that serves its models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from headish.calls.clouds.places import CloudPlace, find_place
+from headish.calls.endpoints import Endpoint, find_endpoint, write_url
+from headish.providers.clouds import Cloud
+from headish.values.checks.addresses import Address, parse_address
+
+
+class Route(Struct, frozen=True, kw_only=True):
+    """An address with what its requests carry. ``endpoint`` says which headers those of a call are added to."""
+
+    provider: str
+    url: str
+    address: Address
+    endpoint: Endpoint
+    base_url: str | None
+    cloud: Cloud | None = None
+    place: CloudPlace | None = None
+
+    def dress(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[Mapping[str, Any], dict[str, str]]:
+        """Body and headers as they go there."""
+        return (body, dict(headers)) if self.place is None else self.place.dress(body, headers)
+
+
+def find_route(
+    provider: str,
+    *,
+    model: str | None = None,
+    base_url: str | None = None,
+    cloud: Cloud | None = None,
+    stream: bool = True,
+) -> Route:
+    """The route of a request. Raises: UnknownFormat for the provider; InvalidAddress; InvalidArgument."""
+    endpoint = find_endpoint(provider)
+    if cloud is None:
+        address = endpoint.address if base_url is None else parse_address(base_url)
+        url = write_url(endpoint, address, model, stream=stream)
+        return Route(provider=provider, url=url, address=address, endpoint=endpoint, base_url=base_url)
+    place = find_place(cloud, provider)
+    address = parse_address(place.base_url(cloud) if base_url is None else base_url)
+    return Route(
+        provider=provider,
+        url=address.origin + _without_ending(address.path, place.endings) + place.path(cloud, model, stream),
+        address=address,
+        endpoint=_without_headers(endpoint, place.key_header),
+        base_url=base_url,
+        cloud=cloud,
+        place=place,
+    )
+
+
+def _without_ending(path: str, endings: tuple[str, ...]) -> str:
+    return path.removesuffix(next((each for each in endings if path.endswith(each)), ""))
+
+
+def _without_headers(endpoint: Endpoint, key_header: str) -> Endpoint:
+    """A provider's endpoint less what only its own address takes."""
+    return Endpoint(
+        base_url=endpoint.base_url,
+        path=endpoint.path,
+        stream_path=endpoint.stream_path,
+        key_variables=(),
+        keyring_users=(),
+        key_header=key_header,
+    )

@@ -1,0 +1,157 @@
+"""Messages of an API as another program has kept them: what its form refuses costs a part, not the message.
+
+A client is told what is wrong with its message, and mends it. A file is as it is: a part that no reader takes is kept
+whole for its provider, and what a form keeps whole because only the API can take it back is opened where people read
+it: reasoning that nobody signed, and calls and results of custom tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from headish.content import strictjson
+from headish.content.forms.parts import FORM, WHAT, Form, Said, keep, list_at, without
+from headish.content.forms.reading import prove
+from headish.content.forms.table import FORMS
+from headish.errors import InvalidContent
+from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+
+Entry = Mapping[str, Any]
+_SAID = frozenset(("role", "content", "parts", "type"))
+
+
+class Kept(NamedTuple):
+    """A message of another program: ``form`` is how it was written (``system.form``), None where that does not give it
+    back; then ``rest`` holds what the blocks do not say."""
+
+    role: str
+    blocks: tuple[ContentBlock, ...]
+    form: Mapping[str, Any] | None = None
+    speaker: str | None = None
+    rest: Mapping[str, Any] = {}
+
+
+def read_kept(name: str, entry: Entry) -> Kept:
+    """One entry of a form, or one item. Raises: TooDeep; InvalidContent for what no database can hold."""
+    form = FORMS[name]
+    strictjson.check(entry, WHAT)
+    given = strictjson.plain(entry)
+    opened = _open_item(given) if form.list_name == "input" else None
+    if opened is not None:
+        return opened
+    said = _read(form, given)
+    said = said._replace(blocks=tuple(map(_opened, said.blocks)))
+    read = prove(form, said, [given])
+    last = read.blocks[-1] if len(read.blocks) > len(said.blocks) else None
+    if isinstance(last, ProviderBlock) and "=" in last.data[FORM]:
+        # Nothing of it is written as it was: to keep the whole entry again would double each such message.
+        rest = {key: value for key, value in given.items() if key not in _SAID and value is not None}
+        return Kept(said.role, said.blocks, speaker=said.speaker, rest=rest)
+    return Kept(read.role, read.blocks, read.form, read.speaker)
+
+
+def _read(form: Form, entry: Entry) -> Said:
+    try:
+        return form.read(entry)
+    except InvalidContent:
+        return _read_parts(form, entry)
+
+
+def _read_parts(form: Form, entry: Entry) -> Said:
+    """An entry part by part: the ones that are refused are the provider's, and so is an entry without parts."""
+    at = "parts" if "parts" in entry else "content"
+    parts = entry.get(at)
+    try:
+        said = form.read({key: value for key, value in entry.items() if key != at})
+        listed = list_at(parts, at)
+    except InvalidContent:
+        role = entry.get("role")
+        return Said(role if role in ("user", "system", "developer") else "assistant", (_own(form.provider, entry),))
+    blocks = [block for part in listed for block in _read_part(form, {"role": entry.get("role"), at: [part]}, part)]
+    return said._replace(blocks=(*blocks, *said.blocks))
+
+
+def _read_part(form: Form, entry: Entry, part: Any) -> Sequence[ContentBlock]:
+    if isinstance(part, str):
+        return (Text(part),)
+    try:
+        return form.read(entry).blocks
+    except InvalidContent:
+        return (_own(form.provider, part),)
+
+
+def _own(provider: str, part: Any) -> ProviderBlock:
+    return ProviderBlock(provider, part if isinstance(part, Mapping) else {"type": "unknown", "value": part})
+
+
+def _opened(block: ContentBlock) -> ContentBlock:
+    """Anthropic's reasoning without a signature: the API does not take it back, and people read it."""
+    data = block.data if isinstance(block, ProviderBlock) else None
+    if not isinstance(data, Mapping) or data.get("type") != "thinking" or not isinstance(data.get("thinking"), str):
+        return block
+    assert isinstance(block, ProviderBlock)
+    rest = {key: value for key, value in data.items() if key not in ("type", "thinking") and value not in (None, [])}
+    return Thinking(data["thinking"], provider=block.provider, opaque=keep(block.provider, rest))
+
+
+# Items of OpenAI's Responses API that the form keeps whole.
+
+
+def _open_item(item: Entry) -> Kept | None:
+    kind = item.get("type")
+    opened = _ITEMS.get(kind) if isinstance(kind, str) else None
+    return None if opened is None else opened(item)
+
+
+def _open_call(item: Entry) -> Kept | None:
+    """A call of a tool with a grammar of its own: its input is any text."""
+    if not isinstance(item.get("name"), str) or not isinstance(item.get("input"), str):
+        return None
+    call = {"type": "function_call", "name": item["name"], "arguments": item["input"], **_named("call_id", item)}
+    return _as(FORMS["responses"].read(call), item, ("type", "name", "input", "call_id"))
+
+
+def _open_shell(item: Entry) -> Kept | None:
+    action, id = item.get("action"), item.get("call_id") or item.get("id")
+    if not isinstance(action, Mapping):
+        return None
+    call = ToolUse("local_shell", id if isinstance(id, str) else None, dict(action))
+    return _as(Said("assistant", (call,)), item, ("type", "action", "call_id"))
+
+
+def _open_result(item: Entry) -> Kept | None:
+    """The result of a custom tool; of a function where older versions of Codex wrote ``{content, success}``."""
+    output = item.get("output")
+    is_object = isinstance(output, Mapping)
+    content = output.get("content") if isinstance(output, Mapping) else output
+    if not isinstance(content, str | list) or (item.get("type") == "function_call_output" and not is_object):
+        return None
+    parts = {"role": "user", "content": content if isinstance(content, list) else [_text(content)]}
+    result = ToolResult(_named("call_id", item).get("call_id"), content=_read(FORMS["responses"], parts).blocks)
+    succeeded = output.get("success") if isinstance(output, Mapping) else None
+    if isinstance(succeeded, bool):
+        result = ToolResult(result.tool_use_id, content=result.content, is_error=not succeeded)
+    return _as(Said("tool", (result,)), item, ("type", "call_id", "output"))
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "input_text", "text": text}
+
+
+def _named(key: str, item: Entry) -> dict[str, str]:
+    found = item.get("call_id") or item.get("id")
+    return {key: found} if isinstance(found, str) else {}
+
+
+def _as(said: Said, item: Entry, own: tuple[str, ...]) -> Kept:
+    rest = {key: value for key, value in without(item, own).items() if value is not None}
+    return Kept(said.role, said.blocks, rest={**rest, "type": item["type"]} if rest else {"type": item["type"]})
+
+
+_ITEMS: dict[str, Callable[[Entry], Kept | None]] = {
+    "custom_tool_call": _open_call,
+    "local_shell_call": _open_shell,
+    "custom_tool_call_output": _open_result,
+    "function_call_output": _open_result,
+}

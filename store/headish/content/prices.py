@@ -1,0 +1,196 @@
+"""Prices that a user gives: what a million tokens of each kind cost, by model. Nothing of them is ever stored.
+
+A table is TOML or JSON::
+
+    currency = "USD"
+
+    [[price]]
+    model = "claude-sonnet-4-5*"    # * stands for any characters
+    input = 3.00                    # for a million tokens
+    cached_input = 0.30             # left out: as input
+    cache_write = 3.75              # left out: as input
+    output = 15.00
+    reasoning = 15.00               # left out: as output
+
+The first price that fits an answer holds. Amounts are decimals from the file to the sum: no float is on the way.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from datetime import date
+from decimal import Context, Decimal, localcontext
+from fnmatch import translate
+from functools import cached_property
+from json import loads
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from headish.errors import InvalidArgument, InvalidPrices, shown
+from headish.values.checks.doors import is_path
+from headish.values.checks.files import open_regular
+
+LIMIT_BYTES = 1024 * 1024
+"""The largest file of prices."""
+MILLION = Decimal(1_000_000)
+EXACT = Context(prec=100)
+"""Digits for sums: more than any number of tokens at any price takes, so nothing is rounded before it is shown."""
+_LARGEST, _SMALLEST_EXPONENT = Decimal(10**9), -12
+
+
+class Asked(NamedTuple):
+    """What decides about the price of an answer: who gave it, when, to how many tokens, and whether in a batch."""
+
+    model: str | None
+    provider: str | None
+    ptr: str | None
+    day: date
+    input_tokens: int
+    is_batch: bool
+
+
+class Price(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """A row of a table. ``since`` and ``until`` are the first day on which it holds and the first on which it does not;
+    ``over`` lets it hold for longer requests only. ``batch`` is the factor for answers that came in a batch job."""
+
+    model: str
+    input: Decimal
+    output: Decimal
+    cached_input: Decimal | None = None
+    cache_write: Decimal | None = None
+    reasoning: Decimal | None = None
+    provider: str | None = None
+    ptr: str | None = None
+    since: date | None = None
+    until: date | None = None
+    over: int = 0
+    batch: Decimal = Decimal(1)
+
+    def fits(self, asked: Asked) -> bool:
+        """Whether the price is that of an answer."""
+        return (
+            asked.model is not None
+            and self._pattern.fullmatch(asked.model) is not None
+            and self.provider in (None, asked.provider)
+            and self.ptr in (None, asked.ptr)
+            and (self.since is None or asked.day >= self.since)
+            and (self.until is None or asked.day < self.until)
+            and (not self.over or asked.input_tokens > self.over)
+        )
+
+    def cost(self, tokens: Mapping[str, int], *, is_batch: bool = False) -> Decimal:
+        """What tokens cost, by the names of ``Usage``; exact."""
+        reasoning = tokens.get("reasoning_tokens", 0)
+        output = max(tokens.get("output_tokens", 0), reasoning)  # which holds the reasoning
+        with localcontext(EXACT):
+            whole = (
+                self.input * tokens.get("input_tokens", 0)
+                + _first(self.cached_input, self.input) * tokens.get("cache_read_input_tokens", 0)
+                + _first(self.cache_write, self.input) * tokens.get("cache_creation_input_tokens", 0)
+                + self.output * (output - reasoning)
+                + _first(self.reasoning, self.output) * reasoning
+            )
+            return whole * (self.batch if is_batch else 1) / MILLION
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(translate(self.model.replace("[", "[[]")))
+
+
+class Prices(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of prices in one currency."""
+
+    price: tuple[Price, ...]
+    currency: str = "USD"
+
+    def find(self, asked: Asked) -> Price | None:
+        """The first price that fits; None if none does."""
+        return next((each for each in self.price if each.fits(asked)), None)
+
+
+def read_prices(given: str | os.PathLike[str] | Mapping[str, Any] | Prices) -> Prices:
+    """The prices of a file (TOML, or JSON if its name ends so), or of the same as a mapping.
+
+    Raises: InvalidPrices, which names the file and what is wrong in it.
+    """
+    if isinstance(given, Prices):
+        return given
+    if isinstance(given, Mapping):
+        return _convert(dict(given), "the mapping")
+    if not is_path(given):
+        raise InvalidArgument(f"prices is the path of a table, or a table as a mapping, not {shown(given)}")
+    name = os.fsdecode(given)
+    text = _read_text(name)
+    try:
+        if name.endswith(".json"):
+            record = loads(text, parse_float=Decimal, parse_constant=Decimal)
+        else:
+            record = tomllib.loads(text, parse_float=Decimal)
+    except (ValueError, RecursionError, ArithmeticError) as error:
+        raise InvalidPrices(name, f"it is no {'JSON' if name.endswith('.json') else 'TOML'} ({error})") from None
+    return _convert(record, name)
+
+
+def _read_text(name: str) -> str:
+    try:
+        with open_regular(name) as opened:
+            data = opened.read(LIMIT_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise InvalidPrices(name, getattr(error, "strerror", None) or str(error)) from None
+    if len(data) > LIMIT_BYTES:
+        raise InvalidPrices(name, f"it is larger than {LIMIT_BYTES:,} bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidPrices(name, "it is not UTF-8") from None
+
+
+def _convert(record: Any, name: str) -> Prices:
+    try:
+        prices = msgspec.convert(_with_decimals(record), Prices)
+    except (ValueError, TypeError, ArithmeticError, RecursionError) as error:  # msgspec's own is a ValueError
+        raise InvalidPrices(name, str(error)) from None
+    for number, price in enumerate(prices.price, 1):
+        for word in AMOUNTS:
+            amount = getattr(price, word)
+            if amount is not None and not _is_amount(amount):
+                raise InvalidPrices(name, f"{word} of price {number} is no amount from 0 to {_LARGEST:,}")
+        if price.over < 0:
+            raise InvalidPrices(name, f"over of price {number} is a number of tokens, from 0 on")
+    if not prices.currency.isprintable() or len(prices.currency) > 20:
+        raise InvalidPrices(name, "currency is a short word")
+    return prices
+
+
+def _with_decimals(record: Any) -> Any:
+    """The record with its amounts as decimals: a float of a program is taken as it is written."""
+    if not isinstance(record, dict) or not isinstance(record.get("price"), list | tuple):
+        return record
+    rows = [_decimals_of(row) if isinstance(row, Mapping) else row for row in record["price"]]
+    return {**record, "price": rows}
+
+
+def _decimals_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: Decimal(str(value)) if key in AMOUNTS and type(value) in (int, float) else value
+        for key, value in row.items()
+    }
+
+
+def _is_amount(amount: Decimal) -> bool:
+    if not amount.is_finite() or not 0 <= amount <= _LARGEST:
+        return False
+    exponent = amount.as_tuple().exponent
+    return isinstance(exponent, int) and exponent >= _SMALLEST_EXPONENT
+
+
+def _first(amount: Decimal | None, other: Decimal) -> Decimal:
+    return other if amount is None else amount
+
+
+AMOUNTS = ("input", "output", "cached_input", "cache_write", "reasoning", "batch")

@@ -1,0 +1,103 @@
+"""What answers cost, by a table of prices that the caller gives. Each counts once, as its tokens do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal, localcontext
+from typing import Any
+
+from msgspec import Struct
+
+from headish.content.prices import EXACT, Asked, Prices
+from headish.errors import InvalidArgument, shown
+from headish.history.reading.usage import KEYS, CountedReply, each_once, text_of, usage_of
+from headish.providers.shared.values import Usage
+from headish.values.turns import said_at_of
+
+
+class Cost(Struct, frozen=True):
+    """What some replies cost. ``key`` is what they share, as of a ``Count``.
+
+    ``cost`` is exact; of the ``replies`` it leaves out the ``silent``, whose provider reported no tokens, and the
+    ``unpriced``, whose model has no price: ``models`` names those.
+    """
+
+    key: str | None
+    replies: int
+    silent: int
+    unpriced: int
+    cost: Decimal
+    currency: str
+    models: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data; ``cost`` is text, so that no reader makes a float of it."""
+        record: dict[str, Any] = {"key": self.key, "replies": self.replies, "silent": self.silent}
+        record |= {"unpriced": self.unpriced, "cost": f"{self.cost:f}", "currency": self.currency}
+        return record | {"models": list(self.models)}
+
+
+def count_costs(
+    replies: Iterable[CountedReply], prices: Prices, by: str | None, since: datetime | None, until: datetime | None
+) -> list[Cost]:
+    """What replies cost, those of one key together, in the order of the keys; of those that were said in a time.
+
+    Raises: InvalidArgument if ``by`` is neither a key of ``KEYS`` nor None, which counts all together.
+    """
+    if by is not None and by not in KEYS:
+        raise InvalidArgument(f"cost is counted by {', '.join(KEYS)}, not by {shown(by)}")
+    tallies: dict[str | None, _Tally] = {} if by else {None: _Tally()}
+    for each in each_once(replies):
+        said = said_at_of(each.system, each.id)
+        if (since is None or said >= since) and (until is None or said < until):
+            tallies.setdefault(KEYS[by](each) if by else None, _Tally()).add(each, said, prices)
+    ordered = sorted(tallies, key=lambda key: (key is None, key or ""))
+    return [tallies[key].close(key, prices.currency) for key in ordered]
+
+
+class _Tally:
+    """Costs while they are counted."""
+
+    def __init__(self) -> None:
+        self._replies = self._silent = self._unpriced = 0
+        self._cost = Decimal(0)
+        self._models: set[str] = set()
+
+    def add(self, answer: CountedReply, said: datetime, prices: Prices) -> None:
+        """Count an answer."""
+        usage = usage_of(answer.reply)
+        self._replies += 1
+        if usage is None:
+            self._silent += 1
+            return
+        tokens = {name: getattr(usage, name) or 0 for name in Usage.__struct_fields__}
+        asked = _asked(answer, said, tokens)
+        price = prices.find(asked)
+        if price is None:
+            self._unpriced += 1
+            self._models.add(asked.model or "(unknown)")
+            return
+        with localcontext(EXACT):
+            self._cost += price.cost(tokens, is_batch=asked.is_batch)
+
+    def close(self, key: str | None, currency: str) -> Cost:
+        """What was counted."""
+        models = tuple(sorted(self._models))
+        return Cost(key, self._replies, self._silent, self._unpriced, self._cost.normalize(EXACT), currency, models)
+
+
+def _asked(answer: CountedReply, said: datetime, tokens: dict[str, int]) -> Asked:
+    reply = answer.reply
+    return Asked(
+        model=text_of(reply.get("model")),
+        provider=text_of(reply.get("provider")),
+        ptr=text_of(reply.get("ptr")),
+        day=said.date(),
+        input_tokens=sum(tokens[name] for name in INPUTS),
+        is_batch=isinstance(reply.get("batch"), str),
+    )
+
+
+INPUTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+"""The kinds of tokens that a request is made of."""

@@ -1,0 +1,1 @@
+"""Sessions of coding agents: files of lines that grow while they are read."""

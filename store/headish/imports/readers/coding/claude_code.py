@@ -1,0 +1,225 @@
+"""Claude Code's sessions: ``~/.claude/projects/PROJECT/SESSION.jsonl``, a record a line.
+
+One answer is several lines, one for each content block, with the same ``message.id``: they become one turn, whose usage
+counts once. Results of calls that ran side by side hang on different lines of one answer, and follow one another here.
+A rewind is a fork, and the line that was written last is the tip. Lines that say nothing (progress, attachments, system
+records) stand in the chain of parents and are walked through. A compaction's summary is a turn that continues what it
+sums up; the turn says so in its meta.
+
+Sessions share lines and hang on lines of other files, so a key is global: ``claude-code:UUID``, and the conversation's
+is ``claude-code:SESSION``. A sub-agent's lines are a conversation of their own.
+
+Source: docs of the format by others and real projects of 2025 and 2026, read 2026-11-21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from msgspec.structs import replace
+
+from headish.imports.building import Node, Talk, build_tree, read_native
+from headish.imports.imported import ImportedTree, make_key
+from headish.imports.notes import Notes
+from headish.imports.readers.lines import Line, read_records
+from headish.imports.sources import Given
+
+FORMAT, ANTHROPIC = "claude-code", "anthropic"
+SPEAKERS = ("user", "assistant")
+_MAPPED = ("type", "uuid", "parentUuid", "timestamp", "message")
+_MESSAGE = ("role", "content", "model", "usage", "id", "stop_reason", "type")
+_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
+"""Records that give a title, the strongest first, and the key that holds it."""
+
+
+def read_conversations(given: Given) -> Iterator[ImportedTree]:
+    """The conversations of a session's file: the session itself, and each sub-agent that speaks in it."""
+    titles: dict[str, str] = {}
+    threads: dict[str | None, _Thread] = {}
+    for line in read_records(given):
+        record = line.record
+        kind = record.get("type")
+        title = record.get(_TITLES[kind]) if isinstance(kind, str) and kind in _TITLES else None
+        if isinstance(title, str):
+            titles[str(kind)] = title
+        elif isinstance(record.get("uuid"), str):
+            agent = _agent_of(record)
+            threads.setdefault(agent, _Thread(given.notes)).add(line)
+        else:
+            given.notes.leave_out(line.where, f"record of type {kind}")
+    title = next((titles[kind] for kind in _TITLES if kind in titles), None)
+    for agent, thread in threads.items():
+        nodes = thread.nodes()
+        talk = thread.talk(given.name, agent, title)
+        tree = build_tree(talk, nodes, given.notes, given.limit_bytes)
+        if tree is not None:
+            yield tree
+
+
+def _agent_of(record: Mapping[str, Any]) -> str | None:
+    """The sub-agent that a line belongs to, None for the session itself."""
+    if record.get("isSidechain") is not True:
+        return None
+    agent = record.get("agentId")
+    return agent if isinstance(agent, str) else "sidechain"
+
+
+class _Thread:
+    """The lines of a session, or of one of its sub-agents."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._nodes: dict[str, Node] = {}
+        self._stands_for: dict[str, str] = {}
+        self._answers: dict[str, str] = {}
+        self._results: dict[str, tuple[str, set[str]]] = {}
+        self._said: list[str] = []
+        self._first: dict[str, Any] = {}
+        self._has_parents = False
+        self._words: str | None = None
+
+    def add(self, line: Line) -> None:
+        """Take a line. One that was seen is not taken again: a compaction writes what it keeps a second time."""
+        record, uuid = line.record, str(line.record["uuid"])
+        if uuid in self._nodes or uuid in self._stands_for:
+            return
+        if not self._first and record.get("type") in SPEAKERS:
+            self._first = record
+        parent = record.get("parentUuid") or record.get("logicalParentUuid")
+        self._has_parents = self._has_parents or isinstance(record.get("parentUuid"), str)
+        parent = parent if isinstance(parent, str) else None
+        message = record.get("message")
+        if record.get("type") not in SPEAKERS or not isinstance(message, Mapping):
+            self._notes.leave_out(line.where, _kind_of(record))
+            self._nodes[uuid] = Node(id=uuid, parent=parent, where=line.where)
+            return
+        content = message.get("content")
+        answer = message.get("id") if record["type"] == "assistant" else None
+        if isinstance(answer, str) and answer in self._answers:
+            self._join(self._answers[answer], uuid, record)
+            return
+        if isinstance(answer, str):
+            self._answers[answer] = uuid
+        self._nodes[uuid] = self._node(line, uuid, parent, content)
+        self._said.append(uuid)
+
+    def _node(self, line: Line, uuid: str, parent: str | None, content: Any) -> Node:
+        record, message = line.record, line.record["message"]
+        role = "assistant" if record["type"] == "assistant" else "user"
+        parts = _parts(content)
+        if role == "user" and self._words is None and record.get("isMeta") is not True:
+            self._words = next((text for part in parts if (text := _words_of(part))[:1] not in ("", "<")), None)
+        meta = {key: value for key, value in record.items() if key not in _MAPPED}
+        rest = {key: value for key, value in message.items() if key not in _MESSAGE and value is not None}
+        if rest:
+            meta["message"] = rest
+        if "toolUseResult" in meta:
+            self._notes.keep(line.where, "toolUseResult")
+        if record.get("isCompactSummary") is True:
+            self._notes.keep(line.where, "summary of a compaction")
+        return Node(
+            id=uuid, parent=parent, role=_role_of(role, parts), content=content if parts else [],
+            said_at=record.get("timestamp"),
+            key=make_key(FORMAT, uuid), meta={"uuid": uuid, **meta}, where=line.where,
+            reply=_reply(message) if role == "assistant" else None,
+            hidden="people" if record.get("isMeta") is True else None,
+        )  # fmt: skip
+
+    def _join(self, first: str, uuid: str, record: Mapping[str, Any]) -> None:
+        """A further line of an answer: its blocks go to the first one's, and its uuid stands for that one."""
+        node = self._nodes[first]
+        content = [*_parts(node.content), *_parts(record["message"].get("content"))]
+        meta = {**node.meta, "further_uuids": [*node.meta.get("further_uuids", ()), uuid]}
+        reply = {**(node.reply or {}), **_reply(record["message"])}
+        self._nodes[first] = replace(node, content=content, meta=meta, reply=reply)
+        self._stands_for[uuid] = first
+
+    def nodes(self) -> Iterable[Node]:
+        """The messages, each with what it really continues."""
+        linked: list[Node] = []
+        last: str | None = None
+        for uuid, node in self._nodes.items():
+            parent = node.parent if self._has_parents else last
+            parent = self._stands_for.get(parent, parent) if parent is not None else None
+            if node.role == "tool" and parent is not None:
+                parent = self._behind_results(uuid, node, parent)
+            linked.append(self._read(replace(node, parent=parent)))
+            last = uuid
+        return linked
+
+    def _read(self, node: Node) -> Node:
+        """The message with its blocks in headish's own words."""
+        if not node.content:
+            return node
+        entry = {"role": "assistant" if node.role == "assistant" else "user", "content": node.content}
+        kept = read_native(ANTHROPIC, entry, self._notes, node.where)
+        return replace(node, content=None if kept is None else kept.blocks, form=None if kept is None else kept.form)
+
+    def _behind_results(self, uuid: str, node: Node, parent: str) -> str:
+        """What a result continues: the answer, or the result before it that answers another call of the same."""
+        before, answered = self._results.get(parent, (parent, set()))
+        own = {str(block.get("tool_use_id")) for block in node.content or () if isinstance(block, Mapping)}
+        if own & answered:  # a call that was answered twice is a fork
+            return parent
+        self._results[parent] = (uuid, answered | own)
+        return before
+
+    def talk(self, name: str, agent: str | None, title: str | None) -> Talk:
+        """What is said of the session."""
+        session = str(self._first.get("sessionId") or PurePath(name).stem)
+        of_agent = {"sub-agent": agent} if agent is not None else {}
+        words = (self._words or "").strip().split("\n", 1)[0][:200]
+        facts = ("cwd", "gitBranch", "version", "sessionId")
+        app = {key: self._first[key] for key in facts if isinstance(self._first.get(key), str)}
+        project = PurePath(str(app["cwd"])).name if "cwd" in app else ""
+        return Talk(
+            format=FORMAT, id=session if agent is None else f"{session}:{agent}",
+            title=title if title and agent is None else words, tip=self._tip(),
+            tags=[FORMAT, project, *(["sub-agent"] if agent is not None else [])], app={**app, **of_agent}, logged=True,
+        )  # fmt: skip
+
+    def _tip(self) -> str | None:
+        """The message that was written last: a rewind goes on at the end of the file."""
+        return self._said[-1] if self._said else None
+
+
+def _parts(content: Any) -> list[Any]:
+    """The blocks of a message; nothing else than a text or a list says anything."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return content if isinstance(content, list) else []
+
+
+def _words_of(part: Any) -> str:
+    text = part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else part
+    return text if isinstance(text, str) else ""
+
+
+def _role_of(role: str, parts: list[Any]) -> str:
+    """``tool`` for a user's message that holds nothing but results, else the role that it has."""
+    results = [isinstance(part, Mapping) and part.get("type") == "tool_result" for part in parts]
+    return "tool" if role == "user" and results and all(results) else role
+
+
+def _usage_of(usage: Any) -> dict[str, int]:
+    """The counts of tokens, by headish's names, which are Anthropic's."""
+    names = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return {name: usage[name] for name in names if type(usage.get(name)) is int} if isinstance(usage, Mapping) else {}
+
+
+def _kind_of(record: Mapping[str, Any]) -> str:
+    subtype = record.get("subtype")
+    return f"record of type {record.get('type')}" + (f"/{subtype}" if isinstance(subtype, str) else "")
+
+
+def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
+    """What a provider said beside its answer. An answer without a model's name is the program's own."""
+    model, stop = message.get("model"), message.get("stop_reason")
+    usage, answer = _usage_of(message.get("usage")), message.get("id")
+    reply: dict[str, Any] = {"provider": ANTHROPIC}
+    reply |= {"model": model} if isinstance(model, str) else {}
+    reply |= {"stop_reason": stop} if isinstance(stop, str) else {}
+    reply |= {"usage": usage} if usage else {}
+    return reply | ({"response_id": answer} if isinstance(answer, str) else {})

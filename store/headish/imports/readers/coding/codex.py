@@ -1,0 +1,202 @@
+"""Codex CLI's rollouts: ``~/.codex/sessions/YYYY/MM/DD/rollout-TIME-UUID.jsonl``, a record a line.
+
+A ``response_item`` is an item of OpenAI's Responses API: each becomes a turn, and continues the one before it. A file
+only grows, so a turn's key is the number of its line: ``codex:SESSION:LINE``. A rollback (``thread_rolled_back``) drops
+the last messages of the user: what follows is a branch. A compaction's summary is a turn that continues what it sums
+up. ``event_msg`` repeats what items say; of it only rollbacks, titles and token counts are read.
+
+Source: openai/codex, its history and rollout crates, read 2026-11-21.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from msgspec.structs import replace
+
+from headish.content.forms.responses import ROLES, kind_of_item
+from headish.imports.building import Node, Talk, build_tree, read_native
+from headish.imports.imported import ImportedTree, make_key
+from headish.imports.readers.lines import Line, read_records
+from headish.imports.sources import Given
+from headish.values.blocks import Text
+
+FORMAT = "codex"
+Blocks = Sequence[Any]
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ENVELOPE = ("timestamp", "type", "payload")
+_FACTS = ("cwd", "originator", "cli_version", "source", "model_provider", "git", "forked_from_id")
+_CONTEXT = re.compile(r"\s*(?:<[a-z_]+>|# AGENTS\.md instructions)")
+"""How a user's message begins that the program wrote: the surroundings, the instructions of a project."""
+
+
+def read_conversations(given: Given) -> Iterator[ImportedTree]:
+    """The conversation of a rollout; nothing where nobody says anything."""
+    rollout = _Rollout(given)
+    for line in read_records(given):
+        rollout.add(line)
+    tree = build_tree(rollout.talk(), rollout.nodes, given.notes, given.limit_bytes)
+    if tree is not None:
+        yield tree
+
+
+class _Rollout:
+    def __init__(self, given: Given) -> None:
+        self._given, self._notes = given, given.notes
+        self._meta: Mapping[str, Any] = {}
+        self._context: Mapping[str, Any] = {}
+        self._title: str | None = None
+        self._words: str | None = None
+        self._path: list[int] = []
+        self.nodes: list[Node] = []
+
+    def add(self, line: Line) -> None:
+        """Take a record. The first versions wrote items without an envelope."""
+        record = line.record
+        payload = record.get("payload")
+        if not isinstance(payload, Mapping):
+            payload = record
+            kind = "response_item" if "type" in record else "session_meta" if "id" in record else None
+        else:
+            kind = record.get("type")
+        take = _TAKERS.get(str(kind))
+        if take is None:
+            self._notes.leave_out(line.where, f"record of type {kind or record.get('record_type')}")
+        else:
+            take(self, line, payload)
+
+    def _take_meta(self, line: Line, payload: Mapping[str, Any]) -> None:
+        """The first one is the session's; a session that is resumed says it again."""
+        self._meta = self._meta or payload
+
+    def _take_context(self, line: Line, payload: Mapping[str, Any]) -> None:
+        self._context = payload
+
+    def _take_item(self, line: Line, payload: Mapping[str, Any]) -> None:
+        item = _item(payload)
+        kept = read_native("responses", item, self._notes, line.where) if item else None
+        if kept is None:
+            self._notes.leave_out(line.where, f"empty item of type {payload.get('type')}")
+            return
+        role = kept.role if kept.role == "tool" or kind_of_item(item) == "message" else "assistant"
+        if role == "user" and self._is_said(kept.blocks):
+            self._words = self._words or _text_of(kept.blocks)
+        self._say(line, role, kept.blocks, {"item": dict(kept.rest)} if kept.rest else {}, kept.form)
+
+    def _take_summary(self, line: Line, payload: Mapping[str, Any]) -> None:
+        text = payload.get("message")
+        rest = {key: value for key, value in payload.items() if key != "message" and value not in (None, [])}
+        self._notes.keep(line.where, "summary of a compaction")
+        if not isinstance(text, str) or not text:
+            self._notes.leave_out(line.where, "empty compaction without words")
+            return
+        self._say(line, "user", (Text(text),), {"compacted": rest or True})
+
+    def _say(
+        self, line: Line, role: str, blocks: Blocks, meta: Mapping[str, Any], form: Mapping[str, Any] | None = None
+    ) -> None:
+        parent = self.nodes[self._path[-1]].id if self._path else None
+        outside = {key: value for key, value in line.record.items() if key not in _ENVELOPE and value is not None}
+        outside = outside if "payload" in line.record else {}
+        number = str(line.number)
+        self._path.append(len(self.nodes))
+        self.nodes.append(
+            Node(
+                id=number, parent=parent, role=role, content=blocks, said_at=line.record.get("timestamp"),
+                key=make_key(FORMAT, self._session, number), meta={**outside, **meta}, where=line.where,
+                reply=self._reply() if role == "assistant" else None, form=form,
+            )
+        )  # fmt: skip
+
+    def _take_event(self, line: Line, payload: Mapping[str, Any]) -> None:
+        kind = payload.get("type")
+        if kind == "thread_rolled_back":
+            self._roll_back(payload.get("num_turns"))
+        elif kind == "token_count":
+            self._count(payload.get("info"))
+        elif kind == "thread_name_updated" and isinstance(payload.get("thread_name"), str):
+            self._title = payload["thread_name"]
+        else:
+            self._notes.leave_out(line.where, f"event of type {kind}")
+
+    def _roll_back(self, turns: Any) -> None:
+        """Drop the last messages of the user from the path, and what followed them."""
+        for _ in range(turns if type(turns) is int and 0 < turns <= len(self._path) else 1):
+            while self._path:
+                node = self.nodes[self._path.pop()]
+                if node.role == "user" and self._is_said(node.content or ()):
+                    break
+
+    def _count(self, info: Any) -> None:
+        """The tokens of the answer that ended last; events that repeat a count are passed over."""
+        usage = info.get("last_token_usage") if isinstance(info, Mapping) else None
+        last = self.nodes[self._path[-1]] if self._path else None
+        if not isinstance(usage, Mapping) or last is None or last.reply is None or "usage" in last.reply:
+            return
+        names = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens")
+        counts = {name: usage[name] for name in names if type(usage.get(name)) is int}
+        cached = counts.get("cached_input_tokens", 0)
+        counted = {
+            "input_tokens": max(0, counts.get("input_tokens", 0) - cached),
+            "output_tokens": counts.get("output_tokens", 0),
+            "cache_read_input_tokens": cached,
+            "reasoning_tokens": counts.get("reasoning_output_tokens", 0),
+        }
+        self.nodes[self._path[-1]] = replace(last, reply={**last.reply, "usage": counted})
+
+    @property
+    def _session(self) -> str:
+        found = self._meta.get("id")
+        named = _UUID.search(PurePath(self._given.name).name)
+        return found if isinstance(found, str) else named[0] if named else PurePath(self._given.name).stem
+
+    def _reply(self) -> dict[str, Any]:
+        provider, model = self._meta.get("model_provider"), self._context.get("model")
+        own = provider if isinstance(provider, str) and provider != "openai" else "openai_responses"
+        return {"provider": own, **({"model": model} if isinstance(model, str) else {})}
+
+    def _is_said(self, blocks: Blocks | str) -> bool:
+        """Whether a person said it, and not the program in a person's name."""
+        return not _CONTEXT.match(_text_of(blocks))
+
+    def talk(self) -> Talk:
+        """What is said of the session."""
+        source = self._meta.get("source")
+        is_agent = isinstance(source, Mapping) and "subagent" in source
+        cwd = self._meta.get("cwd")
+        project = PurePath(cwd).name if isinstance(cwd, str) else ""
+        words = (self._words or "").strip().split("\n", 1)[0][:200]
+        tip = self.nodes[self._path[-1]].id if self._path else None
+        return Talk(
+            format=FORMAT, id=self._session, title=self._title or words, tip=tip,
+            tags=[FORMAT, project, *(["sub-agent"] if is_agent else [])],
+            app={key: self._meta[key] for key in _FACTS if self._meta.get(key) is not None}, logged=True,
+        )  # fmt: skip
+
+
+def _item(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """An item without its empty texts, which say nothing; {} where nothing is left of a message."""
+    item = dict(payload)
+    if kind_of_item(item) == "message" and item.get("role") not in ROLES:
+        item["role"] = "user"
+    for key in ("content", "output"):
+        if isinstance(item.get(key), list):
+            item[key] = [part for part in item[key] if not (isinstance(part, Mapping) and part.get("text") == "")]
+    return {} if kind_of_item(item) == "message" and not item.get("content") else item
+
+
+def _text_of(blocks: Blocks | str) -> str:
+    first = blocks[0] if blocks else None
+    return first.text if isinstance(first, Text) else ""
+
+
+_TAKERS: dict[str, Callable[[_Rollout, Line, Mapping[str, Any]], None]] = {
+    "session_meta": _Rollout._take_meta,
+    "turn_context": _Rollout._take_context,
+    "response_item": _Rollout._take_item,
+    "compacted": _Rollout._take_summary,
+    "event_msg": _Rollout._take_event,
+}

@@ -1,0 +1,275 @@
+"""Gemini CLI's sessions: ``~/.gemini/tmp/PROJECT/chats/session-*.jsonl`` (a record a line), before them ``.json``.
+
+A line with the id of an earlier message takes its place, ``$rewindTo`` drops a message and what follows it, and
+``$set`` with ``messages`` replaces them all: what was dropped is a branch. A message of the model holds its thoughts,
+its words, its calls and their results; the results are a tool's turn behind it. What the program told only the person
+(info, warnings, errors) is stored hidden from the model.
+
+Saved chats (``checkpoint-TAG.json``) are lists of contents of Gemini's API, without ids or times.
+
+Keys: ``gemini-cli:SESSION:MESSAGE``, and ``…/2`` for the results of its calls.
+
+Source: google-gemini/gemini-cli, chatRecordingTypes.ts and chatRecordingService.ts, read 2026-11-22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from msgspec.structs import replace
+
+from headish.imports.building import Node, Talk, build_tree, read_native
+from headish.imports.cleaning import NotJson, decode
+from headish.imports.imported import ImportedTree, make_key
+from headish.imports.readers.lines import read_records
+from headish.imports.sources import Given
+from headish.limits import IMPORT_LINE_BYTES
+from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
+
+FORMAT, GEMINI = "gemini-cli", "gemini"
+ROLES = {"user": "user", "gemini": "assistant", "info": "system", "error": "system", "warning": "system"}
+_OWN = ("id", "timestamp", "content", "type", "toolCalls", "thoughts", "tokens", "model")
+_CALL = ("id", "name", "args", "result", "status", "timestamp")
+_FACTS = ("projectHash", "directories", "kind", "activeExtensionName", "startTime")
+_FAILED = ("error", "cancelled")
+Message = Mapping[str, Any]
+
+
+def read_conversations(given: Given) -> Iterator[ImportedTree]:
+    """The conversation of a session, or of a saved chat; nothing where nobody says anything."""
+    whole = _read_whole(given)
+    contents = whole.get("history") if isinstance(whole, dict) else whole
+    if isinstance(contents, list) and not (isinstance(whole, dict) and "messages" in whole):
+        tree = _saved_chat(given, contents)
+    else:
+        session = _Session(given)
+        if isinstance(whole, dict):
+            session.add(whole, "")
+        else:
+            for line in read_records(given):
+                session.add(line.record, line.where)
+        tree = session.tree()
+    if tree is not None:
+        yield tree
+
+
+def _read_whole(given: Given) -> Any:
+    """The JSON of a whole file; None where it is one of lines, which is read anew."""
+    data = given.file.read(IMPORT_LINE_BYTES + 1)
+    given.file.seek(0)
+    if len(data) > IMPORT_LINE_BYTES:
+        return None
+    try:
+        value, healed = decode(data.removeprefix(b"\xef\xbb\xbf"))
+    except NotJson:
+        return None
+    # A session of which only the first line is written is one of lines, too, and says the same either way.
+    if healed:
+        given.notes.change("", "lone surrogates became U+FFFD")
+    if given.progress:
+        given.progress(len(data))
+    return value
+
+
+def _saved_chat(given: Given, contents: list[Any]) -> ImportedTree | None:
+    nodes: list[Node] = []
+    for number, content in enumerate(contents, 1):
+        where = f"content {number}"
+        if not isinstance(content, Mapping):
+            given.notes.break_off(where, "a content is an object with `parts`")
+            continue
+        kept = read_native(GEMINI, content, given.notes, where)
+        if kept is None:
+            continue
+        results = bool(kept.blocks) and all(isinstance(block, ToolResult) for block in kept.blocks)
+        nodes.append(
+            Node(
+                id=str(number), parent=nodes[-1].id if nodes else None, role="tool" if results else kept.role,
+                content=kept.blocks, form=kept.form, where=where,
+                reply={"provider": GEMINI} if kept.role == "assistant" else None,
+            )
+        )  # fmt: skip
+    title = PurePath(given.name).stem.removeprefix("checkpoint-")
+    talk = Talk(format=FORMAT, id=None, title=title, tags=[FORMAT, "checkpoint"])
+    return build_tree(talk, nodes, given.notes, given.limit_bytes)
+
+
+class _Session:
+    def __init__(self, given: Given) -> None:
+        self._given, self._notes = given, given.notes
+        self._facts: dict[str, Any] = {}
+        self._messages: dict[str, tuple[Message, str | None, str]] = {}
+        """Each message with the id of the one before it, and its place in the file."""
+        self._path: list[str] = []
+
+    def add(self, record: Mapping[str, Any], where: str) -> None:
+        """Take a line, or the object of an older file."""
+        change = record.get("$set")
+        if isinstance(change, Mapping):
+            self._set(change, where)
+        elif "$rewindTo" in record:
+            self._rewind(record["$rewindTo"])
+        elif isinstance(record.get("id"), str) and isinstance(record.get("type"), str):
+            self._take(record, where)
+        elif "sessionId" in record or "messages" in record:
+            self._set(record, where)
+        else:
+            self._notes.leave_out(where, f"record of type {record.get('type')}")
+
+    def _set(self, change: Mapping[str, Any], where: str) -> None:
+        self._facts |= {key: value for key, value in change.items() if key != "messages"}
+        messages = change.get("messages")
+        if not isinstance(messages, list):
+            return
+        self._path = []
+        for number, message in enumerate(messages, 1):
+            place = f"{where}, message {number}".removeprefix(", ")
+            if isinstance(message, Mapping) and isinstance(message.get("id"), str):
+                self._take(message, place)
+            else:
+                self._notes.break_off(place, "a message is an object with an `id`")
+
+    def _take(self, message: Message, where: str) -> None:
+        """A message that is on the path is written anew; one that follows another than it did is another."""
+        id = str(message["id"])
+        if id in self._path:
+            _, before, _ = self._messages[id]
+        else:
+            before = self._path[-1] if self._path else None
+            copy = 1
+            base = id
+            while id in self._messages and self._messages[id][1] != before:
+                copy += 1
+                id = f"{base}+{copy}"
+            self._path.append(id)
+        self._messages[id] = (message, before, where)
+
+    def _rewind(self, id: Any) -> None:
+        """Drop a message and what follows it; all of them where it is unknown, as the program does."""
+        self._path = self._path[: self._path.index(id)] if id in self._path else []
+
+    @property
+    def _id(self) -> str:
+        found = self._facts.get("sessionId")
+        return found if isinstance(found, str) and found else PurePath(self._given.name).stem
+
+    def tree(self) -> ImportedTree | None:
+        """The session as drafts."""
+        nodes = [node for id, kept in self._messages.items() for node in self._nodes(id, *kept)]
+        title = self._facts.get("summary")
+        is_agent = self._facts.get("kind") == "subagent"
+        words = next(filter(None, map(_words_of, nodes)), "")
+        words = words.split("\n", 1)[0][:200]
+        talk = Talk(
+            format=FORMAT, id=self._id, title=title if isinstance(title, str) and title else words,
+            tip=self._end_of(self._path[-1]) if self._path else None, logged=True,
+            tags=[FORMAT, *(["sub-agent"] if is_agent else [])],
+            app={key: self._facts[key] for key in _FACTS if self._facts.get(key) not in (None, [])},
+        )  # fmt: skip
+        return build_tree(talk, nodes, self._notes, self._given.limit_bytes)
+
+    def _end_of(self, id: str) -> str:
+        """What follows a message continues the results of its calls, where there are any."""
+        return f"{id}/2" if any("result" in call for call in _calls(self._messages[id][0])) else id
+
+    def _nodes(self, id: str, message: Message, before: str | None, where: str) -> Iterator[Node]:
+        role = ROLES.get(str(message.get("type")))
+        parent = None if before is None else self._end_of(before)
+        if role is None:
+            self._notes.leave_out(where, f"message of type {message.get('type')}")
+            role = "system"
+        said = self._read(message.get("content"), where)
+        calls = _calls(message) if role == "assistant" else []
+        blocks = [*_thoughts(message), *said, *(_call(call) for call in calls)] if role == "assistant" else [*said]
+        shown = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
+        if not blocks:
+            self._notes.leave_out(where, "empty message")
+        node = Node(
+            id=id, parent=parent, role=role, content=blocks or None, said_at=message.get("timestamp"),
+            key=make_key(FORMAT, self._id, id), where=where, hidden="model" if role == "system" else None,
+            meta={"id": message["id"], "type": message.get("type"), **shown},
+            reply=_reply(message) if role == "assistant" else None,
+        )  # fmt: skip
+        yield node
+        results = [self._result(call, where) for call in calls if "result" in call]
+        if results:
+            meta = {"id": message["id"], "calls": [_rest(call) for call in calls if _rest(call)]}
+            yield replace(
+                node, id=f"{id}/2", parent=id, role="tool", content=results, key=make_key(FORMAT, self._id, f"{id}/2"),
+                reply=None, meta=meta if meta["calls"] else {"id": message["id"]},
+                said_at=next((call["timestamp"] for call in reversed(calls) if "timestamp" in call), node.said_at),
+            )  # fmt: skip
+
+    def _read(self, content: Any, where: str) -> tuple[ContentBlock, ...]:
+        """The blocks of a text, a part, or a list of both."""
+        if isinstance(content, str):
+            return (Text(content),) if content else ()
+        parts = [{"text": part} if isinstance(part, str) else part for part in _listed(content)]
+        kept = read_native(GEMINI, {"role": "user", "parts": parts}, self._notes, where) if parts else None
+        return () if kept is None else tuple(block for block in kept.blocks if block != Text(""))
+
+    def _result(self, call: Mapping[str, Any], where: str) -> ContentBlock:
+        id, name = call.get("id"), call.get("name")
+        content = self._read(call["result"], where)
+        if len(content) == 1 and isinstance(content[0], ToolResult):
+            return replace(content[0], is_error=True) if call.get("status") in _FAILED else content[0]
+        inner = [each for block in content for each in (block.content if isinstance(block, ToolResult) else (block,))]
+        return ToolResult(
+            id if isinstance(id, str) else None, name if isinstance(name, str) else None, tuple(inner),
+            True if call.get("status") in _FAILED else None,
+        )  # fmt: skip
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _calls(message: Message) -> list[Mapping[str, Any]]:
+    calls = message.get("toolCalls")
+    listed = [call for call in _listed(calls) if isinstance(call, Mapping) and isinstance(call.get("name"), str)]
+    return [
+        {key: value for key, value in call.items() if key != "result" or value not in (None, [])} for call in listed
+    ]
+
+
+def _call(call: Mapping[str, Any]) -> ToolUse:
+    id = call.get("id")
+    return ToolUse(call["name"], id if isinstance(id, str) else None, call.get("args") or {})
+
+
+def _rest(call: Mapping[str, Any]) -> dict[str, Any]:
+    """What the program shows of a call, beside its words."""
+    rest = {key: value for key, value in call.items() if key not in _CALL and value is not None}
+    return {"id": call.get("id"), "status": call.get("status"), **rest} if rest else {}
+
+
+def _thoughts(message: Message) -> list[Thinking]:
+    """The program keeps a summary of each thought, and no signature."""
+    found = []
+    for thought in _listed(message.get("thoughts")):
+        said = [thought.get(key) for key in ("subject", "description")] if isinstance(thought, Mapping) else []
+        text = "\n".join(part for part in said if isinstance(part, str) and part)
+        found += [Thinking(text, provider=GEMINI)] if text else []
+    return found
+
+
+def _words_of(node: Node) -> str:
+    """What a person said first in a message."""
+    first = node.content[0] if node.role == "user" and node.content else None
+    return first.text if isinstance(first, Text) else ""
+
+
+def _reply(message: Message) -> dict[str, Any]:
+    model, tokens = message.get("model"), message.get("tokens")
+    reply: dict[str, Any] = {"provider": GEMINI} | ({"model": model} if isinstance(model, str) else {})
+    if not isinstance(tokens, Mapping):
+        return reply
+    given, made, cached, thought, used = (
+        tokens[name] if type(tokens.get(name)) is int else 0
+        for name in ("input", "output", "cached", "thoughts", "tool")
+    )
+    usage = {"input_tokens": max(0, given - cached) + used, "output_tokens": made + thought}
+    usage |= {"cache_read_input_tokens": cached} if cached else {}
+    return reply | {"usage": usage | ({"reasoning_tokens": thought} if thought else {})}

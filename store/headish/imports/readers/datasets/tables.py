@@ -1,0 +1,73 @@
+"""Files of rows: JSON lines, a JSON array, or parquet; in bounded memory."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, time
+from math import isfinite
+from typing import Any
+
+from headish.errors import InvalidImport
+from headish.imports.arrays import read_items
+from headish.imports.cleaning import heal
+from headish.imports.readers.lines import read_records
+from headish.imports.sources import PARQUET, Given
+
+BATCH_ROWS = 32
+_BLANK = b" \t\r\n\xef\xbb\xbf"
+
+
+def read_rows(given: Given) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows of a file, each with its place; what is no row is noted as broken.
+
+    Raises: InvalidImport for what cannot be read as one of the three.
+    """
+    begin = given.file.tell()
+    beginning = given.file.read(1024)
+    given.file.seek(begin)
+    if beginning.startswith(PARQUET):
+        yield from _read_parquet(given)
+    elif beginning.lstrip(_BLANK).startswith(b"["):
+        for where, row in read_items(given.file, given.name, given.notes, given.progress, unwrap=False):
+            if isinstance(row, Mapping):
+                yield where, row
+            else:
+                given.notes.break_off(where, "a row is an object")
+    else:
+        yield from ((line.where, line.record) for line in read_records(given))
+
+
+def _read_parquet(given: Given) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        reason = "it is a parquet file, which needs the extra: pip install 'headish[parquet]'"
+        raise InvalidImport(given.name, None, reason) from None
+    number = 0
+    try:
+        file = parquet.ParquetFile(given.file)
+        for batch in file.iter_batches(batch_size=BATCH_ROWS):
+            for row in batch.to_pylist():
+                number += 1
+                yield f"row {number}", heal(_plain(row))
+            if given.progress:
+                given.progress(batch.nbytes)
+    except (ArrowException, OSError) as error:
+        reason = str(error).split("\n", 1)[0][:200]
+        raise InvalidImport(given.name, number + 1, f"it is no parquet that can be read ({reason})") from None
+
+
+def _plain(value: Any) -> Any:
+    """A value of a column as JSON. Keys without a value come from other rows: a column has one type for all."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items() if each is not None}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)

@@ -1,0 +1,186 @@
+"""ChatGPT's export: a ZIP with ``conversations.json`` (or several, ``conversations-000.json`` …), or that file alone.
+
+A conversation is a ``mapping`` of nodes, each with its parent; edits and regenerated answers are siblings, and
+``current_node`` is what the page shows. A call has no id: a tool's message answers the call that it continues, and
+takes the call's message id. Files in the ZIP that a message points at become documents; a pointer without its file is
+kept. What the page hides or what has weight 0 is stored hidden (``attributes.hidden``).
+
+Keys: ``chatgpt:CONVERSATION:MESSAGE``.
+
+Source: specifications and forensic tools of others, read 2026-11-21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headish.imports.archives import open_matching
+from headish.imports.arrays import read_items
+from headish.imports.building import Node, Talk, build_tree
+from headish.imports.imported import ImportedTree, make_key
+from headish.imports.notes import Notes
+from headish.imports.readers.exports.chatgpt_content import Assets, Block, read_content
+from headish.imports.sources import EXPORTS, Given
+
+FORMAT = "chatgpt"
+_ROLES = ("system", "user", "assistant", "tool")
+_OWN = ("id", "content", "create_time")
+_TALK = ("mapping", "title", "current_node", "id", "conversation_id", "create_time", "update_time", "is_archived")
+
+
+def read_conversations(given: Given) -> Iterator[ImportedTree]:
+    """The conversations of an export, one at a time.
+
+    Raises: InvalidImport for an archive or JSON that cannot be read.
+    """
+    for file, name, archive in open_matching(given.file, given.name, EXPORTS):
+        notes = given.notes.of(name)
+        assets = Assets(archive, given.limit_bytes)
+        progress = given.progress if archive is None else None
+        for where, record in read_items(file, name, notes, progress):
+            mapping = record.get("mapping") if isinstance(record, Mapping) else None
+            if not isinstance(mapping, Mapping):
+                notes.break_off(where, "a conversation is an object with a `mapping`")
+                continue
+            tree = _Conversation(record, mapping, where, notes, assets).tree(given.limit_bytes)
+            if tree is not None:
+                yield tree
+
+
+class _Conversation:
+    def __init__(
+        self, record: Mapping[str, Any], mapping: Mapping[str, Any], where: str, notes: Notes, assets: Assets
+    ) -> None:
+        self._record, self._mapping, self._where = record, mapping, where
+        self._notes, self._assets = notes, assets
+        self._id = next((record[key] for key in ("conversation_id", "id") if isinstance(record.get(key), str)), None)
+
+    def tree(self, limit_bytes: int) -> ImportedTree | None:
+        """The conversation as drafts."""
+        nodes = [self._node(str(id), node) for id, node in self._mapping.items()]
+        record = self._record
+        title, tip = record.get("title"), record.get("current_node")
+        app = {key: value for key, value in record.items() if key not in _TALK and value not in (None, [], {})}
+        gizmo = record.get("gizmo_id")
+        talk = Talk(
+            format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
+            tip=tip if isinstance(tip, str) else None, tags=[FORMAT, *([gizmo] if isinstance(gizmo, str) else [])],
+            archived=record.get("is_archived") is True, pinned=record.get("is_starred") is True,
+            app={FORMAT: app} if app else {},
+        )  # fmt: skip
+        return build_tree(talk, nodes, self._notes, limit_bytes)
+
+    def _node(self, id: str, node: Any) -> Node:
+        where = f"{self._where}, message {id}"
+        if not isinstance(node, Mapping):
+            self._notes.break_off(where, "a node is an object")
+            return Node(id=id)
+        parent, message = node.get("parent"), node.get("message")
+        parent = parent if isinstance(parent, str) else None
+        if not isinstance(message, Mapping):
+            return Node(id=id, parent=parent)
+        role, name = _author(message)
+        said = message.get("content")
+        blocks, is_mapped = read_content(said if isinstance(said, Mapping) else {}, self._assets)
+        if not isinstance(said, Mapping):
+            self._notes.break_off(where, "a message has a `content`")
+            return Node(id=id, parent=parent)
+        blocks += self._attached(message, blocks)
+        if not blocks:
+            self._notes.leave_out(where, "empty message")
+            return Node(id=id, parent=parent)
+        meta = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
+        if not is_mapped:
+            meta["content"] = said
+            self._notes.keep(where, f"content of type {said.get('content_type')}")
+        recipient = message.get("recipient")
+        if role == "tool":
+            blocks = [_result(blocks, name, self._call_of(parent))]
+        elif role == "assistant" and isinstance(recipient, str) and recipient != "all":
+            blocks = _as_call(blocks, recipient, id, said)
+        return Node(
+            id=id, parent=parent, role=role, content=blocks, said_at=_milliseconds(message.get("create_time")),
+            key=make_key(FORMAT, self._id, id), meta={"message_id": id, **meta}, hidden=_hidden(message), where=where,
+            reply=_reply(message) if role == "assistant" else None,
+        )  # fmt: skip
+
+    def _attached(self, message: Mapping[str, Any], blocks: list[Block]) -> list[Block]:
+        """Files that a message was sent with, where they are in the archive and the content does not show them."""
+        details = message.get("metadata")
+        listed = details.get("attachments") if isinstance(details, Mapping) else None
+        shown = {block.get("asset") for block in blocks}
+        found = []
+        for each in listed if isinstance(listed, list) else ():
+            if isinstance(each, Mapping) and isinstance(each.get("id"), str) and each["id"] not in shown:
+                name = each.get("name")
+                block = self._assets.document(each["id"], name if isinstance(name, str) else None)
+                found += [block] if block is not None else []
+        return found
+
+    def _call_of(self, parent: str | None) -> str | None:
+        """The call that a tool's message answers: the first one on its way up, behind other results."""
+        for _ in range(len(self._mapping)):
+            node = self._mapping.get(parent) if parent is not None else None
+            if not isinstance(node, Mapping):
+                return None
+            message = node.get("message")
+            if isinstance(message, Mapping):
+                role, _name = _author(message)
+                if role == "assistant" and message.get("recipient") not in (None, "all"):
+                    return parent
+                if role == "user":
+                    return None
+            parent = node.get("parent") if isinstance(node.get("parent"), str) else None
+        return None
+
+
+def _author(message: Mapping[str, Any]) -> tuple[str, str | None]:
+    author = message.get("author")
+    author = author if isinstance(author, Mapping) else {}
+    role, name = author.get("role"), author.get("name")
+    return (role if role in _ROLES else "user"), (name if isinstance(name, str) else None)
+
+
+def _as_call(blocks: list[Block], recipient: str, id: str, said: Mapping[str, Any]) -> list[Block]:
+    """A message to a tool is a call; what it says are the arguments: JSON, or else a text of some language."""
+    texts = [block["text"] for block in blocks if block["type"] == "text"]
+    text = "\n".join(texts)
+    rest = [block for block in blocks if block["type"] != "text"]
+    call: Block = {"type": "tool_use", "name": recipient, "id": id}
+    if text[:1] in ("{", "["):
+        return [*rest, {**call, "raw": text}]
+    language = said.get("language")
+    spoken = {"language": language} if isinstance(language, str) and language != "unknown" else {}
+    return [*rest, {**call, "input": {**spoken, "text": text}}]
+
+
+def _result(blocks: list[Block], name: str | None, call: str | None) -> Block:
+    answers = {"tool_use_id": call} if call is not None else {}
+    return {"type": "tool_result", **answers, **({"name": name} if name else {}), "content": blocks}
+
+
+def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
+    details = message.get("metadata")
+    details = details if isinstance(details, Mapping) else {}
+    model, finish = details.get("model_slug"), details.get("finish_details")
+    stop = finish.get("type") if isinstance(finish, Mapping) else None
+    reply = {"provider": "openai"}
+    reply |= {"model": model} if isinstance(model, str) else {}
+    return reply | ({"stop": stop} if isinstance(stop, str) else {})
+
+
+def _hidden(message: Mapping[str, Any]) -> str | None:
+    """From whom the source hides a message: people, who do not see it on the page, or the model, to which weight 0
+    means that it was not sent."""
+    details = message.get("metadata")
+    unseen = isinstance(details, Mapping) and details.get("is_visually_hidden_from_conversation") is True
+    weight = message.get("weight")
+    unsent = isinstance(weight, int | float) and weight == 0
+    return "both" if unseen and unsent else "people" if unseen else "model" if unsent else None
+
+
+def _milliseconds(seconds: Any) -> Any:
+    """Unix seconds as milliseconds; anything else as it is, to be left out and counted."""
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and abs(seconds) < 1e12
+    return round(seconds * 1000) if is_number else seconds

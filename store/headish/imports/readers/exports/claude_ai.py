@@ -1,0 +1,187 @@
+"""Claude.ai's export: a ZIP with ``conversations.json``, or that file alone, or one conversation of its web API.
+
+``content`` is read, and ``text``, which leaves tools out, only where there is none. Newer exports name the parent of
+each message; in older ones each continues the one before it. Text that was taken out of an attachment is a document;
+files come without their bytes, so their names alone are kept. The official export names neither the model nor the
+branch that the page shows: the newest message gets the name then.
+
+Keys: ``claude:CONVERSATION:MESSAGE``.
+
+Source: viewers and importers of others, read 2026-11-21.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from headish.content.media import guess_media_type
+from headish.imports.archives import open_matching
+from headish.imports.arrays import read_items
+from headish.imports.building import Node, Talk, build_tree, read_native
+from headish.imports.imported import ImportedTree, make_key
+from headish.imports.notes import Notes
+from headish.imports.sources import EXPORTS, Given
+from headish.values.blocks import ContentBlock, ToolResult
+
+FORMAT, ANTHROPIC = "claude", "anthropic"
+Block = dict[str, Any]
+_ROLES = {"human": "user", "assistant": "assistant"}
+_ROOT = "00000000-0000-4000-8000-000000000000"
+_OWN = ("text", "content", "sender", "parent_message_uuid", "created_at", "attachments")
+_TALK = ("uuid", "name", "chat_messages", "messages", "current_leaf_message_uuid", "created_at", "updated_at")
+
+
+def read_conversations(given: Given) -> Iterator[ImportedTree]:
+    """The conversations of an export, one at a time.
+
+    Raises: InvalidImport for an archive or JSON that cannot be read.
+    """
+    for file, name, archive in open_matching(given.file, given.name, EXPORTS):
+        notes = given.notes.of(name)
+        for where, record in read_items(file, name, notes, given.progress if archive is None else None):
+            messages = record.get("chat_messages", record.get("messages")) if isinstance(record, Mapping) else None
+            if not isinstance(messages, list):
+                notes.break_off(where, "a conversation is an object with `chat_messages`")
+                continue
+            tree = build_tree(_talk(record), _nodes(record, messages, where, notes), notes, given.limit_bytes)
+            if tree is not None:
+                yield tree
+
+
+def _talk(record: Mapping[str, Any]) -> Talk:
+    tip, project = record.get("current_leaf_message_uuid"), record.get("project_uuid")
+    app = {key: value for key, value in record.items() if key not in _TALK and value not in (None, "", [], {})}
+    return Talk(
+        format=FORMAT, id=_text(record.get("uuid")), title=_text(record.get("name")), tip=_text(tip),
+        tags=[FORMAT, *([project] if isinstance(project, str) else [])], pinned=record.get("is_starred") is True,
+        app={FORMAT: app} if app else {},
+    )  # fmt: skip
+
+
+def _nodes(record: Mapping[str, Any], messages: Sequence[Any], where: str, notes: Notes) -> list[Node]:
+    nodes: list[Node] = []
+    has_parents = any(isinstance(each, Mapping) and "parent_message_uuid" in each for each in messages)
+    last: str | None = None
+    for number, message in enumerate(messages, 1):
+        place = f"{where}, message {number}"
+        role = _ROLES.get(str(message.get("sender"))) if isinstance(message, Mapping) else None
+        if role is None:
+            notes.break_off(place, "a message is an object whose sender is human or assistant")
+            continue
+        id = _text(message.get("uuid")) or f"message {number}"
+        parent = _text(message.get("parent_message_uuid")) if has_parents else last
+        last = id
+        files, parts = _files(message), _parts(message)
+        if not files and not parts:
+            notes.leave_out(place, "empty message")
+        nodes += _pieces(
+            Node(
+                id=id, parent=None if parent == _ROOT else parent, role=role,
+                said_at=message.get("created_at"), meta=_meta(message), where=place,
+                reply=_reply(record, message) if role == "assistant" else None,
+            ),
+            [*files, *parts], len(files), (record.get("uuid"), message.get("uuid")), notes,
+        )  # fmt: skip
+    return nodes
+
+
+def _pieces(node: Node, parts: list[Any], files: int, ids: tuple[Any, Any], notes: Notes) -> list[Node]:
+    """A message as turns. An answer holds the results of its calls; each run of them is a tool's turn of its own.
+
+    What continues the message continues the last piece. The first has the message's key, the others ``KEY/2`` and on.
+    The first of its parts are ``files``, which are blocks already.
+    """
+    conversation, id = ids
+    runs: list[list[Any]] = []
+    for part in parts:
+        if node.role == "assistant" and runs and _is_result(part) != _is_result(runs[-1][-1]):
+            runs.append([part])
+        elif runs:
+            runs[-1].append(part)
+        else:
+            runs = [[part]]
+    pieces: list[Node] = []
+    for number, run in enumerate(runs, 1):
+        is_tool = node.role == "assistant" and _is_result(run[-1])
+        own = id if number == 1 or not isinstance(id, str) else f"{id}/{number}"
+        piece = replace(
+            node, id=node.id if number == len(runs) else f"{node.id}/{number}",
+            parent=node.parent if number == 1 else f"{node.id}/{number - 1}", key=make_key(FORMAT, conversation, own),
+            role="tool" if is_tool else node.role, reply=None if is_tool else node.reply,
+            meta=node.meta if number == 1 else {"uuid": id, "piece": number},
+        )  # fmt: skip
+        pieces.append(_read(piece, run, files if number == 1 else 0, notes))
+    return pieces or [node]
+
+
+def _read(piece: Node, run: list[Any], files: int, notes: Notes) -> Node:
+    """A piece with its blocks in headish's own words."""
+    if files == len(run):
+        return replace(piece, content=run)
+    entry = {"role": "assistant" if piece.role == "assistant" else "user", "content": run[files:]}
+    kept = read_native(ANTHROPIC, entry, notes, piece.where)
+    if kept is None:
+        return piece
+    blocks = [_named(block) for block in kept.blocks]
+    return replace(piece, content=[*run[:files], *blocks], form=None if files else kept.form)
+
+
+def _named(block: ContentBlock) -> ContentBlock:
+    """A result says here of which tool it is."""
+    name = block.opaque.get(ANTHROPIC, {}).get("name") if isinstance(block, ToolResult) else None
+    return replace(block, name=name) if isinstance(name, str) else block
+
+
+def _is_result(part: Any) -> bool:
+    return isinstance(part, Mapping) and part.get("type") == "tool_result"
+
+
+def _files(message: Mapping[str, Any]) -> list[Block]:
+    attached = message.get("attachments")
+    return [_document(each) for each in attached if isinstance(each, Mapping)] if isinstance(attached, list) else []
+
+
+def _parts(message: Mapping[str, Any]) -> list[Any]:
+    """What a message says, as blocks of Anthropic's; empty texts say nothing."""
+    for said in (message.get("content"), message.get("text")):
+        parts = [{"type": "text", "text": said}] if isinstance(said, str) else said if isinstance(said, list) else []
+        found = [part for part in parts if part and not (isinstance(part, Mapping) and part.get("text") == "")]
+        if found:
+            return found
+    return []
+
+
+def _document(file: Mapping[str, Any]) -> Block:
+    """An attachment: the text that was taken out of it, and what was said of it."""
+    name, text = _text(file.get("file_name")), file.get("extracted_content")
+    if not isinstance(text, str):
+        return {"type": "provider", "provider": ANTHROPIC, "data": dict(file)}
+    data = text.encode()
+    guessed = guess_media_type(data, name)
+    # The text of a PDF is no PDF.
+    is_text = guessed.startswith("text/") or guessed.endswith(("json", "xml", "yaml"))
+    source = {"type": "base64", "media_type": guessed if is_text else "text/plain", "data": b64encode(data).decode()}
+    rest = {key: value for key, value in file.items() if key not in ("file_name", "extracted_content")}
+    return {
+        "type": "document",
+        "source": source,
+        **({"name": name} if name else {}),
+        **({"file": rest} if rest else {}),
+    }
+
+
+def _meta(message: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
+
+
+def _reply(record: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
+    model = next((each["model"] for each in (message, record) if isinstance(each.get("model"), str)), None)
+    return {"provider": ANTHROPIC, **({"model": model} if model else {})}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

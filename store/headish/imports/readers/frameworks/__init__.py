@@ -1,0 +1,1 @@
+"""What agent frameworks keep of their runs: sessions, checkpoints, lists of messages."""

@@ -1,0 +1,177 @@
+"""Sessions of the OpenAI Agents SDK: a SQLite database with an item of the Responses API in each row.
+
+A session is a conversation, each item a turn. An ``AdvancedSQLiteSession`` says which rows make up each of its
+branches; branches share the rows that they have in common. The tables may have names of the program's own: they are
+known by their columns. Items of an encrypted session are left out. Which branch a program is on is kept nowhere: the
+newest message has the bookmark.
+
+Keys: ``openai-agents:SESSION:ROW``.
+
+Source: openai/openai-agents-python 0.24.0, SQLiteSession and AdvancedSQLiteSession, read and run 2026-11-22.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from headish.errors import InvalidImport
+from headish.imports.building import Node, Talk, build_tree, read_native
+from headish.imports.cleaning import NotJson, decode
+from headish.imports.imported import ImportedTree, make_key
+from headish.imports.readers.logs.llm_messages import utc
+from headish.imports.readers.shared.databases import Foreign, TooLargeValue, opened
+from headish.imports.sources import Given
+from headish.values.blocks import Text
+
+FORMAT = "openai-agents"
+MESSAGES = ("id", "session_id", "message_data")
+_STRUCTURE = ("session_id", "message_id", "branch_id", "sequence_number")
+_USAGE = (
+    "branch_id", "user_turn_number", "input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details",
+)  # fmt: skip
+_ENCRYPTED = "__enc__"
+_TITLE_CHARACTERS = 200
+Row = Mapping[str, Any]
+
+
+def read_conversations(given: Given) -> Iterator[ImportedTree]:
+    """The sessions of a database, by their ids.
+
+    Raises: InvalidImport for another database, and a damaged one.
+    """
+    with opened(given.path, given.name) as foreign:
+        table = foreign.find(*MESSAGES)
+        if table is None:
+            raise InvalidImport(given.name, None, "it is a SQLite database, but holds no sessions of the Agents SDK")
+        for (session,) in foreign.keys(table, "session_id"):
+            if isinstance(session, str):
+                tree = _Session(given, foreign, table, session).tree()
+                if tree is not None:
+                    yield tree
+            else:
+                given.notes.break_off(f"session {session!r:.80}", "its session_id is no text")
+
+
+class _Session:
+    def __init__(self, given: Given, foreign: Foreign, table: str, id: str) -> None:
+        self._given, self._foreign, self._table, self._id = given, foreign, table, id
+        self._notes = given.notes
+        self._title: str | None = None
+        timed = foreign.has(table, "created_at")
+        self._columns = ("message_data", "created_at") if timed else ("message_data",)
+
+    def tree(self) -> ImportedTree | None:
+        """The session as drafts."""
+        rows = self._foreign.rows(self._table, ("id",), "id", session_id=self._id)
+        numbers = list(dict.fromkeys(row["id"] for row in rows if isinstance(row["id"], int)))
+        branches, turns = self._branches()
+        placed = {number for branch in branches.values() for number in branch}
+        loose = [number for number in numbers if number not in placed]
+        read = {number: node for number in numbers if (node := self._node(number)) is not None}
+        nodes: dict[str, Node] = {}
+        for name, listed in [*branches.items(), ("", loose)]:
+            self._place(nodes, name, [number for number in listed if number in read], read)
+        self._count(nodes, turns)
+        talk = Talk(format=FORMAT, id=self._id, title=self._title, tags=[FORMAT])
+        return build_tree(talk, nodes.values(), self._notes, self._given.limit_bytes)
+
+    def _branches(self) -> tuple[dict[str, list[int]], dict[tuple[str, int], int]]:
+        """The rows of each branch in their order, and which row ends each of its turns."""
+        branches: dict[str, list[int]] = {}
+        ends: dict[tuple[str, int], int] = {}
+        if not self._foreign.has("message_structure", *_STRUCTURE, "user_turn_number"):
+            return branches, ends
+        columns = ("message_id", "branch_id", "user_turn_number")
+        found = self._foreign.rows("message_structure", columns, "sequence_number", "message_id", session_id=self._id)
+        for row in found:
+            number, branch, turn = row["message_id"], row["branch_id"], row["user_turn_number"]
+            if isinstance(number, int) and isinstance(branch, str):
+                branches.setdefault(branch, []).append(number)
+                if isinstance(turn, int):
+                    ends[branch, turn] = number
+        return branches, ends
+
+    def _place(self, nodes: dict[str, Node], branch: str, listed: list[int], read: Mapping[int, Node]) -> None:
+        """Put the rows of a branch behind one another. A row that another branch has behind another row is said
+        again."""
+        before: str | None = None
+        for number in listed:
+            node, id = read[number], str(number)
+            if id in nodes and nodes[id].parent != before:
+                id = f"{number}@{branch}"
+                node = replace(node, key=make_key(FORMAT, self._id, id))
+            if id in nodes and nodes[id].parent != before:
+                continue  # twice in one branch
+            nodes.setdefault(id, replace(node, id=id, parent=before))
+            before = id
+
+    def _node(self, number: int) -> Node | None:
+        where = f"session {self._id:.80}, row {number}"
+        try:
+            [row, *_] = self._foreign.rows(self._table, self._columns, id=number, session_id=self._id)
+            data = row["message_data"]
+            item, healed = decode(data if isinstance(data, bytes) else str(data).encode())
+        except (NotJson, TooLargeValue, ValueError) as error:
+            self._notes.break_off(where, str(error))
+            return None
+        if healed:
+            self._notes.change(where, "lone surrogates became U+FFFD")
+        if not isinstance(item, Mapping):
+            self._notes.break_off(where, "an item is a JSON object")
+            return None
+        if _ENCRYPTED in item:
+            self._notes.leave_out(where, "encrypted item")
+            return None
+        return self._read(item, number, row, where)
+
+    def _read(self, item: Mapping[str, Any], number: int, row: Row, where: str) -> Node | None:
+        kept = read_native("responses", item, self._notes, where)
+        if kept is None:
+            return None
+        is_message = item.get("type", "message") == "message"
+        role = kept.role if kept.role == "tool" or is_message else "assistant"
+        if role == "user" and self._title is None and kept.blocks and isinstance(kept.blocks[0], Text):
+            self._title = kept.blocks[0].text.strip().split("\n", 1)[0][:_TITLE_CHARACTERS]
+        return Node(
+            id=None, role=role, content=kept.blocks, said_at=utc(row.get("created_at")), where=where, form=kept.form,
+            key=make_key(FORMAT, self._id, str(number)), speaker=kept.speaker,
+            meta={"item": dict(kept.rest)} if kept.rest else {},
+            reply={"provider": "openai_responses"} if role == "assistant" else None,
+        )  # fmt: skip
+
+    def _count(self, nodes: dict[str, Node], ends: Mapping[tuple[str, int], int]) -> None:
+        """Put the tokens of a turn, which are those of all its requests, beside its last answer."""
+        if not ends or not self._foreign.has("turn_usage", "session_id", *_USAGE):
+            return
+        for row in self._foreign.rows("turn_usage", _USAGE, "user_turn_number", session_id=self._id):
+            id: str | None = str(ends.get((row["branch_id"], row["user_turn_number"])))
+            while id in nodes and nodes[id].role not in ("assistant", "user"):
+                id = nodes[id].parent
+            node = nodes.get(id or "")
+            if node is not None and node.reply is not None and "usage" not in node.reply:
+                nodes[str(id)] = replace(node, reply={**node.reply, "usage": _usage(row)})
+
+
+def _usage(row: Row) -> dict[str, int]:
+    inside, outside = _load(row.get("input_tokens_details")), _load(row.get("output_tokens_details"))
+    cached, reasoned = inside.get("cached_tokens"), outside.get("reasoning_tokens")
+    cached = cached if type(cached) is int else 0
+    counts = {
+        "input_tokens": max(0, row["input_tokens"] - cached) if type(row["input_tokens"]) is int else None,
+        "output_tokens": row["output_tokens"],
+        "cache_read_input_tokens": cached,
+        "reasoning_tokens": reasoned,
+    }
+    return {name: count for name, count in counts.items() if type(count) is int and count >= 0}
+
+
+def _load(value: Any) -> Mapping[str, Any]:
+    try:
+        found = json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, Mapping) else {}

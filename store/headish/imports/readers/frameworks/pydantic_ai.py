@@ -1,0 +1,314 @@
+"""Message histories of pydantic-ai, as ``all_messages_json()`` and ``ModelMessagesTypeAdapter`` write them.
+
+A file holds one history (a JSON list of messages), a list of histories, or one on each line. A request is a turn for
+each role in it: the instructions, the user's words, the results of tools; a response is one turn. Histories are lists,
+so one that grew out of another shares its turns with it. A conversation's id is its key; turns have none, and are
+recognised by what they say and what leads to them.
+
+Source: pydantic-ai-slim 2.68.0, ``messages.py``, read and run 2026-11-22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from headish.imports.building import Node, Talk, build_tree
+from headish.imports.imported import ImportedTree
+from headish.imports.readers.shared.paths import fingerprint
+from headish.imports.readers.shared.values import read_values
+from headish.imports.sources import Given
+
+FORMAT = "pydantic-ai"
+Block = dict[str, Any]
+Part = Mapping[str, Any]
+_ROLES = {"system-prompt": "system", "instruction": "system", "user-prompt": "user", "tool-return": "tool"}
+_LISTS = ("messages", "message_history", "all_messages", "new_messages")
+_MEDIA_URLS = {"image-url": "image/*", "audio-url": "audio/*", "video-url": "video/*", "document-url": None}
+_STANDARD = str.maketrans("-_", "+/")
+_MESSAGE = ("parts", "kind", "timestamp", "usage", "model_name", "provider_name", "finish_reason")
+_TITLE_CHARACTERS = 200
+
+
+def read_conversations(given: Given) -> Iterator[ImportedTree]:
+    """The histories of a file. Raises: InvalidImport for a file that is no JSON."""
+    for where, history in _histories(given):
+        tree = _History(history, where, given).tree()
+        if tree is not None:
+            yield tree
+
+
+def _histories(given: Given) -> Iterator[tuple[str, list[Any]]]:
+    """The lists of messages; messages that stand one behind another in the file are one list."""
+    loose: list[Any] = []
+    for where, value in read_values(given):
+        held = value if isinstance(value, list) else _list_in(value)
+        if held is not None:
+            yield where, held
+        elif isinstance(value, Mapping) and isinstance(value.get("parts"), list):
+            loose.append(value)
+        else:
+            given.notes.break_off(where, "a history is a list of messages, each with `kind` and `parts`")
+    if loose:
+        yield "", loose
+
+
+def _list_in(value: Any) -> list[Any] | None:
+    if not isinstance(value, Mapping):
+        return None
+    return next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
+
+
+class _History:
+    def __init__(self, messages: list[Any], where: str, given: Given) -> None:
+        self._messages, self._where, self._given, self._notes = messages, where, given, given.notes
+        self._nodes: list[Node] = []
+        self._title: str | None = None
+
+    def tree(self) -> ImportedTree | None:
+        """The history as drafts."""
+        ids: dict[str, None] = {}
+        for number, message in enumerate(self._messages, 1):
+            where = ", ".join(filter(None, (self._where, f"message {number}")))
+            parts = message.get("parts") if isinstance(message, Mapping) else None
+            if not isinstance(parts, list) or message.get("kind") not in ("request", "response"):
+                self._notes.break_off(where, "a message has `kind` (request or response) and `parts`")
+                continue
+            if isinstance(message.get("conversation_id"), str):
+                ids[message["conversation_id"]] = None
+            self._take(message, parts, where)
+        # One without an id is known by how it begins: by the time and the words of its first message.
+        id = next(reversed(ids), None) or (fingerprint(self._messages[0]).hex() if self._messages else None)
+        talk = Talk(format=FORMAT, id=id, title=self._title, tags=[FORMAT])
+        return build_tree(talk, self._nodes, self._notes, self._given.limit_bytes)
+
+    def _take(self, message: Part, parts: Sequence[Any], where: str) -> None:
+        is_answer = message["kind"] == "response"
+        meta = {key: value for key, value in message.items() if key not in _MESSAGE and value not in (None, [], {})}
+        for role, run in _runs(parts, is_answer):
+            blocks = [block for part in run for block in self._blocks(part, where)]
+            time = next((part["timestamp"] for part in run if part.get("timestamp")), message.get("timestamp"))
+            self._say(role, blocks, time, meta, _reply(message) if is_answer else None, run, where)
+            meta = {}
+        if meta:
+            self._notes.leave_out(where, "message without parts")
+
+    def _say(
+        self,
+        role: str,
+        blocks: list[Block],
+        time: Any,
+        meta: Block,
+        reply: Block | None,
+        run: Sequence[Part],
+        where: str,
+    ) -> None:
+        rest = [kept for part in run if (kept := _part_rest(part))]
+        if role == "user" and self._title is None:
+            texts = (block["text"] for block in blocks if block["type"] == "text")
+            self._title = next(texts, "").strip().split("\n", 1)[0][:_TITLE_CHARACTERS] or None
+        number = len(self._nodes)
+        self._nodes.append(
+            Node(
+                id=str(number), parent=str(number - 1) if number else None, role=role, content=blocks or None,
+                said_at=time, meta=meta | ({"parts": rest} if rest else {}), reply=reply, where=where,
+                cache=any(_asks_for_cache(part) for part in run),
+            )
+        )  # fmt: skip
+
+    def _blocks(self, part: Part, where: str) -> list[Block]:
+        read = _READERS.get(str(part.get("part_kind")))
+        blocks = None if read is None else read(part)
+        if blocks is None:
+            self._notes.keep(where, f"part of kind {part.get('part_kind')!s:.60}")
+            return [{"type": "provider", "provider": FORMAT, "data": dict(part)}]
+        return blocks
+
+
+def _runs(parts: Sequence[Any], is_answer: bool) -> list[tuple[str, list[Part]]]:
+    """The parts of a message that one role says in a row."""
+    runs: list[tuple[str, list[Part]]] = []
+    for part in parts:
+        part = part if isinstance(part, Mapping) else {"part_kind": "unknown", "value": part}
+        role = "assistant" if is_answer else _role(part)
+        if runs and runs[-1][0] == role:
+            runs[-1][1].append(part)
+        else:
+            runs.append((role, [part]))
+    return runs
+
+
+def _role(part: Part) -> str:
+    kind = str(part.get("part_kind"))
+    if kind == "retry-prompt":
+        return "tool" if isinstance(part.get("tool_name"), str) else "user"
+    return _ROLES.get(kind, "user")
+
+
+def _text(part: Part) -> list[Block] | None:
+    content = part.get("content")
+    if not isinstance(content, str):
+        return None
+    rest = _rest(part, "content", "part_kind", "timestamp", "dynamic_ref")
+    return [{"type": "text", "text": content, **_opaque(rest)}] if content else []
+
+
+def _system(part: Part) -> list[Block] | None:
+    content = part.get("content")
+    return [{"type": "text", "text": content}] if isinstance(content, str) else None
+
+
+def _prompt(part: Part) -> list[Block] | None:
+    content = part.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        return None
+    return [_item(item) for item in content if not _is_cache_point(item)]
+
+
+def _item(item: Any) -> Block:
+    """A piece of what a user says: a text, or a medium."""
+    if isinstance(item, str):
+        return {"type": "text", "text": item}
+    kind = item.get("kind") if isinstance(item, Mapping) else None
+    if kind == "text-content" and isinstance(item.get("content"), str):
+        return {"type": "text", "text": item["content"], **_opaque(_rest(item, "content", "kind"))}
+    document = _document(item) if isinstance(item, Mapping) else None
+    held = item if isinstance(item, Mapping) else {"value": item}
+    return document or {"type": "provider", "provider": FORMAT, "data": dict(held)}
+
+
+def _document(item: Part) -> Block | None:
+    kind, media_type = item.get("kind"), item.get("media_type")
+    source: Block
+    if kind == "binary" and isinstance(item.get("data"), str):
+        usual = media_type if isinstance(media_type, str) else "application/octet-stream"
+        source = {"type": "base64", "media_type": usual, "data": item["data"].translate(_STANDARD)}
+    elif kind in _MEDIA_URLS and isinstance(item.get("url"), str):
+        known = media_type if isinstance(media_type, str) else _MEDIA_URLS[kind]
+        source = {"type": "url", "url": item["url"], **({"media_type": known} if known else {})}
+    elif kind == "uploaded-file" and isinstance(item.get("file_id"), str):
+        provider = item.get("provider_name")
+        source = {"type": "file", "file_id": item["file_id"]}
+        source |= {"provider": provider} if isinstance(provider, str) else {}
+    else:
+        return None
+    rest = _rest(item, "data", "kind", "url", "media_type", "file_id", "provider_name", "identifier", "force_download")
+    return {"type": "document", "source": source, **_opaque(rest)}
+
+
+def _thinking(part: Part) -> list[Block] | None:
+    content, signature, provider = part.get("content"), part.get("signature"), part.get("provider_name")
+    if not isinstance(content, str):
+        return None
+    rest = _rest(part, "content", "part_kind", "signature", "provider_name")
+    made: Block = {"type": "thinking", "text": content, "provider": provider if provider == "anthropic" else FORMAT}
+    if isinstance(signature, str) and provider == "anthropic":
+        made["signature"] = signature
+    elif signature is not None:
+        rest |= {"signature": signature, "provider_name": provider}
+    return [{**made, **_opaque(rest)}]
+
+
+def _call(part: Part) -> list[Block] | None:
+    name, id, given = part.get("tool_name"), part.get("tool_call_id"), part.get("args")
+    if not isinstance(name, str):
+        return None
+    arguments = {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
+    rest = _rest(part, "tool_name", "tool_call_id", "args", "part_kind")
+    return [{"type": "tool_use", "name": name, **_id("id", id), **arguments, **_opaque(rest)}]
+
+
+def _result(part: Part) -> list[Block] | None:
+    """A result; what is no text and no medium stands as the JSON that pydantic-ai sends for it."""
+    name, content = part.get("tool_name"), part.get("content")
+    if not isinstance(name, str):
+        return _text(part)
+    listed = content if isinstance(content, list) and any(map(_is_medium, content)) else [content]
+    said = [_item(each) if isinstance(each, str) or _is_medium(each) else _as_json(each) for each in listed]
+    failed = part.get("part_kind") == "retry-prompt" or part.get("outcome") not in (None, "success")
+    return [
+        {"type": "tool_result", **_id("tool_use_id", part.get("tool_call_id")), "name": name, "content": said,
+         **({"is_error": True} if failed else {})}
+    ]  # fmt: skip
+
+
+def _file(part: Part) -> list[Block] | None:
+    content = part.get("content")
+    document = _document(content) if isinstance(content, Mapping) else None
+    return None if document is None else [document]
+
+
+def _is_medium(item: Any) -> bool:
+    return isinstance(item, Mapping) and item.get("kind") in ("binary", "uploaded-file", *_MEDIA_URLS)
+
+
+def _as_json(value: Any) -> Block:
+    return {"type": "text", "text": "" if value is None else msgspec.json.encode(value).decode()}
+
+
+def _is_cache_point(item: Any) -> bool:
+    return isinstance(item, Mapping) and item.get("kind") == "cache-point"
+
+
+def _asks_for_cache(part: Part) -> bool:
+    content = part.get("content")
+    return isinstance(content, list) and any(map(_is_cache_point, content))
+
+
+def _part_rest(part: Part) -> Block:
+    """What a result or a prompt says beside its content, for the meta; of other parts it stands beside the block."""
+    if part.get("part_kind") not in ("tool-return", "retry-prompt", "system-prompt", "user-prompt"):
+        return {}
+    return _rest(part, "content", "part_kind", "tool_name", "tool_call_id", "timestamp", "outcome")
+
+
+def _reply(message: Part) -> Block:
+    usage = message.get("usage")
+    counts = usage if isinstance(usage, Mapping) else {}
+    facts = {
+        "provider": message.get("provider_name") or FORMAT,
+        "model": message.get("model_name"),
+        "stop": message.get("finish_reason"),
+    }
+    reply: Block = {key: value for key, value in facts.items() if isinstance(value, str)}
+    found = {
+        "input_tokens": counts.get("input_tokens", counts.get("request_tokens")),
+        "output_tokens": counts.get("output_tokens", counts.get("response_tokens")),
+        "cache_creation_input_tokens": counts.get("cache_write_tokens"),
+        "cache_read_input_tokens": counts.get("cache_read_tokens"),
+        "reasoning_tokens": counts.get("output_reasoning_tokens"),
+    }
+    known = {key: value for key, value in found.items() if type(value) is int and value >= 0}
+    cached = known.get("cache_creation_input_tokens", 0) + known.get("cache_read_input_tokens", 0)
+    known |= {"input_tokens": max(0, known["input_tokens"] - cached)} if "input_tokens" in known else {}
+    return reply | ({"usage": known} if known else {})
+
+
+def _rest(part: Part, *own: str) -> Block:
+    return {key: value for key, value in part.items() if key not in own and value not in (None, [], {}, False)}
+
+
+def _opaque(rest: Block) -> Block:
+    return {"opaque": {FORMAT: rest}} if rest else {}
+
+
+def _id(key: str, value: Any) -> Block:
+    return {key: value} if isinstance(value, str) and value else {}
+
+
+_READERS: dict[str, Callable[[Part], list[Block] | None]] = {
+    "system-prompt": _system,
+    "instruction": _system,
+    "user-prompt": _prompt,
+    "tool-return": _result,
+    "retry-prompt": _result,
+    "text": _text,
+    "thinking": _thinking,
+    "tool-call": _call,
+    "file": _file,
+}
+"""The parts that are blocks of headish's own; any other is kept whole for pydantic-ai."""

@@ -1,0 +1,1 @@
+"""Databases and streams in which other tools keep what was said."""

@@ -1,0 +1,220 @@
+"""An export of cross.stream: a folder with ``frames.jsonl`` and ``cas/``, as gpt2099 keeps its turns there.
+
+A frame of the topic ``gpt.turn`` is a turn, its payload is a file of ``cas``, checked against its hash. It may continue
+several. Its ``options`` are what a turn hands down. A name stands in the meta of the turns that were asked, never in
+that of their answers: here an answer takes the name along. Frames of other topics (calls, chunks of streams, and the
+providers with their keys) are left out.
+
+The file is read twice: for the names, each of which goes to the last turn that has it, and for the turns, one by one.
+
+Keys: ``cross-stream:ID``; the ids are SCRU128, and tell when a turn was said.
+
+Source: cablehead/xs ``.export``, and the schema reference (specification 002), "Conversation Turn Schema".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from headish.content.drafts import Draft, make_document_draft
+from headish.content.facts import plausible_time
+from headish.errors import HeadishError
+from headish.imports.building import Node, Talk, about_of, draft_node
+from headish.imports.cleaning import NotJson, decode, without_secrets
+from headish.imports.imported import About, ImportedTree, make_key
+from headish.imports.readers.lines import Line, read_records
+from headish.imports.sources import Given
+from headish.values.checks.files import open_regular
+from headish.values.ids import BELOW_TIME, as_turn_id
+from headish.values.names import new_refusal
+
+FORMAT = "cross-stream"
+TOPIC = "gpt.turn"
+CAS = "cas"
+ROLES = ("user", "assistant", "system", "developer", "tool")
+_HASH = re.compile(r"sha256-[A-Za-z0-9+/]{43}=")
+_MAPPED = ("role", "continues", "head", "options", "inherited", "cache", "content_type", "type", "model", "stop_reason",
+           "usage", "document_name", "original_path", "file_size")  # fmt: skip
+_COUNTS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+def read_conversations(given: Given) -> Iterator[ImportedTree]:
+    """The turns of an export, a tree each, in the order of the file."""
+    names = _Names()
+    begin = given.file.tell()
+    quiet = given._replace(notes=type(given.notes)(given.name), progress=None)
+    for line in read_records(quiet):
+        if line.record.get("topic") == TOPIC:
+            names.add(line.record)
+    given.file.seek(begin)
+    export = _Export(given, names)
+    for line in read_records(given):
+        if line.record.get("topic") == TOPIC:
+            yield from export.read(line)
+        else:
+            given.notes.leave_out(line.where, f"frame of topic {line.record.get('topic')}")
+
+
+class _Names:
+    """Which turn each name stands for in the end."""
+
+    def __init__(self) -> None:
+        self._name_of: dict[str, str] = {}
+        self._last: dict[str, str] = {}
+
+    def add(self, frame: Mapping[str, Any]) -> None:
+        """Take a frame. An answer, and a result, has the name of what it continues."""
+        id, meta = str(frame.get("id")).lower(), _meta_of(frame)
+        head = meta.get("head")
+        parents = [self.id_of(each) for each in _continues(meta)]
+        if not (isinstance(head, str) and head):
+            head = next((name for each in reversed(parents) if (name := self._name_of.get(each))), None)
+            # A name that has gone on elsewhere is not called back.
+            head = head if head is not None and self._last[head] in parents else None
+        if head is not None:
+            self._name_of[id], self._last[head] = head, id
+
+    def id_of(self, continued: str) -> str:
+        """The id of what a turn says that it continues: by its id, or by the name that it had then."""
+        return continued.lower() if as_turn_id(continued) else self._last.get(continued, continued)
+
+    def names_of(self, id: str) -> list[str]:
+        """The names that stand for a turn in the end."""
+        return [name for name, last in self._last.items() if last == id]
+
+
+class _Export:
+    def __init__(self, given: Given, names: _Names) -> None:
+        self._given, self._notes = given, given.notes
+        self._folder = None if given.path is None else Path(given.path).parent / CAS
+        self._named = names
+        self._then = _Names()
+        self._known: set[str] = set()
+
+    def read(self, line: Line) -> Iterator[ImportedTree]:
+        """The tree of a turn."""
+        frame, meta = line.record, _meta_of(line.record)
+        id = as_turn_id(str(frame.get("id")))
+        if id is None:
+            self._notes.break_off(line.where, "a frame has an `id` of 25 letters and digits")
+            return
+        draft = self._draft(id, frame, meta, line.where)
+        parents = [self._then.id_of(each) for each in _continues(meta)]
+        self._then.add(frame)
+        if draft is None:
+            return
+        self._known.add(id)
+        for each in parents:
+            if each not in self._known:
+                self._notes.change(line.where, "what it continues is not in the export: it stands as a root there")
+        links = tuple(f"{FORMAT}:{each}".encode() for each in parents if each in self._known)
+        abouts = [self._about(name) for name in self._named.names_of(id)]
+        for index, about in enumerate(abouts or [None]):
+            yield ImportedTree(
+                (draft,), (links or None,), about=about, logged=True, goes_on=bool(links) or index > 0,
+                untimed=int(draft.facts.said_at is None),
+            )  # fmt: skip
+
+    def _about(self, name: str) -> About | None:
+        """A name is kept as it is, where a bookmark may have it."""
+        about = about_of(Talk(format=FORMAT, id=name, title=name, tags=[FORMAT]), self._notes)
+        return replace(about, names=(name, *about.names)) if new_refusal(name) is None else about
+
+    def _draft(self, id: str, frame: Mapping[str, Any], meta: Mapping[str, Any], where: str) -> Draft | None:
+        try:
+            data = self._payload(frame.get("hash"))
+        except (OSError, ValueError) as error:
+            self._notes.break_off(where, f"its payload cannot be read: {error}")
+            return None
+        role = meta.get("role", "user")
+        if role not in ROLES:
+            self._notes.change(where, "a role that is none became the user's")
+            role = "user"
+        said_at, key = plausible_time(int(id, 36) >> BELOW_TIME), make_key(FORMAT, id)
+        kept = {name: value for name, value in meta.items() if name not in _MAPPED and value is not None}
+        inherited = meta.get("inherited", meta.get("options"))
+        inherited, hid = without_secrets(inherited) if isinstance(inherited, Mapping) else (None, False)
+        if hid:
+            self._notes.change(where, "what looks like a key was hidden in options")
+        if meta.get("type") == "document":
+            return self._document(data, meta, {"role": role, "said_at": said_at, "key": key}, kept, where)
+        node = Node(
+            id=id, role=str(role), content=self._content(data, meta, where), said_at=said_at, key=key,
+            meta=kept, inherited=inherited, cache=meta.get("cache") is True, where=where,
+            reply=_reply(meta) if role == "assistant" else None,
+        )  # fmt: skip
+        return draft_node(FORMAT, node, self._notes, self._given.limit_bytes)
+
+    def _document(
+        self, data: bytes, meta: Mapping[str, Any], turn: Mapping[str, Any], kept: Mapping[str, Any], where: str
+    ) -> Draft | None:
+        kind = meta.get("content_type")
+        facts = {name: meta[name] for name in ("document_name", "original_path", "file_size") if name in meta}
+        options = {**turn, "cache": meta.get("cache") is True, "meta": {FORMAT: dict(kept)} if kept else None}
+        if len(data) > self._given.limit_bytes:
+            self._notes.break_off(where, "the document is larger than a turn may be")
+            return None
+        try:
+            return make_document_draft(
+                data, options, content_type=kind if isinstance(kind, str) else "application/octet-stream", system=facts
+            )
+        except HeadishError as error:
+            self._notes.break_off(where, str(error))
+            return None
+
+    def _content(self, data: bytes, meta: Mapping[str, Any], where: str) -> Any:
+        """Blocks as JSON; older turns hold a text."""
+        if meta.get("content_type") != "application/json":
+            return data.decode(errors="replace")
+        try:
+            value, healed = decode(data) if data else ([], False)
+        except NotJson as error:
+            self._notes.break_off(where, f"its payload cannot be read: {error}")
+            return None
+        if healed:
+            self._notes.change(where, "lone surrogates became U+FFFD")
+        return value
+
+    def _payload(self, hash: Any) -> bytes:
+        """The payload of a frame; one without a hash has none. Raises: OSError, ValueError."""
+        if hash is None:
+            return b""
+        if not isinstance(hash, str) or _HASH.fullmatch(hash) is None:
+            raise ValueError("its hash is none of SHA-256")
+        if self._folder is None:
+            raise ValueError(f"give the folder that holds frames.jsonl and {CAS}, not a stream")
+        path = self._folder / b64encode(hash.encode()).decode()
+        if not path.resolve().is_relative_to(self._folder.parent.resolve()):
+            raise ValueError("it leads out of the folder")
+        with open_regular(path) as file:
+            data = file.read(self._given.limit_bytes * 2 + 1)
+        if hashlib.sha256(data).digest() != b64decode(hash.removeprefix("sha256-")):
+            raise ValueError("it disagrees with its hash, or is too large")
+        return data
+
+
+def _meta_of(frame: Mapping[str, Any]) -> Mapping[str, Any]:
+    meta = frame.get("meta")
+    return meta if isinstance(meta, Mapping) else {}
+
+
+def _continues(meta: Mapping[str, Any]) -> Sequence[str]:
+    continues = meta.get("continues")
+    listed = continues if isinstance(continues, list) else [continues]
+    return list(dict.fromkeys(each for each in listed if isinstance(each, str) and each))
+
+
+def _reply(meta: Mapping[str, Any]) -> dict[str, Any]:
+    reply = {name: meta[name] for name in ("model", "stop_reason") if isinstance(meta.get(name), str)}
+    usage = meta.get("usage")
+    counts = (
+        {name: usage[name] for name in _COUNTS if type(usage.get(name)) is int} if isinstance(usage, Mapping) else {}
+    )
+    return {**reply, **({"usage": counts} if counts else {})}

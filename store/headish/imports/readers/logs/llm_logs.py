@@ -1,0 +1,122 @@
+"""The log of llm: ``logs.db``, a SQLite database that is opened read-only and never migrated.
+
+Since 0.32 messages are addressed by a hash that covers what leads to them: a message is a turn, a thread is a
+conversation, and threads share what they have in common. Older responses are a list in each conversation: of each, its
+instructions, its prompt, the results that it was given and the answer are turns. Fragments are put back into the texts
+that borrow from them, and attachments that the database holds are documents. Files and addresses that it only names are
+not read.
+
+Keys: ``llm:HASH``; of older responses ``llm:RESPONSE``, and ``llm:RESPONSE:prompt`` and the like.
+
+Source: simonw/llm 0.36, its migrations and logs, read and run 2026-11-22.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import Any
+from urllib.parse import quote
+
+from msgspec.structs import replace
+
+from headish.errors import InvalidImport
+from headish.imports.building import Node, Talk, build_tree
+from headish.imports.imported import ImportedTree
+from headish.imports.readers.logs.llm_messages import read_messages, reply_of, utc
+from headish.imports.readers.logs.llm_responses import read_responses
+from headish.imports.sources import Given
+
+FORMAT = "llm"
+Row = Mapping[str, Any]
+
+
+def read_conversations(given: Given) -> Iterator[ImportedTree]:
+    """The conversations of a log, the older ones first.
+
+    Raises: InvalidImport for another database, a damaged one, and a stream: SQLite reads files.
+    """
+    if given.path is None:
+        raise InvalidImport(given.name, None, "a SQLite database is read as a file: give its path")
+    address = f"file:{quote(given.path)}?mode=ro"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as connection:
+            connection.row_factory = _as_dict
+            connection.text_factory = lambda data: data.decode(errors="replace")
+            connection.execute("PRAGMA trusted_schema = OFF")
+            tables = {row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if not tables & {"responses", "messages"} or "conversations" not in tables:
+                raise InvalidImport(given.name, None, "it is a SQLite database, but no log of llm")
+            yield from _read_responses(given, connection, tables)
+            if {"messages", "parts", "threads", "turns"} <= tables:
+                yield from _read_threads(given, connection)
+    except sqlite3.Error as error:
+        raise InvalidImport(given.name, None, f"SQLite cannot read it ({error})") from None
+
+
+def _read_responses(given: Given, connection: sqlite3.Connection, tables: set[str]) -> Iterator[ImportedTree]:
+    for conversation, nodes in read_responses(connection, tables):
+        talk = _talk(conversation["id"], conversation.get("name"), None, conversation)
+        tree = build_tree(talk, nodes, given.notes, given.limit_bytes)
+        if tree is not None:
+            yield tree
+
+
+def _read_threads(given: Given, connection: sqlite3.Connection) -> Iterator[ImportedTree]:
+    for thread in connection.execute("SELECT * FROM threads ORDER BY datetime_utc, id").fetchall():
+        turns = connection.execute("SELECT * FROM turns WHERE thread_id = ? ORDER BY datetime_utc, id", (thread["id"],))
+        yield from _thread(given, connection, thread, turns.fetchall())
+    alone = "SELECT * FROM turns WHERE thread_id IS NULL OR thread_id NOT IN (SELECT id FROM threads) ORDER BY id"
+    for turn in connection.execute(alone).fetchall():
+        thread = {"id": turn["id"], "tip_message_hash": turn["tip_message_hash"]}
+        yield from _thread(given, connection, thread, [turn])
+
+
+def _thread(
+    given: Given, connection: sqlite3.Connection, thread: Row, turns: list[dict[str, Any]]
+) -> Iterator[ImportedTree]:
+    tip = thread["tip_message_hash"]
+    tips = dict.fromkeys(each for each in (*(turn["tip_message_hash"] for turn in turns), tip) if each is not None)
+    messages = read_messages(connection, list(tips))
+    times = _times(messages, turns)
+    replies = {turn["tip_message_hash"]: reply_of(turn) for turn in turns}
+    nodes = [_timed(node, times, replies) for node in messages.values()]
+    tree = build_tree(_talk(thread["id"], thread.get("name"), tip, thread), nodes, given.notes, given.limit_bytes)
+    if tree is not None:
+        yield tree
+
+
+def _times(messages: Mapping[str, Node], turns: list[dict[str, Any]]) -> dict[str, str]:
+    """A message was said in the first turn that knows it: messages themselves have no time."""
+    times: dict[str, str] = {}
+    for turn in turns:
+        place: str | None = turn["tip_message_hash"]
+        while place is not None and place in messages and place not in times and isinstance(turn["datetime_utc"], str):
+            times[place] = turn["datetime_utc"]
+            place = messages[place].parent
+    return times
+
+
+def _timed(node: Node, times: Mapping[str, str], replies: Mapping[str, tuple[dict[str, Any], dict[str, Any]]]) -> Node:
+    id = node.id or ""
+    reply, beside = replies.get(id, ({}, {}))
+    answer = {"reply": reply, "meta": {**node.meta, **beside}} if node.role == "assistant" and reply else {}
+    return replace(node, said_at=utc(times.get(id)), **answer)
+
+
+def _talk(id: str, name: Any, tip: str | None, record: Row) -> Talk:
+    facts = {key: record[key] for key in ("model", "forked_from") if isinstance(record.get(key), str)}
+    return Talk(
+        format=FORMAT,
+        id=id,
+        title=name if isinstance(name, str) else None,
+        tip=tip,
+        tags=[FORMAT],
+        app=facts,
+        logged=True,
+    )
+
+
+def _as_dict(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> dict[str, Any]:
+    return {column[0]: value for column, value in zip(cursor.description, row, strict=True)}

@@ -1,0 +1,104 @@
+"""Responses of llm's log before 0.32: a list in each conversation, and tables of what came with a prompt."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headish.imports.building import Node
+from headish.imports.imported import make_key
+from headish.imports.readers.logs.llm_messages import FORMAT, Block, Borrowed, load, reply_of, utc
+
+Row = Mapping[str, Any]
+
+
+def read_responses(connection: sqlite3.Connection, tables: set[str]) -> Iterator[tuple[dict[str, Any], list[Node]]]:
+    """Each conversation with its messages; a response without a conversation is one of its own.
+
+    Raises: sqlite3.Error.
+    """
+    if "responses" not in tables:
+        return
+    new = " AND id NOT IN (SELECT id FROM turns)" if "turns" in tables else ""
+    responses = _Responses(connection, tables)
+    for conversation in connection.execute("SELECT * FROM conversations ORDER BY id").fetchall():
+        found = connection.execute(
+            f"SELECT * FROM responses WHERE conversation_id = ?{new} ORDER BY datetime_utc, id", (conversation["id"],)
+        )
+        nodes = responses.nodes(found.fetchall())
+        if nodes:
+            yield conversation, nodes
+    for row in connection.execute(f"SELECT * FROM responses WHERE conversation_id IS NULL{new} ORDER BY id").fetchall():
+        yield {"id": row["id"]}, responses.nodes([row])
+
+
+class _Responses:
+    def __init__(self, connection: sqlite3.Connection, tables: set[str]) -> None:
+        self._connection, self._tables = connection, tables
+        self._borrowed = Borrowed(connection)
+
+    def nodes(self, rows: list[dict[str, Any]]) -> list[Node]:
+        """What was said, one message behind the other; instructions stand where they change."""
+        nodes: list[Node] = []
+        instructions: str | None = None
+        for row in rows:
+            system = "\n\n".join(filter(None, [*self._fragments(row, "system_fragments"), row.get("system")]))
+            if system and system != instructions:
+                self._say(nodes, row, "system", [{"type": "text", "text": system}])
+                instructions = system
+            self._say(nodes, row, "results", self._results(row))
+            self._say(nodes, row, "prompt", self._prompt(row))
+            self._say(nodes, row, "", self._answer(row))
+        return nodes
+
+    def _say(self, nodes: list[Node], row: Row, part: str, blocks: list[Block]) -> None:
+        if not blocks:
+            return
+        id = f"{row['id']}:{part}" if part else str(row["id"])
+        reply, beside = ({}, {}) if part else reply_of(row)
+        nodes.append(
+            Node(
+                id=id, parent=nodes[-1].id if nodes else None, role=_ROLES[part], content=blocks,
+                said_at=utc(row.get("datetime_utc")), key=make_key(FORMAT, id), meta={"response": row["id"], **beside},
+                reply=reply or None, where=f"response {row['id']}",
+            )
+        )  # fmt: skip
+
+    def _prompt(self, row: Row) -> list[Block]:
+        text = "\n".join(filter(None, [*self._fragments(row, "prompt_fragments"), row.get("prompt")]))
+        attached = self._beside(row, "prompt_attachments", ' ORDER BY "order"')
+        files = [self._borrowed.attachment(each["attachment_id"]) for each in attached]
+        return [*files, *([{"type": "text", "text": text}] if text else [])]
+
+    def _answer(self, row: Row) -> list[Block]:
+        thought, text = row.get("reasoning"), row.get("response")
+        blocks: list[Block] = []
+        blocks += [{"type": "thinking", "text": thought, "provider": FORMAT}] if thought else []
+        blocks += [{"type": "text", "text": text}] if text else []
+        for call in self._beside(row, "tool_calls", " ORDER BY id"):
+            named = {"id": call["tool_call_id"]} if isinstance(call.get("tool_call_id"), str) else {}
+            blocks.append({"type": "tool_use", "name": str(call["name"]), "input": load(call["arguments"]), **named})
+        return blocks
+
+    def _results(self, row: Row) -> list[Block]:
+        """Results belong before the answer of the response that they stand with: it was given them."""
+        blocks: list[Block] = []
+        for result in self._beside(row, "tool_results", " ORDER BY id"):
+            answers = {"tool_use_id": result["tool_call_id"]} if isinstance(result.get("tool_call_id"), str) else {}
+            failed = {"is_error": True, "exception": result["exception"]} if result.get("exception") else {}
+            said = [{"type": "text", "text": str(result["output"])}]
+            blocks.append({"type": "tool_result", **answers, "name": str(result["name"]), "content": said, **failed})
+        return blocks
+
+    def _fragments(self, row: Row, table: str) -> list[str]:
+        order = ' ORDER BY "order"'
+        return [self._borrowed.fragment(each["fragment_id"]) for each in self._beside(row, table, order)]
+
+    def _beside(self, row: Row, table: str, order: str) -> list[dict[str, Any]]:
+        if table not in self._tables:
+            return []
+        return self._connection.execute(f"SELECT * FROM {table} WHERE response_id = ?{order}", (row["id"],)).fetchall()
+
+
+_ROLES = {"system": "system", "results": "tool", "prompt": "user", "": "assistant"}

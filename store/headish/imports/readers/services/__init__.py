@@ -1,0 +1,1 @@
+"""What services export: chat servers, logs of evaluations, traces."""

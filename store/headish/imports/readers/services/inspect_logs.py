@@ -1,0 +1,107 @@
+"""Logs of Inspect AI: ``.eval`` (a ZIP with a member for each sample), or ``.json``.
+
+A sample of an epoch is a conversation; its messages have the bookmark. The model was asked with a whole list of
+messages each time: what those lists have in common is one path, and sub-agents, retries and compactions are branches.
+Long texts lie apart in a log and are put back where they belong. Scores, target and metadata are kept with the
+conversation; other events are left out.
+
+Keys: ``inspect:EVAL/SAMPLE/EPOCH:MESSAGE``.
+
+Source: UKGovernmentBEIS/inspect_ai 0.3.285, read and run 2026-11-22; logs of 2024 as its own reader takes them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headish.errors import InvalidImport
+from headish.imports.archives import ZIP, Archive
+from headish.imports.building import Talk, build_tree
+from headish.imports.cleaning import NotJson, decode
+from headish.imports.imported import ImportedTree
+from headish.imports.readers.services.inspect_samples import Sample
+from headish.imports.readers.shared.values import read_values
+from headish.imports.sources import Given
+from headish.limits import IMPORT_LINE_BYTES
+
+FORMAT = "inspect"
+_SAMPLE = re.compile(r"samples/[^/]+\.json")
+_HEADERS = ("header.json", "_journal/start.json")
+_KEPT = ("target", "scores", "metadata", "error", "limit", "uuid", "choices", "files")
+
+
+def read_conversations(given: Given) -> Iterator[ImportedTree]:
+    """The samples of a log, one at a time.
+
+    Raises: InvalidImport for an archive or JSON that cannot be read; a log as JSON is held as a whole.
+    """
+    beginning = given.file.read(len(ZIP))
+    given.file.seek(0)
+    for where, header, sample in _of_archive(given) if beginning == ZIP else _of_json(given):
+        if not isinstance(sample, Mapping) or not isinstance(sample.get("messages"), list):
+            given.notes.break_off(where, "a sample is an object with `messages`")
+            continue
+        tree = _tree(given, where, header, sample)
+        if tree is not None:
+            yield tree
+
+
+def _of_archive(given: Given) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
+    archive = Archive(given.file, given.name)
+    header = next((_member(given, archive, name) for name in _HEADERS if name in archive.members), None)
+    header = header if isinstance(header, Mapping) else {}
+    for member in archive.members:
+        if _SAMPLE.fullmatch(member):
+            sample = _member(given, archive, member)
+            if sample is not None:
+                yield member, header, sample
+
+
+def _member(given: Given, archive: Archive, member: str) -> Any:
+    """What a member says; None, and noted as broken, where it cannot be read."""
+    try:
+        with archive.open_zstd(member) as file:
+            data = file.read(IMPORT_LINE_BYTES + 1)
+        if len(data) > IMPORT_LINE_BYTES:
+            raise NotJson(f"it is longer than {IMPORT_LINE_BYTES:,} bytes")
+        value, healed = decode(data)
+    except (NotJson, InvalidImport) as error:
+        if isinstance(error, InvalidImport) and "the extra" in str(error):
+            raise  # nothing of the archive can be unpacked here
+        given.notes.break_off(member, str(error))
+        return None
+    if healed:
+        given.notes.change(member, "lone surrogates became U+FFFD")
+    return value
+
+
+def _of_json(given: Given) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
+    for where, log in read_values(given):
+        samples = log.get("samples") if isinstance(log, Mapping) else None
+        if not isinstance(samples, list):
+            given.notes.break_off(where, "a log is an object with `eval` and `samples`")
+            continue
+        for number, sample in enumerate(samples, 1):
+            yield f"sample {number}", log, sample
+
+
+def _tree(given: Given, where: str, log: Mapping[str, Any], record: Mapping[str, Any]) -> ImportedTree | None:
+    facts = log.get("eval")
+    facts = facts if isinstance(facts, Mapping) else {}
+    task, model = facts.get("task"), facts.get("model")
+    task = task if isinstance(task, str) and task else "eval"
+    id, epoch = record.get("id"), record.get("epoch", 1)
+    run = next(
+        (facts[key] for key in ("eval_id", "run_id", "task_id", "created") if isinstance(facts.get(key), str)), ""
+    )
+    sample = Sample(record, f"{run}/{id}/{epoch}", where, given)
+    tip = sample.read()
+    kept = {key: record[key] for key in _KEPT if record.get(key) not in (None, [], {}, "")}
+    kept |= {key: facts[key] for key in ("task", "model", "created", "run_id") if facts.get(key)}
+    talk = Talk(
+        format=FORMAT, id=sample.owner, title=f"{task} {id}" + (f" epoch {epoch}" if epoch != 1 else ""), tip=tip,
+        tags=[FORMAT, task, *([model] if isinstance(model, str) else [])], app={FORMAT: {**kept, "epoch": epoch}},
+    )  # fmt: skip
+    return build_tree(talk, sample.paths.nodes, given.notes, given.limit_bytes)

@@ -1,0 +1,253 @@
+"""One sample of an Inspect log: its messages, and the lists with which its model was asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from headish.imports.building import Node
+from headish.imports.imported import make_key
+from headish.imports.readers.shared.paths import Paths, fingerprint
+from headish.imports.sources import Given
+
+FORMAT = "inspect"
+Block = dict[str, Any]
+Message = Mapping[str, Any]
+_ROLES = ("system", "user", "assistant", "tool", "developer")
+_APART = re.compile(r"(?:attachment|tc)://([0-9a-f]{32})")
+_SAID = ("role", "content", "tool_calls", "tool_call_id", "function", "error")
+"""What makes two messages the same; ids are given anew in some logs."""
+_OWN = ("id", "role", "content", "tool_calls", "tool_call_id", "function", "error", "model", "tool_error")
+_DATA_URL = re.compile(r"data:([^;,]{1,200});base64,(.*)", re.S)
+_MEDIA = {"image": "image/*", "audio": "audio/*", "video": "video/*", "document": None}
+
+
+class Sample:
+    """The messages of a sample as paths. ``owner`` is the conversation in keys."""
+
+    def __init__(self, record: Mapping[str, Any], owner: str, where: str, given: Given) -> None:
+        self._record, self.owner, self._where = record, owner, where
+        self._given, self._notes = given, given.notes
+        self.paths = Paths()
+        apart = record.get("attachments")
+        self._apart: Mapping[str, Any] = apart if isinstance(apart, Mapping) else {}
+
+    def read(self) -> str | None:
+        """Read the calls of the model, then the messages; the id of the last message."""
+        for event in self._events():
+            kind = event.get("event") if isinstance(event, Mapping) else None
+            if kind == "model":
+                self._take_call(event)
+            else:
+                self._notes.leave_out(self._where, f"event of type {kind!s:.60}")
+        ended = self._record.get("completed_at") or self._record.get("started_at")
+        return self._follow(self._record["messages"], ended)
+
+    def _events(self) -> Sequence[Any]:
+        listed = self._record.get("events")
+        if not isinstance(listed, list):  # 2024
+            transcript = self._record.get("transcript")
+            listed = transcript.get("events") if isinstance(transcript, Mapping) else None
+        return listed if isinstance(listed, list) else []
+
+    def _take_call(self, event: Mapping[str, Any]) -> None:
+        output = event.get("output")
+        choices = output.get("choices") if isinstance(output, Mapping) else None
+        last = self._follow(self._input(event), event.get("timestamp"))
+        for number, choice in enumerate(choices if isinstance(choices, list) else ()):
+            message = choice.get("message") if isinstance(choice, Mapping) else None
+            if isinstance(message, Mapping) and (message.get("content") or message.get("tool_calls")):
+                ended = event.get("completed") or event.get("timestamp")
+                id = self._one(message, last, ended)
+                if id is not None and id != last:
+                    self._answered(id, event, choice, output if number == 0 else {})
+
+    def _input(self, event: Mapping[str, Any]) -> list[Any]:
+        """The list that a model was asked with; newer logs keep each message once, and name them by their places."""
+        listed, pool = event.get("input"), self._record.get("events_data")
+        messages = pool.get("messages") if isinstance(pool, Mapping) else None
+        refs = event.get("input_refs")
+        found = list(listed) if isinstance(listed, list) else []
+        if not isinstance(refs, list) or not isinstance(messages, list):
+            return found
+        for ref in refs:
+            if isinstance(ref, list) and len(ref) == 2 and all(type(at) is int and at >= 0 for at in ref):
+                found += messages[ref[0] : ref[1]]
+                if len(found) > len(messages) * 2:
+                    break  # places that repeat one another
+        return found
+
+    def _follow(self, listed: Sequence[Any], time: Any) -> str | None:
+        last: str | None = None
+        for message in listed:
+            last = self._one(message, last, time)
+        return last
+
+    def _one(self, message: Any, before: str | None, time: Any) -> str | None:
+        if not isinstance(message, Mapping) or message.get("role") not in _ROLES:
+            self._notes.break_off(self._where, "a message is an object with a `role`")
+            return before
+        said = {key: message[key] for key in _SAID if message.get(key) not in (None, [], "")}
+        said["tool_calls"] = [_call_said(call) for call in _listed(message.get("tool_calls"))]
+        return self.paths.follow(before, fingerprint(said), lambda: self._nodes(message, time))
+
+    def _nodes(self, message: Message, time: Any) -> Iterator[Node]:
+        id = message.get("id")
+        where = f"{self._where}, message {id!s:.60}"
+        blocks = self._blocks(message, where)
+        if not blocks:
+            self._notes.leave_out(where, "empty message")
+            return
+        meta = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
+        if isinstance(message.get("error"), Mapping):
+            meta["error"] = message["error"]
+        yield Node(
+            id=None, role=message["role"], content=blocks, said_at=time, meta=meta, where=where,
+            key=make_key(FORMAT, self.owner, id), reply=_reply(message) if message["role"] == "assistant" else None,
+        )  # fmt: skip
+
+    def _answered(self, id: str, event: Mapping[str, Any], choice: Any, output: Any) -> None:
+        node = self.paths.at(id)
+        if node.role != "assistant" or (node.reply and "usage" in node.reply):
+            return
+        model, stop = event.get("model"), choice.get("stop_reason")
+        usage = _usage(output.get("usage"))
+        reply = {**(node.reply or {"provider": FORMAT}), **(_model(model) if isinstance(model, str) else {})}
+        reply |= {"stop": stop} if isinstance(stop, str) else {}
+        self.paths.change(id, reply=reply | ({"usage": usage} if usage else {}))
+
+    def _blocks(self, message: Message, where: str) -> list[Block]:
+        content = message.get("content")
+        if isinstance(content, str):
+            said = [_text(self._whole(content, where))] if content else []
+        else:
+            said = [block for part in _listed(content) for block in self._part(part, where)]
+        if message["role"] == "tool":
+            return [self._result(message, said)]
+        calls = [_call(call) for call in _listed(message.get("tool_calls")) if isinstance(call, Mapping)]
+        return [*(block for block in said if block.get("text") != ""), *calls]
+
+    def _result(self, message: Message, said: list[Block]) -> Block:
+        error, id, name = message.get("error"), message.get("tool_call_id"), message.get("function")
+        words = error.get("message") if isinstance(error, Mapping) else error
+        if isinstance(words, str) and words and not any(block.get("text") for block in said):
+            said = [_text(words)]
+        return {
+            "type": "tool_result", **({"tool_use_id": id} if isinstance(id, str) else {}),
+            **({"name": name} if isinstance(name, str) else {}), "content": said,
+            **({"is_error": True} if error else {}),
+        }  # fmt: skip
+
+    def _part(self, part: Any, where: str) -> list[Block]:
+        if isinstance(part, str):
+            return [_text(self._whole(part, where))]
+        held = part if isinstance(part, Mapping) else {"type": "unknown", "value": part}
+        read = _PARTS.get(str(held.get("type")))
+        block = None if read is None else read(self._restored(held, where))
+        if block is None:
+            self._notes.keep(where, f"part of type {held.get('type')!s:.60}")
+            return [{"type": "provider", "provider": FORMAT, "data": dict(held)}]
+        return [block]
+
+    def _restored(self, part: Message, where: str) -> Block:
+        return {key: self._whole(value, where) if isinstance(value, str) else value for key, value in part.items()}
+
+    def _whole(self, text: str, where: str) -> str:
+        """A text with what lies apart put back, as long as the whole can be kept."""
+        if "://" not in text:
+            return text
+        room = self._given.limit_bytes
+
+        def put_back(found: re.Match[str]) -> str:
+            nonlocal room
+            held = self._apart.get(found[1])
+            if not isinstance(held, str) or len(held) > room:
+                self._notes.leave_out(where, "text that lies apart, and is missing or too long")
+                return found[0]
+            room -= len(held)
+            return held
+
+        return _APART.sub(put_back, text)
+
+
+def _read_text(part: Block) -> Block | None:
+    return _text(part["text"]) if isinstance(part.get("text"), str) else None
+
+
+def _read_reasoning(part: Block) -> Block | None:
+    """Reasoning; of what was redacted the summary is what people may read."""
+    text = part.get("summary") if part.get("redacted") is True else part.get("reasoning")
+    if not isinstance(text, str):
+        text = "" if part.get("redacted") is True else None
+    if text is None:
+        return None
+    rest = {key: part[key] for key in ("signature", "redacted", "internal") if part.get(key)}
+    rest |= {"reasoning": part.get("reasoning")} if part.get("redacted") is True else {}
+    return {"type": "thinking", "text": text, "provider": FORMAT, **({"opaque": {FORMAT: rest}} if rest else {})}
+
+
+def _read_media(part: Block) -> Block | None:
+    kind = part["type"]
+    held = part.get(kind)
+    if not isinstance(held, str) or not held:
+        return None
+    found = _DATA_URL.fullmatch(held)
+    name = part.get("filename")
+    named = {"name": name} if isinstance(name, str) and name else {}
+    if found is not None:
+        return {"type": "document", "source": {"type": "base64", "media_type": found[1], "data": found[2]}, **named}
+    if not held.startswith(("http://", "https://")):
+        return None  # a path on the machine that ran it
+    media_type = _MEDIA[kind]
+    source = {"type": "url", "url": held, **({"media_type": media_type} if media_type else {})}
+    return {"type": "document", "source": source, **named}
+
+
+_PARTS: dict[str, Callable[[Block], Block | None]] = {
+    "text": _read_text,
+    "reasoning": _read_reasoning,
+    **dict.fromkeys(_MEDIA, _read_media),
+}
+
+
+def _call(call: Mapping[str, Any]) -> Block:
+    name, id, given = call.get("function"), call.get("id"), call.get("arguments")
+    arguments = {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
+    rest = {key: call[key] for key in ("parse_error", "view") if call.get(key)}
+    kept = {"opaque": {FORMAT: rest}} if rest else {}
+    named = {"id": id} if isinstance(id, str) else {}
+    return {"type": "tool_use", "name": name if isinstance(name, str) else "", **named, **arguments, **kept}
+
+
+def _call_said(call: Any) -> Any:
+    return [call.get(key) for key in ("id", "function", "arguments")] if isinstance(call, Mapping) else call
+
+
+def _reply(message: Message) -> dict[str, Any]:
+    model = message.get("model")
+    return _model(model) if isinstance(model, str) else {"provider": FORMAT}
+
+
+def _model(name: str) -> dict[str, Any]:
+    provider, _, rest = name.partition("/")
+    return {"provider": provider, "model": rest} if rest else {"provider": FORMAT, "model": name}
+
+
+def _usage(counts: Any) -> dict[str, int]:
+    counts = counts if isinstance(counts, Mapping) else {}
+    found = {
+        "input_tokens": counts.get("input_tokens"), "output_tokens": counts.get("output_tokens"),
+        "cache_creation_input_tokens": counts.get("input_tokens_cache_write"),
+        "cache_read_input_tokens": counts.get("input_tokens_cache_read"),
+        "reasoning_tokens": counts.get("reasoning_tokens"),
+    }  # fmt: skip
+    return {key: value for key, value in found.items() if type(value) is int and value >= 0}
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

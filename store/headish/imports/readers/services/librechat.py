@@ -1,0 +1,188 @@
+"""LibreChat's export of a conversation as JSON: a list of messages with their parents, or a tree of them.
+
+``messages`` is a flat list, or, where the export was ``recursive``, nested by ``children``, under ``messages`` or
+``messagesTree``. ``promptPrefix`` are the instructions of all branches: a system turn in front of them. The export does
+not say which branch the page shows: the newest message has the bookmark. Files come without their bytes.
+
+Keys: ``librechat:CONVERSATION:MESSAGE``; of an answer that used tools, ``…/2`` and on.
+
+Source: danny-avila/LibreChat, test data of its importers, and exports of 2024, read 2026-11-22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from headish.imports.building import Node, Talk, build_tree
+from headish.imports.imported import ImportedTree, make_key
+from headish.imports.readers.shared.pieces import cut
+from headish.imports.readers.shared.times import milliseconds
+from headish.imports.readers.shared.values import read_values
+from headish.imports.sources import Given
+
+FORMAT = "librechat"
+Block = dict[str, Any]
+_ROOT = "00000000-0000-0000-0000-000000000000"
+_SYSTEM = "system"
+_OWN = (
+    "messageId", "parentMessageId", "children", "text", "content", "createdAt", "isCreatedByUser", "conversationId",
+    "sender", "model", "depth", "siblingIndex", "_id", "__v", "user", "updatedAt", "finish_reason",
+)  # fmt: skip
+_TALK = ("messages", "messagesTree", "conversationId", "title", "branches", "recursive", "tags")
+
+
+def read_conversations(given: Given) -> Iterator[ImportedTree]:
+    """The conversations of a file, mostly one. Raises: InvalidImport for a file that is no JSON."""
+    for where, record in read_values(given):
+        listed = _messages(record)
+        if listed is None:
+            given.notes.break_off(where, "a conversation is an object with `messages` or `messagesTree`")
+            continue
+        tree = _Conversation(record, where, given).tree(listed)
+        if tree is not None:
+            yield tree
+
+
+def _messages(record: Any) -> list[Any] | None:
+    if not isinstance(record, Mapping):
+        return None
+    return next((record[key] for key in ("messagesTree", "messages") if isinstance(record.get(key), list)), None)
+
+
+class _Conversation:
+    def __init__(self, record: Mapping[str, Any], where: str, given: Given) -> None:
+        self._record, self._where, self._given, self._notes = record, where, given, given.notes
+        options = record.get("options")
+        self._options: Mapping[str, Any] = options if isinstance(options, Mapping) else {}
+        id = record.get("conversationId")
+        self._id = id if isinstance(id, str) and id else None
+
+    def tree(self, listed: list[Any]) -> ImportedTree | None:
+        """The conversation as drafts."""
+        system = self._options.get("promptPrefix")
+        nodes: list[Node] = []
+        if isinstance(system, str) and system:
+            nodes.append(Node(id=_SYSTEM, role="system", content=[_text(system)], key=self._key(_SYSTEM)))
+        for number, (message, parent) in enumerate(_flat(listed), 1):
+            nodes += self._nodes(message, parent, number)
+        known = {node.id for node in nodes}
+        root = _SYSTEM if _SYSTEM in known else None
+        placed = [
+            replace(node, parent=root) if node.parent not in known and node.id != _SYSTEM else node for node in nodes
+        ]
+        title, tags = self._record.get("title"), self._record.get("tags")
+        app = {
+            key: value for key, value in self._record.items() if key not in _TALK and value not in (None, [], {}, "")
+        }
+        talk = Talk(
+            format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
+            tags=[FORMAT, *(tag for tag in (tags if isinstance(tags, list) else []) if isinstance(tag, str))],
+            app={FORMAT: app} if app else {},
+        )  # fmt: skip
+        return build_tree(talk, placed, self._notes, self._given.limit_bytes)
+
+    def _nodes(self, message: Any, above: str | None, number: int) -> list[Node]:
+        where = f"{self._where}, message {number}"
+        if not isinstance(message, Mapping):
+            self._notes.break_off(where, "a message is an object")
+            return []
+        id = _string(message.get("messageId")) or f"message {number}"
+        parent = _string(message.get("parentMessageId")) or above
+        role = "user" if message.get("isCreatedByUser") is True else "assistant"
+        blocks = self._blocks(message, where)
+        if not blocks:
+            self._notes.leave_out(where, "empty message")
+        meta = {
+            key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {}, "", False)
+        }
+        meta |= {"sender": message["sender"]} if message.get("sender") not in (None, "User") and role == "user" else {}
+        node = Node(
+            id=id, parent=None if parent == _ROOT else parent, role=role, where=where, meta=meta, key=self._key(id),
+            said_at=milliseconds(message.get("createdAt")), reply=self._reply(message) if role == "assistant" else None,
+        )  # fmt: skip
+        return cut(node, blocks, self._key)
+
+    def _blocks(self, message: Mapping[str, Any], where: str) -> list[Block]:
+        content, text = message.get("content"), message.get("text")
+        files = [*_listed(message.get("files")), *_listed(message.get("attachments"))]
+        kept = [_own({"type": "file", **each}) for each in files if isinstance(each, Mapping)]
+        for _ in kept:
+            self._notes.keep(where, "file without its bytes")
+        said = [block for part in _listed(content) for block in self._part(part, where)]
+        if not said and isinstance(text, str) and text:
+            said = [_text(text)]
+        return [*kept, *said]
+
+    def _part(self, part: Any, where: str) -> list[Block]:
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        held = part.get(kind) if isinstance(kind, str) else None
+        if kind == "text":
+            value = held.get("value") if isinstance(held, Mapping) else held
+            return [_text(value)] if isinstance(value, str) and value else []
+        if kind == "think" and isinstance(held, str):
+            return [{"type": "thinking", "text": held, "provider": FORMAT}] if held else []
+        if kind == "tool_call" and isinstance(held, Mapping):
+            return _call(held)
+        url = held.get("url") if isinstance(held, Mapping) else held
+        if kind == "image_url" and isinstance(url, str):
+            return [{"type": "document", "source": {"type": "url", "url": url, "media_type": "image/*"}}]
+        self._notes.keep(where, f"part of type {kind!s:.60}")
+        return [_own(dict(part) if isinstance(part, Mapping) else {"type": "unknown", "value": part})]
+
+    def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        model = _string(message.get("model")) or _string(self._options.get("model"))
+        endpoint = _string(message.get("endpoint")) or _string(self._record.get("endpoint"))
+        stop = _string(message.get("finish_reason"))
+        reply = {"provider": endpoint or FORMAT, **({"model": model} if model else {})}
+        return reply | ({"stop": stop} if stop else {})
+
+    def _key(self, id: str) -> str | None:
+        return make_key(FORMAT, self._id, id)
+
+
+def _flat(listed: list[Any]) -> Iterator[tuple[Any, str | None]]:
+    """The messages with the one that they are nested in, parents first."""
+    waiting: list[tuple[Any, str | None]] = [(each, None) for each in reversed(listed)]
+    while waiting:
+        message, above = waiting.pop()
+        yield message, above
+        children = message.get("children") if isinstance(message, Mapping) else None
+        if isinstance(children, list):
+            waiting += [(child, _string(message.get("messageId"))) for child in reversed(children)]
+
+
+def _call(call: Mapping[str, Any]) -> list[Block]:
+    """A call, and its result if it has one. Older ones nest a function of OpenAI's assistants."""
+    function = call.get("function")
+    inner: Mapping[str, Any] = function if isinstance(function, Mapping) else call
+    name, given, output = inner.get("name"), inner.get("args", inner.get("arguments")), inner.get("output")
+    id = _string(call.get("id"))
+    arguments = (
+        {"raw": given} if isinstance(given, str) and given else {"input": given if given not in (None, "") else {}}
+    )
+    named = {"id": id} if id else {}
+    blocks: list[Block] = [{"type": "tool_use", "name": name if isinstance(name, str) else "", **named, **arguments}]
+    if isinstance(output, str) and output:
+        answers = {"tool_use_id": id} if id else {}
+        called = {"name": name} if isinstance(name, str) else {}
+        blocks.append({"type": "tool_result", **answers, **called, "content": [_text(output)]})
+    return blocks
+
+
+def _own(data: Block) -> Block:
+    return {"type": "provider", "provider": FORMAT, "data": data}
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,180 @@
+"""Open WebUI: its export of chats (JSON), or its database ``webui.db``.
+
+A chat is a map of messages, each with its parent; edits and regenerated answers are siblings, and ``currentId`` is what
+the page shows. Older chats are a list. In a database the chats of all users are read; who had one is kept with it.
+Files of a chat come without their bytes, but for images and texts that stand in the chat itself.
+
+Keys: ``open-webui:CHAT:MESSAGE``; of an answer that used tools, ``…/2`` and on for what followed the first call.
+
+Source: open-webui 0.6 to 0.8, exports and the table ``chat`` as importers of others read them, 2026-11-22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headish.errors import InvalidImport
+from headish.imports.building import Node, Talk, build_tree
+from headish.imports.cleaning import NotJson, decode
+from headish.imports.imported import ImportedTree, make_key
+from headish.imports.readers.services.open_webui_content import Block, read_blocks
+from headish.imports.readers.shared.databases import SQLITE, Foreign, TooLargeValue, opened
+from headish.imports.readers.shared.pieces import cut
+from headish.imports.readers.shared.times import milliseconds
+from headish.imports.readers.shared.values import read_values
+from headish.imports.sources import Given
+
+FORMAT = "open-webui"
+TABLE = ("id", "user_id", "title", "chat")
+_ROLES = ("user", "assistant", "system", "tool")
+_ROW = ("created_at", "updated_at", "archived", "pinned", "folder_id", "share_id", "meta", "user_id")
+_OWN = ("id", "parentId", "childrenIds", "role", "content", "output", "timestamp", "usage", "done", "lastSentence")
+_FACTS = ("folder_id", "share_id", "user_id")
+
+
+def read_conversations(given: Given) -> Iterator[ImportedTree]:
+    """The chats of an export or of a database, one at a time.
+
+    Raises: InvalidImport for a file that is neither, and a damaged one.
+    """
+    beginning = given.file.read(len(SQLITE))
+    given.file.seek(0)
+    records = _of_database(given) if beginning == SQLITE else read_values(given)
+    for where, record in records:
+        chat = _Chat.of(record, where, given)
+        tree = None if chat is None else chat.tree()
+        if tree is not None:
+            yield tree
+
+
+def _of_database(given: Given) -> Iterator[tuple[str, Any]]:
+    with opened(given.path, given.name) as foreign:
+        table = foreign.find(*TABLE)
+        if table is None:
+            raise InvalidImport(given.name, None, "it is a SQLite database, but holds no chats of Open WebUI")
+        for (id,) in foreign.keys(table, "id"):
+            where = f"chat {id!s:.80}"
+            try:
+                yield where, _row(foreign, table, id)
+            except (NotJson, TooLargeValue) as error:
+                given.notes.break_off(where, str(error))
+
+
+def _row(foreign: Foreign, table: str, id: Any) -> dict[str, Any]:
+    columns = [*TABLE, *(column for column in _ROW if column in foreign.tables[table])]
+    [row, *_] = foreign.rows(table, list(dict.fromkeys(columns)), id=id)
+    return {column: _decoded(row[column]) if column in ("chat", "meta") else row[column] for column in row}
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, str | bytes):
+        return decode(value.encode() if isinstance(value, str) else value)[0]
+    return value
+
+
+class _Chat:
+    def __init__(self, record: Mapping[str, Any], chat: Mapping[str, Any], where: str, given: Given) -> None:
+        self._record, self._chat, self._where, self._given = record, chat, where, given
+        id = record.get("id") or chat.get("id")
+        self._id = id if isinstance(id, str) and id else None
+
+    @classmethod
+    def of(cls, record: Any, where: str, given: Given) -> _Chat | None:
+        """The chat of a record; None, and noted as broken, where it is none."""
+        chat = record.get("chat", record) if isinstance(record, Mapping) else None
+        if not isinstance(chat, Mapping) or not ({"history", "messages"} & chat.keys()):
+            given.notes.break_off(where, "a chat is an object with `chat`, and in it `history` or `messages`")
+            return None
+        return cls(record, chat, where, given)
+
+    def tree(self) -> ImportedTree | None:
+        """The chat as drafts."""
+        history = self._chat.get("history")
+        history = history if isinstance(history, Mapping) else {}
+        mapped = history.get("messages")
+        nodes = self._mapped(mapped) if isinstance(mapped, Mapping) and mapped else self._listed()
+        title = self._record.get("title") or self._chat.get("title")
+        tip = history.get("currentId")
+        facts = {key: self._record[key] for key in _FACTS if self._record.get(key) is not None}
+        rest = {key: self._chat[key] for key in ("models", "params", "files") if self._chat.get(key)}
+        talk = Talk(
+            format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
+            tip=tip if isinstance(tip, str) else None, tags=[FORMAT, *self._tags()],
+            archived=_is(self._record.get("archived")), pinned=_is(self._record.get("pinned")),
+            app={FORMAT: {**rest, **facts}} if rest or facts else {},
+        )  # fmt: skip
+        return build_tree(talk, nodes, self._given.notes, self._given.limit_bytes)
+
+    def _tags(self) -> list[str]:
+        meta = self._record.get("meta")
+        listed = [meta.get("tags") if isinstance(meta, Mapping) else None, self._chat.get("tags")]
+        named = [tag.get("name") if isinstance(tag, Mapping) else tag for tags in listed for tag in _list(tags)]
+        return [tag for tag in named if isinstance(tag, str)]
+
+    def _mapped(self, mapped: Mapping[str, Any]) -> list[Node]:
+        nodes: list[Node] = []
+        for id, message in mapped.items():
+            parent = message.get("parentId") if isinstance(message, Mapping) else None
+            nodes += self._nodes(str(id), parent if isinstance(parent, str) else None, message)
+        return nodes
+
+    def _listed(self) -> list[Node]:
+        """The messages of an older chat: each continues the one before it."""
+        nodes: list[Node] = []
+        last: str | None = None
+        for number, message in enumerate(_list(self._chat.get("messages")), 1):
+            id = message.get("id") if isinstance(message, Mapping) else None
+            id = id if isinstance(id, str) and id else f"message {number}"
+            nodes += self._nodes(id, last, message)
+            last = id
+        return nodes
+
+    def _nodes(self, id: str, parent: str | None, message: Any) -> list[Node]:
+        where = f"{self._where}, message {id:.80}"
+        if not isinstance(message, Mapping) or message.get("role") not in _ROLES:
+            self._given.notes.break_off(where, f"a message is an object whose role is one of {', '.join(_ROLES)}")
+            return [Node(id=id, parent=parent)]
+        blocks, unread = read_blocks(message)
+        for what in unread:
+            self._given.notes.keep(where, what)
+        if not blocks:
+            self._given.notes.leave_out(where, "empty message")
+        node = Node(
+            id=id, parent=parent, role=message["role"], said_at=milliseconds(message.get("timestamp")), where=where,
+            key=self._key(id), meta=_meta(message, blocks),
+            reply=_reply(message) if message["role"] == "assistant" else None,
+        )  # fmt: skip
+        return cut(node, blocks, self._key)
+
+    def _key(self, id: str) -> str | None:
+        return make_key(FORMAT, self._id, id)
+
+
+def _meta(message: Mapping[str, Any], blocks: list[Block]) -> dict[str, Any]:
+    rest = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {}, "", False)}
+    if message.get("done") is False:
+        rest["done"] = False
+    if any(block["type"] == "document" for block in blocks):
+        rest.pop("files", None)
+    return rest
+
+
+def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
+    model, usage = message.get("model"), message.get("usage")
+    usage = usage if isinstance(usage, Mapping) else {}
+    found = {
+        "input_tokens": usage.get("prompt_tokens", usage.get("input_tokens", usage.get("prompt_eval_count"))),
+        "output_tokens": usage.get("completion_tokens", usage.get("output_tokens", usage.get("eval_count"))),
+    }
+    counts = {key: value for key, value in found.items() if type(value) is int and value >= 0}
+    reply: dict[str, Any] = {"provider": FORMAT, **({"model": model} if isinstance(model, str) else {})}
+    return reply | ({"usage": counts} if counts else {})
+
+
+def _is(value: Any) -> bool:
+    return value is True or value == 1
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,145 @@
+"""What a message of Open WebUI says: a text in which reasoning and tool runs are HTML, or items in newer versions.
+
+``output`` holds items of the Responses API, and is read where there is one. Else ``<details type="reasoning">`` is
+reasoning and ``<details type="tool_calls">`` a call with its result; only the program writes them into an answer. Any
+other HTML is text.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headish.content.forms.kept import read_kept
+from headish.content.media import guess_media_type
+from headish.errors import HeadishError
+from headish.values.blocks import to_mapping
+
+PROVIDER = "open-webui"
+Block = dict[str, Any]
+_DETAILS = re.compile(r'<details type="(reasoning|tool_calls|code_interpreter)"([^>]{0,1000000})>')
+_END = "</details>"
+_FACT = re.compile(r'(\w{1,40})="([^"]*)"')
+_SUMMARY = re.compile(r"\A\s*<summary>[^<]*</summary>\n?")
+_DATA_URL = re.compile(r"data:([^;,]{1,200})(?:;[^;,]{1,200})*;base64,(.*)", re.S)
+
+
+def read_blocks(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
+    """The blocks of a message, and what of it had to be kept as it is."""
+    unread: list[str] = []
+    files = [_file(each, unread) for each in _listed(message.get("files")) if isinstance(each, Mapping)]
+    output = message.get("output")
+    if message["role"] == "assistant" and isinstance(output, list) and output:
+        try:
+            return [*(each for item in output for each in _item(item)), *files], unread
+        except HeadishError:
+            unread.append("output that is no item of Responses")
+    content = message.get("content")
+    if isinstance(content, list):
+        return [*files, *(each for part in content for each in _part(part, unread))], unread
+    if not isinstance(content, str):
+        return files, unread
+    said = list(_told(content)) if message["role"] == "assistant" else [_text(content)]
+    return [*files, *(block for block in said if block.get("text") != "")], unread
+
+
+def _item(item: Any) -> list[Block]:
+    if not isinstance(item, Mapping):
+        return [{"type": "provider", "provider": PROVIDER, "data": {"type": "unknown", "value": item}}]
+    kept = read_kept("responses", item)
+    return [to_mapping(block) for block in kept.blocks if getattr(block, "text", None) != ""]
+
+
+def _part(part: Any, unread: list[str]) -> list[Block]:
+    if isinstance(part, str):
+        return [_text(part)]
+    try:
+        return [to_mapping(block) for block in read_kept("chat", {"role": "user", "content": [part]}).blocks]
+    except HeadishError:
+        unread.append("part of a message")
+        return [{"type": "provider", "provider": PROVIDER, "data": {"type": "unknown", "value": part}}]
+
+
+def _told(content: str) -> Iterator[Block]:
+    """The text of an answer with what stands in it as HTML taken out. A tag without its end is text."""
+    at = 0
+    while (found := _DETAILS.search(content, at)) is not None:
+        end = content.find(_END, found.end())
+        if end < 0:
+            break
+        yield _text(content[at : found.start()].strip("\n"))
+        yield from _detail(found[1], found[2], content[found.end() : end])
+        at = end + len(_END)
+    yield _text(content[at:].strip("\n") if at else content)
+
+
+def _detail(kind: str, facts: str, body: str) -> Iterator[Block]:
+    said = {key: html.unescape(value) for key, value in _FACT.findall(facts)}
+    if kind == "tool_calls" and said.get("name"):
+        yield from _call(said, body)
+        return
+    lines = html.unescape(_SUMMARY.sub("", body)).strip("\n").split("\n")
+    text = "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines)
+    rest = {key: value for key, value in said.items() if key != "done"} | (
+        {"kind": kind} if kind != "reasoning" else {}
+    )
+    yield {"type": "thinking", "text": text, "provider": PROVIDER, **({"opaque": {PROVIDER: rest}} if rest else {})}
+
+
+def _call(said: Mapping[str, str], body: str) -> Iterator[Block]:
+    """A call, and its result if it has one: both are JSON inside an attribute, the arguments twice."""
+    arguments, id = _unpacked(said.get("arguments", "")), said.get("id")
+    given = {"raw": arguments} if isinstance(arguments, str) else {"input": arguments}
+    named = {"id": id} if id else {}
+    yield {"type": "tool_use", "name": said["name"], **named, **given}
+    result = said["result"] if "result" in said else _SUMMARY.sub("", html.unescape(body)).strip()
+    if said.get("done") != "false" and result:
+        found = _unpacked(result)
+        text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+        answers = {"tool_use_id": id} if id else {}
+        yield {"type": "tool_result", **answers, "name": said["name"], "content": [_text(text)]}
+
+
+def _unpacked(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _file(file: Mapping[str, Any], unread: list[str]) -> Block:
+    """A file of a message: its bytes or its text if they stand here, else what is said of it."""
+    url, name, inner = file.get("url"), file.get("name"), file.get("file")
+    found = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
+    named = {"name": name} if isinstance(name, str) and name else {}
+    if found is not None:
+        return {"type": "document", "source": _base64(found[1], found[2]), **named}
+    data = inner.get("data") if isinstance(inner, Mapping) else None
+    text = data.get("content") if isinstance(data, Mapping) else None
+    if isinstance(text, str) and text:
+        encoded = text.encode(errors="replace")
+        guessed = guess_media_type(encoded, name if isinstance(name, str) else None)
+        media_type = guessed if guessed.startswith("text/") else "text/plain"  # the text of a PDF is no PDF
+        return {"type": "document", "source": _base64(media_type, b64encode(encoded).decode()), **named}
+    unread.append("file without its bytes")
+    return {
+        "type": "provider",
+        "provider": PROVIDER,
+        "data": {"type": "file", **{k: file[k] for k in file if k != "type"}},
+    }
+
+
+def _base64(media_type: str, data: str) -> Block:
+    return {"type": "base64", "media_type": media_type, "data": data}
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

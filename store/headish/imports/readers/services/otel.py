@@ -1,0 +1,217 @@
+"""OpenTelemetry's GenAI spans, as OTLP writes them in JSON: a file of one request, or of one on each line.
+
+Each chat span holds the whole list of messages that a model was asked with, and what it answered: what those lists have
+in common is one path, in the order in which the spans began, wherever they stand in the file. A conversation is that of
+``gen_ai.conversation.id`` or ``session.id``, else the trace. Spans say who spoke only if the program was told to record
+it; spans without messages are left out.
+
+Keys: ``otel:TRACE:SPAN`` for an answer. What a span repeats has no id: it is recognised by what it says and what leads
+to it.
+
+Source: open-telemetry/semantic-conventions-genai (development), the events before 1.37, OpenInference and OpenLLMetry,
+read 2026-11-22.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from tempfile import SpooledTemporaryFile
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from headish.imports.archives import SPOOLED_BYTES
+from headish.imports.building import Node, Talk, build_tree
+from headish.imports.imported import ImportedTree, make_key
+from headish.imports.readers.services.otel_messages import Said, attributes_of, read_span
+from headish.imports.readers.shared.paths import Paths, fingerprint
+from headish.imports.readers.shared.times import milliseconds
+from headish.imports.readers.shared.values import read_values
+from headish.imports.sources import Given
+
+FORMAT = "otel"
+_CONVERSATIONS = ("gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id")
+_TITLE_CHARACTERS = 200
+Attributes = Mapping[str, Any]
+
+
+class _Span(NamedTuple):
+    """Where a span lies that says something, and what puts it in order."""
+
+    began: int
+    number: int
+    at: int
+    bytes: int
+
+
+def read_conversations(given: Given) -> Iterator[ImportedTree]:
+    """The conversations of a file, by when they began.
+
+    Spans are put aside, in memory or an unnamed temporary file, until all of them are known.
+    Raises: InvalidImport for a file that is no JSON.
+    """
+    with cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES)) as aside:
+        known = _put_aside(given, aside)
+        for conversation, spans in sorted(known.items(), key=lambda pair: min(pair[1])):
+            tree = _Conversation(conversation, given).tree(_taken(aside, sorted(spans)))
+            if tree is not None:
+                yield tree
+
+
+def _put_aside(given: Given, aside: BinaryIO) -> dict[str, list[_Span]]:
+    known: dict[str, list[_Span]] = {}
+    number = 0
+    for where, value in read_values(given):
+        for resource, span in _spans(value, where, given):
+            attributes = attributes_of(span.get("attributes"))
+            kind = attributes.get("gen_ai.operation.name") or attributes.get("openinference.span.kind") or "unknown"
+            if not _may_say(span, attributes):
+                given.notes.leave_out(where, f"span {kind!s:.60} without messages")
+                continue
+            number += 1
+            facts = {**resource, **attributes}
+            data = json.dumps({"where": where, "span": span, "attributes": attributes, "resource": resource}).encode()
+            place = _Span(_began(span), number, aside.tell(), aside.write(data))
+            known.setdefault(_conversation_of(facts, span, number), []).append(place)
+    return known
+
+
+def _taken(aside: BinaryIO, spans: Sequence[_Span]) -> Iterator[Mapping[str, Any]]:
+    for span in spans:
+        aside.seek(span.at)
+        yield json.loads(aside.read(span.bytes))
+
+
+def _spans(value: Any, where: str, given: Given) -> Iterator[tuple[Attributes, Mapping[str, Any]]]:
+    """The spans of a request with the attributes of their resources; or a span by itself."""
+    if not isinstance(value, Mapping):
+        given.notes.break_off(where, "a request of OTLP is an object with `resourceSpans`")
+        return
+    listed = value.get("resourceSpans", value.get("resource_spans"))
+    if not isinstance(listed, list):
+        if "attributes" in value and ("traceId" in value or "context" in value):
+            yield {}, value
+        else:
+            given.notes.break_off(where, "a request of OTLP is an object with `resourceSpans`")
+        return
+    for resource in listed:
+        inner = resource.get("resource") if isinstance(resource, Mapping) else None
+        facts = attributes_of(inner.get("attributes")) if isinstance(inner, Mapping) else {}
+        for scope in _scopes(resource):
+            for span in _listed(scope.get("spans")) if isinstance(scope, Mapping) else ():
+                if isinstance(span, Mapping):
+                    yield facts, span
+                else:
+                    given.notes.break_off(where, "a span is an object")
+
+
+def _scopes(resource: Any) -> list[Any]:
+    if not isinstance(resource, Mapping):
+        return []
+    names = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+    return next((resource[name] for name in names if isinstance(resource.get(name), list)), [])
+
+
+def _may_say(span: Mapping[str, Any], attributes: Attributes) -> bool:
+    """Whether a span of a model's call holds messages. What a tool or an agent did stands in the calls around it."""
+    if attributes.get("gen_ai.operation.name") in ("execute_tool", "invoke_agent", "create_agent", "embeddings"):
+        return False
+    if attributes.get("openinference.span.kind", "LLM") != "LLM":
+        return False
+    return read_span(span, attributes).has_messages
+
+
+def _began(span: Mapping[str, Any]) -> int:
+    time = span.get("startTimeUnixNano", span.get("start_time_unix_nano", 0))
+    try:
+        return int(time)
+    except (TypeError, ValueError, OverflowError):
+        return 0
+
+
+def _conversation_of(facts: Attributes, span: Mapping[str, Any], number: int) -> str:
+    found = next((facts[name] for name in _CONVERSATIONS if isinstance(facts.get(name), str) and facts[name]), None)
+    return found or _trace(span) or f"span {number}"
+
+
+def _trace(span: Mapping[str, Any]) -> str | None:
+    context = span.get("context")
+    held = span.get("traceId", span.get("trace_id", context.get("trace_id") if isinstance(context, Mapping) else None))
+    return held if isinstance(held, str) and held else None
+
+
+def _id(span: Mapping[str, Any]) -> str | None:
+    context = span.get("context")
+    held = span.get("spanId", span.get("span_id", context.get("span_id") if isinstance(context, Mapping) else None))
+    return held if isinstance(held, str) and held else None
+
+
+class _Conversation:
+    def __init__(self, id: str, given: Given) -> None:
+        self._id, self._given, self._notes = id, given, given.notes
+        self._paths = Paths()
+        self._title: str | None = None
+        self._tags: dict[str, None] = {FORMAT: None}
+        self._tip: str | None = None
+
+    def tree(self, spans: Iterator[Mapping[str, Any]]) -> ImportedTree | None:
+        """The conversation as drafts."""
+        for each in spans:
+            self._take(each["span"], each["attributes"], each["resource"], each["where"])
+        talk = Talk(format=FORMAT, id=self._id, title=self._title, tip=self._tip, tags=list(self._tags))
+        return build_tree(talk, self._paths.nodes, self._notes, self._given.limit_bytes)
+
+    def _take(self, span: Mapping[str, Any], attributes: Attributes, resource: Attributes, where: str) -> None:
+        read = read_span(span, attributes)
+        for what in read.unread:
+            self._notes.keep(where, what)
+        began = milliseconds(_began(span)) if _began(span) > 0 else None
+        ended = milliseconds(_number(span.get("endTimeUnixNano", span.get("end_time_unix_nano")))) or began
+        last: str | None = None
+        for said in read.asked:
+            last = self._say(said, last, began, where)
+        for number, said in enumerate(read.answered):
+            self._answer(said, last, number, span, read.reply, ended, where)
+        for name in (resource.get("service.name"), attributes.get("gen_ai.agent.name")):
+            if isinstance(name, str) and name:
+                self._tags[name] = None
+
+    def _say(self, said: Said, before: str | None, time: Any, where: str, **facts: Any) -> str | None:
+        if self._title is None and said.role == "user":
+            text = next((block["text"] for block in said.blocks if block["type"] == "text"), "")
+            self._title = text.strip().split("\n", 1)[0][:_TITLE_CHARACTERS] or None
+        node = Node(
+            id=None, role=said.role, content=said.blocks, said_at=time, where=where, meta=said.meta,
+            speaker=said.speaker, **facts,
+        )  # fmt: skip
+        return self._paths.follow(before, fingerprint([said.role, said.blocks]), lambda: [node])
+
+    def _answer(
+        self,
+        said: Said,
+        before: str | None,
+        number: int,
+        span: Mapping[str, Any],
+        reply: dict[str, Any],
+        time: Any,
+        where: str,
+    ) -> None:
+        key = make_key(FORMAT, _trace(span), f"{_id(span)}/{number + 1}" if number else _id(span))
+        reply = (
+            {**reply, **said.reply}
+            if number == 0
+            else {k: v for k, v in {**reply, **said.reply}.items() if k != "usage"}
+        )
+        id = self._say(said, before, time, where, key=key, reply=reply if said.role == "assistant" else None)
+        if id is not None and number == 0:
+            self._tip = id
+
+
+def _number(value: Any) -> Any:
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

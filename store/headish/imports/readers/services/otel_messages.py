@@ -1,0 +1,348 @@
+"""What a span says of a call to a model: its messages, in whichever of the conventions it was written.
+
+- GenAI since 1.37: ``gen_ai.input.messages``, ``gen_ai.output.messages`` and ``gen_ai.system_instructions``, as values
+  or as a text that holds JSON.
+- GenAI before: events ``gen_ai.user.message``, ``gen_ai.choice`` and the like.
+- OpenLLMetry: ``gen_ai.prompt.<i>.role``, ``gen_ai.completion.<i>.content`` …
+- OpenInference: ``llm.input_messages.<i>.message.role`` …
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from headish.imports.cleaning import heal
+
+PROVIDER = "otel"
+Block = dict[str, Any]
+Attributes = Mapping[str, Any]
+_ROLES = {
+    "system": "system", "developer": "developer", "user": "user", "human": "user", "assistant": "assistant",
+    "model": "assistant", "ai": "assistant", "tool": "tool", "function": "tool",
+}  # fmt: skip
+_DEPTH = 64
+_PLACES = 10_000
+"""So many messages may a span number."""
+_EVENT = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message")
+
+
+class Said(NamedTuple):
+    """A message: ``reply`` is what the provider said beside it."""
+
+    role: str
+    blocks: list[Block]
+    speaker: str | None = None
+    reply: dict[str, Any] = {}
+    meta: dict[str, Any] = {}
+
+
+class Read(Struct, frozen=True):
+    """A span: what the model was asked with, what it answered (several, if it was asked for several), and who it is."""
+
+    asked: list[Said]
+    answered: list[Said]
+    reply: dict[str, Any]
+    unread: list[str]
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether anybody says anything."""
+        return bool(self.asked or self.answered)
+
+
+def read_span(span: Mapping[str, Any], attributes: Attributes) -> Read:
+    """A span by the first convention that says anything."""
+    unread: list[str] = []
+    for convention in (_by_attributes, _by_events, _by_openllmetry, _by_openinference):
+        asked, answered = convention(span, attributes)
+        said = [made for each in asked if (made := _said(each, unread)) is not None]
+        answers = [made for each in answered if (made := _said(each, unread, "assistant")) is not None]
+        if said or answers:
+            return Read(said, answers, _reply(attributes), unread)
+    return Read([], [], {}, [])
+
+
+def attributes_of(listed: Any) -> dict[str, Any]:
+    """Attributes as values: OTLP's list of typed ones, or a plain object."""
+    if isinstance(listed, Mapping):
+        return {str(key): heal(value) for key, value in listed.items()}
+    pairs = listed if isinstance(listed, list) else []
+    return {
+        each["key"]: heal(_value(each.get("value"), 0))
+        for each in pairs
+        if isinstance(each, Mapping) and isinstance(each.get("key"), str)
+    }
+
+
+def _value(typed: Any, depth: int) -> Any:
+    """The value of one of OTLP's typed ones."""
+    if not isinstance(typed, Mapping) or depth > _DEPTH:
+        return typed if not isinstance(typed, Mapping | list) else None
+    for name in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
+        if name in typed:
+            return typed[name]
+    if "intValue" in typed:
+        try:
+            return int(typed["intValue"])
+        except (TypeError, ValueError):
+            return typed["intValue"]
+    inner = typed.get("arrayValue", typed.get("kvlistValue"))
+    values = inner.get("values") if isinstance(inner, Mapping) else None
+    listed = values if isinstance(values, list) else []
+    if "arrayValue" in typed:
+        return [_value(each, depth + 1) for each in listed]
+    if "kvlistValue" in typed:
+        return {
+            each["key"]: _value(each.get("value"), depth + 1)
+            for each in listed
+            if isinstance(each, Mapping) and isinstance(each.get("key"), str)
+        }
+    return None
+
+
+Both = tuple[Sequence[Any], Sequence[Any]]
+
+
+def _by_attributes(span: Mapping[str, Any], attributes: Attributes) -> Both:
+    system = _loaded(attributes.get("gen_ai.system_instructions"))
+    asked = _list(_loaded(attributes.get("gen_ai.input.messages")))
+    parts = [system] if isinstance(system, str | Mapping) else _list(system)
+    first = [{"role": "system", "parts": parts}] if parts else []
+    return [*first, *asked], _list(_loaded(attributes.get("gen_ai.output.messages")))
+
+
+def _by_events(span: Mapping[str, Any], attributes: Attributes) -> Both:
+    asked: list[Any] = []
+    answered: list[Any] = []
+    for event in _list(span.get("events")):
+        name = event.get("name") if isinstance(event, Mapping) else None
+        if not isinstance(name, str):
+            continue
+        facts = {**attributes_of(event.get("attributes")), **_mapping(_loaded(event.get("body")))}
+        found = _EVENT.fullmatch(name)
+        if found is not None:
+            asked.append({"role": found[1], **facts})
+        elif name == "gen_ai.choice":
+            answered.append({**facts, **_mapping(_loaded(facts.get("message")))})
+        elif name == "gen_ai.client.inference.operation.details":
+            inner = _by_attributes(span, facts)
+            asked, answered = [*asked, *inner[0]], [*answered, *inner[1]]
+    return asked, answered
+
+
+def _by_openllmetry(span: Mapping[str, Any], attributes: Attributes) -> Both:
+    return _numbered(attributes, "gen_ai.prompt."), _numbered(attributes, "gen_ai.completion.")
+
+
+def _by_openinference(span: Mapping[str, Any], attributes: Attributes) -> Both:
+    asked = [_unwrapped(each, "message") for each in _numbered(attributes, "llm.input_messages.")]
+    return asked, [_unwrapped(each, "message") for each in _numbered(attributes, "llm.output_messages.")]
+
+
+def _numbered(attributes: Attributes, prefix: str) -> list[Any]:
+    """``PREFIX0.a.b``, ``PREFIX1.a`` … as a list of objects."""
+    tree: dict[str, Any] = {}
+    for key in sorted(each for each in attributes if each.startswith(prefix)):
+        steps = key[len(prefix) :].split(".")
+        place = tree
+        for step in steps[:-1] if len(steps) < _DEPTH else ():
+            inner = place.setdefault(step, {})
+            place = inner if isinstance(inner, dict) else {}
+        place[steps[-1]] = attributes[key]
+    listed = _as_list(tree)
+    return listed if isinstance(listed, list) else []
+
+
+def _as_list(value: Any) -> Any:
+    """An object whose keys are numbers as a list, at any depth."""
+    if not isinstance(value, dict):
+        return value
+    made = {key: _as_list(each) for key, each in value.items()}
+    if made and len(made) <= _PLACES and all(key.isascii() and key.isdigit() and len(key) < 10 for key in made):
+        return [made[key] for key in sorted(made, key=int)]
+    return made
+
+
+def _said(message: Any, unread: list[str], usual: str = "user") -> Said | None:
+    """A message of any convention; None for one that says nothing."""
+    if not isinstance(message, Mapping):
+        message = {"role": usual, "content": message} if isinstance(message, str) else {}
+    role = _ROLES.get(str(message.get("role", usual)), usual)
+    parts = message.get("parts")
+    if not isinstance(parts, list):
+        content = _loaded(message.get("content", message.get("contents")), only_lists=True)
+        parts = content if isinstance(content, list) else [] if content in (None, "") else [content]
+        if role == "tool":
+            id = message.get("id", message.get("tool_call_id"))
+            parts = [{"type": "tool_call_response", "id": id, "name": message.get("name"), "result": _one(parts)}]
+    blocks = [block for part in parts for block in _part(part, unread)]
+    blocks += [_call(_unwrapped(each, "tool_call")) for each in _list(_loaded(message.get("tool_calls")))]
+    if all(block["type"] == "tool_result" for block in blocks) and blocks:
+        role = "tool"
+    stop = message.get("finish_reason")
+    named = message.get("name") if role in ("user", "assistant") else None
+    reply = {"stop": stop} if isinstance(stop, str) and stop else {}
+    return Said(role, blocks, named if isinstance(named, str) else None, reply) if blocks else None
+
+
+def _part(part: Any, unread: list[str]) -> list[Block]:
+    if isinstance(part, str):
+        return [_text(part)] if part else []
+    held = _unwrapped(part, "message_content")
+    read = _PARTS.get(str(held.get("type"))) if isinstance(held, Mapping) else None
+    block = read(held) if read is not None else None
+    if block is not None:
+        return [block] if block.get("text") != "" else []
+    unread.append(f"part of type {held.get('type') if isinstance(held, Mapping) else type(held).__name__!s:.60}")
+    data = dict(held) if isinstance(held, Mapping) else {"type": "unknown", "value": held}
+    return [{"type": "provider", "provider": PROVIDER, "data": data}]
+
+
+def _read_text(part: Attributes) -> Block | None:
+    text = part.get("content", part.get("text"))
+    return _text(text) if isinstance(text, str) else None
+
+
+def _read_reasoning(part: Attributes) -> Block | None:
+    text = next((part[key] for key in ("content", "text", "thinking") if isinstance(part.get(key), str)), None)
+    return None if text is None else {"type": "thinking", "text": text, "provider": PROVIDER}
+
+
+def _call(part: Any) -> Block:
+    held = part if isinstance(part, Mapping) else {}
+    function = held.get("function")
+    inner = function if isinstance(function, Mapping) else held
+    name, given, id = inner.get("name"), inner.get("arguments", inner.get("args", inner.get("input"))), held.get("id")
+    arguments = {"raw": given} if isinstance(given, str) and given else {"input": {} if given in (None, "") else given}
+    named = {"id": id} if isinstance(id, str) and id else {}
+    return {"type": "tool_use", "name": name if isinstance(name, str) else "", **named, **arguments}
+
+
+def _read_result(part: Attributes) -> Block:
+    keys = ("response", "result", "content", "output")
+    said = next((part[key] for key in keys if part.get(key) is not None), "")
+    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    id = part.get("id", part.get("tool_use_id", part.get("tool_call_id")))
+    answers = {"tool_use_id": id} if isinstance(id, str) and id else {}
+    named = {"name": part["name"]} if isinstance(part.get("name"), str) else {}
+    return {"type": "tool_result", **answers, **named, "content": [_text(text)]}
+
+
+def _read_blob(part: Attributes) -> Block | None:
+    data = part.get("content", part.get("data"))
+    if not isinstance(data, str):
+        return None
+    return _document({"type": "base64", "media_type": _media_type(part) or "application/octet-stream", "data": data})
+
+
+def _read_uri(part: Attributes) -> Block | None:
+    held = part.get("image_url", part.get("image"))
+    inner = held.get("image", held) if isinstance(held, Mapping) else held
+    url = part.get("uri", inner.get("url") if isinstance(inner, Mapping) else inner)
+    if not isinstance(url, str) or not url:
+        return None
+    media_type = _media_type(part) or ("image/*" if "image" in str(part.get("type")) else None)
+    return _document({"type": "url", "url": url, **({"media_type": media_type} if media_type else {})})
+
+
+def _read_file(part: Attributes) -> Block | None:
+    id = part.get("file_id")
+    return _document({"type": "file", "file_id": id}) if isinstance(id, str) and id else None
+
+
+def _media_type(part: Attributes) -> str | None:
+    found = part.get("mime_type")
+    modality = part.get("modality")
+    if isinstance(found, str) and found:
+        return found
+    return f"{modality}/*" if modality in ("image", "audio", "video") else None
+
+
+_PARTS: dict[str, Callable[[Attributes], Block | None]] = {
+    "text": _read_text,
+    "reasoning": _read_reasoning,
+    "thinking": _read_reasoning,
+    "tool_call": _call,
+    "tool_use": _call,
+    "tool_call_response": _read_result,
+    "tool_result": _read_result,
+    "blob": _read_blob,
+    "uri": _read_uri,
+    "image": _read_uri,
+    "image_url": _read_uri,
+    "file": _read_file,
+}
+
+
+def _reply(attributes: Attributes) -> dict[str, Any]:
+    names = ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system")
+    models = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
+    stops = attributes.get("gen_ai.response.finish_reasons")
+    reply: dict[str, Any] = {"provider": _first(attributes, names) or PROVIDER}
+    model = _first(attributes, models)
+    reply |= {"model": model} if model else {}
+    reply |= {"stop": stops[0]} if isinstance(stops, list) and stops and isinstance(stops[0], str) else {}
+    usage = _usage(attributes)
+    return reply | ({"usage": usage} if usage else {})
+
+
+def _usage(attributes: Attributes) -> dict[str, int]:
+    """The counts of tokens; the input counts what came from a cache as well."""
+    places = {
+        "input_tokens": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
+        "output_tokens": ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
+        "cache_creation_input_tokens": ("gen_ai.usage.cache_creation.input_tokens",),
+        "cache_read_input_tokens": ("gen_ai.usage.cache_read.input_tokens",),
+        "reasoning_tokens": ("gen_ai.usage.reasoning.output_tokens",),
+    }
+    found = {name: next((attributes[key] for key in keys if key in attributes), None) for name, keys in places.items()}
+    counts = {name: value for name, value in found.items() if type(value) is int and value >= 0}
+    cached = counts.get("cache_creation_input_tokens", 0) + counts.get("cache_read_input_tokens", 0)
+    return counts | ({"input_tokens": max(0, counts["input_tokens"] - cached)} if "input_tokens" in counts else {})
+
+
+def _first(attributes: Attributes, names: Sequence[str]) -> str | None:
+    return next(
+        (attributes[name] for name in names if isinstance(attributes.get(name), str) and attributes[name]), None
+    )
+
+
+def _loaded(value: Any, *, only_lists: bool = False) -> Any:
+    """A value, or the JSON that a text holds; a text that is no JSON (or no list) stays one."""
+    if not isinstance(value, str) or not value.lstrip().startswith("[" if only_lists else ("[", "{", '"')):
+        return value
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    is_parts = isinstance(found, list) and all(isinstance(each, dict) and "type" in each for each in found)
+    return heal(found) if is_parts or not only_lists else value
+
+
+def _unwrapped(value: Any, key: str) -> Any:
+    return value[key] if isinstance(value, Mapping) and isinstance(value.get(key), Mapping) else value
+
+
+def _one(parts: list[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _document(source: Block) -> Block:
+    return {"type": "document", "source": source}
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

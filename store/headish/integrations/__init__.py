@@ -1,0 +1,18 @@
+"""Adapters: headish as the memory of other frameworks. Each is a module of its own, and an extra of the same name.
+
+==================  ============================  ===============
+framework           import from                   extra
+==================  ============================  ===============
+OpenAI Agents SDK   ``integrations.agents``       ``agents``
+LangChain           ``integrations.langchain``    ``langchain``
+Google ADK          ``integrations.adk``          ``adk``
+LangGraph           ``integrations.langgraph``    ``langgraph``
+Pydantic AI         ``integrations.pydantic_ai``  ``pydantic-ai``
+==================  ============================  ===============
+
+Importing this package imports no framework.
+"""
+
+from headish.integrations.shared.names import safe_name, text_of
+
+__all__ = ["safe_name", "text_of"]

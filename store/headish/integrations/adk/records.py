@@ -1,0 +1,146 @@
+"""What ADK keeps beside events: the record of a session, and the state of an app and of a user. Each is an object."""
+
+# The framework lies in an environment of its own.
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import msgspec
+from blake3 import blake3
+from google.adk.sessions.state import State
+from pydantic_core import to_jsonable_python
+
+from headish.database.query import Connection
+from headish.errors import CorruptRecord
+from headish.integrations.shared.healing import heal
+from headish.rows.objects import Put, find_object
+
+SESSION, APP, USER = "adk/session", "adk/app-state", "adk/user-state"
+_PART_BYTES = 200
+_HASH_DIGITS = 32
+_UNSAFE = re.compile("[=/\ud800-\udfff]")
+Values = dict[str, Any]
+
+
+class Place(NamedTuple):
+    """A session of ADK: of an app, a user, and an id."""
+
+    app: str
+    user: str
+    id: str
+
+    @property
+    def app_key(self) -> str:
+        return _escape(self.app)
+
+    @property
+    def user_key(self) -> str:
+        return f"{self.app_key}/{_escape(self.user)}"
+
+    @property
+    def key(self) -> str:
+        return f"{self.user_key}/{_escape(self.id)}"
+
+
+class Record(msgspec.Struct):
+    """What is kept of a session: ``state`` is its own, ``changes`` counts its events, ``last`` is the id of the last,
+    ``sum`` a hash of it."""
+
+    app: str
+    user: str
+    id: str
+    state: Values
+    created: float
+    updated: float
+    changes: int = 0
+    last: str | None = None
+    sum: str | None = None
+
+    @property
+    def marker(self) -> str:
+        """Another text after each change."""
+        return f"{self.created!r}/{self.changes}"
+
+
+class Deltas(NamedTuple):
+    """A change of state, by scope, without prefixes. What is ``temp:`` is nobody's."""
+
+    app: Values
+    user: Values
+    session: Values
+
+
+_decode_record = msgspec.json.Decoder(Record).decode
+_decode_values = msgspec.json.Decoder(Values).decode
+
+
+def read_record(data: bytes) -> Record:
+    """Raises: CorruptRecord."""
+    try:
+        return _decode_record(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptRecord("the record of a session of ADK", f"it does not decode ({error})") from None
+
+
+def read_values(data: bytes) -> Values:
+    """Raises: CorruptRecord."""
+    try:
+        return _decode_values(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptRecord("a state of ADK", f"it does not decode ({error})") from None
+
+
+def find_record(connection: Connection, space: int, place: Place) -> Record | None:
+    row = find_object(connection, space, SESSION, place.key.encode())
+    return None if row is None else read_record(bytes(row[3]))
+
+
+def find_values(connection: Connection, space: int, kind: str, key: str) -> Values:
+    """The state of an app or a user; empty where there is none."""
+    row = find_object(connection, space, kind, key.encode())
+    return {} if row is None else read_values(bytes(row[3]))
+
+
+def put_values(connection: Connection, space: int, place: Place, deltas: Deltas) -> list[Put]:
+    """The states of app and user with a change."""
+    puts = []
+    for kind, key, delta in ((APP, place.app_key, deltas.app), (USER, place.user_key, deltas.user)):
+        if delta:
+            puts.append(make_put(kind, key, {**find_values(connection, space, kind, key), **delta}))
+    return puts
+
+
+def make_put(kind: str, key: str, value: Any) -> Put:
+    return Put(kind, key.encode(), msgspec.json.encode(value), None)
+
+
+def split_state(state: Values | None) -> Deltas:
+    """A change of state, by scope; what JSON cannot say becomes text, and halves of characters are replaced."""
+    plain, _ = heal(to_jsonable_python(state or {}, serialize_unknown=True))
+    found = Deltas({}, {}, {})
+    for key, value in plain.items():
+        if key.startswith(State.APP_PREFIX):
+            found.app[key.removeprefix(State.APP_PREFIX)] = value
+        elif key.startswith(State.USER_PREFIX):
+            found.user[key.removeprefix(State.USER_PREFIX)] = value
+        elif not key.startswith(State.TEMP_PREFIX):
+            found.session[key] = value
+    return found
+
+
+def merge_state(app: Values, user: Values, session: Values) -> Values:
+    """The state that an agent sees."""
+    prefixed = {State.APP_PREFIX + key: value for key, value in app.items()}
+    return session | prefixed | {State.USER_PREFIX + key: value for key, value in user.items()}
+
+
+def _escape(part: str) -> str:
+    """A part of a key, without a slash; one that is long is cut, and its hash stands behind."""
+    text = _UNSAFE.sub(lambda match: f"={ord(match[0]):x};", part)
+    if len(text.encode()) <= _PART_BYTES:
+        return text
+    cut = text.encode()[: _PART_BYTES // 2].decode(errors="ignore")
+    return f"{cut}=-{blake3(part.encode(errors='surrogatepass')).hexdigest()[:_HASH_DIGITS]}"

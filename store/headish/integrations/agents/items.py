@@ -1,0 +1,141 @@
+"""Items of the Responses API as turns, and back: one turn for each item.
+
+An item is stored once: what it says is the turn's blocks, and how it was written stands in ``system.form`` (the form
+``responses``); of the commonest items the name of their shape stands in ``meta.app["agents"]`` instead. The order of
+keys stands there where the form writes another one. An item that
+the form does not read (a type that is no text, NaN, very deep nesting) is one block of the provider ``openai_agents``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from headish.content import strictjson
+from headish.content.drafts import Draft, make_plain_draft, make_read_draft
+from headish.content.forms.parts import Losses
+from headish.content.forms.reading import Read, read_turn
+from headish.content.forms.responses import RESPONSES
+from headish.content.forms.writing import write_turn
+from headish.errors import HeadishError, InvalidContent, InvalidRole, Unmappable
+from headish.integrations.agents.shapes import Item, read_shape, write_shape
+from headish.integrations.shared.healing import NOTE, heal
+from headish.integrations.shared.orders import order_of, reorder
+from headish.values.blocks import ContentBlock, Erased, Mark, Other, ProviderBlock, Tools
+from headish.values.messages import Kept, Message
+
+OWN = "openai_agents"
+"""The provider of a block that holds an item which no form reads."""
+APP = "agents"
+"""The key of ``meta.app`` under which the adapter's own stands."""
+_PLAIN = ["role", "content"]
+_PLAIN_ROLES = ("user", "assistant", "system", "developer")
+_decode = msgspec.json.Decoder().decode
+
+
+class Made(NamedTuple):
+    """The draft of an item, and the item as the draft gives it back; None where that is not worth remembering.
+
+    ``is_plain``: all of its values are texts, and lists of nothing."""
+
+    draft: Draft
+    item: Item | None
+    is_plain: bool = False
+
+
+def make_draft(item: Any, limit_bytes: int) -> Made:
+    """The draft of an item. Lone surrogates in it are replaced, and a note says so.
+
+    Raises: TypeError for what is no JSON, as ``json.dumps``; TooLarge.
+    """
+    item, is_healed = heal(item)
+    if type(item) is dict and list(item) == _PLAIN and type(item["content"]) is str and item["role"] in _PLAIN_ROLES:
+        draft = make_plain_draft(item["content"], item["role"], limit_bytes)
+        return Made(_with_app(draft, {"note": NOTE}) if is_healed else draft, item, is_plain=True)
+    try:
+        shaped = read_shape(item) if type(item) is dict else None
+        if shaped is not None:
+            draft = make_plain_draft([shaped.block], shaped.role, limit_bytes)
+            return Made(_with_app(draft, {**shaped.beside, "note": NOTE} if is_healed else shaped.beside), item, True)
+        draft, order = _draft_of_form(item, limit_bytes)
+    except (InvalidContent, InvalidRole, Unmappable):
+        return Made(_draft_of_text(item, limit_bytes, {"note": NOTE} if is_healed else None), None)
+    app = ({} if order is None else {"order": order}) | ({"note": NOTE} if is_healed else {})
+    return Made(_with_app(draft, app) if app else draft, item)
+
+
+def items_of(kept: Kept, app: bytes | None) -> list[Item]:
+    """The items of a turn: the one that it was made of, or of a turn of another origin those that say the same.
+
+    What only another provider understands is left out.
+    """
+    blocks = kept.message.content
+    beside = {} if app is None else _decode(app).get(APP, {})
+    if len(blocks) == 1:
+        own = write_shape(blocks[0], beside) if "shape" in beside else _own_item(blocks[0])
+        if own is not None:
+            return [own]
+    message = replace(kept.message, content=tuple(filter(_is_sayable, blocks)))
+    if message.role is None or (blocks and not message.content):
+        return []
+    written, _ = write_turn(RESPONSES, Kept(message, kept.system), Losses("responses", RESPONSES.provider))
+    order = beside.get("order")
+    return [reorder(order, each) for each in written] if order is not None else written
+
+
+def _draft_of_form(item: Any, limit_bytes: int) -> tuple[Draft, Any]:
+    """Raises: InvalidContent, InvalidRole, Unmappable for an item that the form does not give back as it was."""
+    read = read_turn(item, {"form": RESPONSES.name}) if isinstance(item, Mapping) else None
+    if read is None:
+        raise InvalidContent("an item", "it is no object")
+    draft = make_read_draft(read, {}, limit_bytes)
+    [made] = _written(read)
+    given = strictjson.plain(item)
+    text = json.dumps(given)
+    if json.dumps(made) == text:
+        return draft, None
+    order = order_of(made, given)
+    if json.dumps(reorder(order, made)) != text:
+        raise InvalidContent("an item", "it does not come back as it was")
+    return draft, order
+
+
+def _written(read: Read) -> list[Item]:
+    message = Message(role=read.role, content=read.blocks)
+    system = {} if read.form is None else {"form": read.form}
+    return write_turn(RESPONSES, Kept(message, system), Losses("responses", RESPONSES.provider))[0]
+
+
+def _draft_of_text(item: Any, limit_bytes: int, app: Mapping[str, Any] | None) -> Draft:
+    """An item as one block: its JSON where a database takes that, else its text."""
+    text = json.dumps(item)
+    role = item.get("role") if isinstance(item, Mapping) else None
+    try:
+        strictjson.check(item, "an item")
+        data: Any = {"item": item}
+        if json.dumps(_decode(strictjson.encode(data))["item"]) != text:
+            data = {"json": text}
+    except (HeadishError, ValueError, TypeError):
+        data = {"json": text}
+    role = role if role in _PLAIN_ROLES else "assistant"
+    draft = make_plain_draft([ProviderBlock(OWN, data)], role, limit_bytes)
+    return draft if app is None else _with_app(draft, app)
+
+
+def _own_item(block: ContentBlock) -> Any:
+    if not isinstance(block, ProviderBlock) or block.provider != OWN or not isinstance(block.data, Mapping):
+        return None
+    return block.data["item"] if "item" in block.data else json.loads(block.data["json"])
+
+
+def _is_sayable(block: ContentBlock) -> bool:
+    return not isinstance(block, Erased | Mark | Tools | Other)
+
+
+def _with_app(draft: Draft, app: Mapping[str, Any]) -> Draft:
+    # Not checked for what looks like a key to a provider: it repeats names of keys, which no run may fail for.
+    return replace(draft, app=strictjson.encode({APP: app}))

@@ -1,0 +1,75 @@
+"""The items of a session, from rows: remembered ones as they are, others from their blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from headish.content.encoding import decode_payload
+from headish.errors import CorruptTurn, InvalidContent
+from headish.integrations.agents.items import items_of
+from headish.integrations.agents.shapes import Item
+from headish.integrations.shared.remembering import Memory
+from headish.integrations.shared.threads import Session, is_plain, read, read_unknown, see
+from headish.rows.threads.ranges import Said
+from headish.store.store import Store
+from headish.values.ids import TurnId
+from headish.values.messages import Kept, Message
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def load(store: Store, session: Session, limit: int | None, memory: Memory) -> list[Item]:
+    """The last ``limit`` items of a session, or all, oldest first: what a model sees.
+
+    What was erased is left out. Raises: CorruptTurn.
+    """
+    window = limit
+    while True:
+        turns = read_unknown(store, session, window, memory)
+        items = _as_items(store, session, turns, memory)
+        if limit is None:
+            return items
+        # A turn may have no item for the SDK, or several: then more turns are looked at.
+        if len(items) >= limit or len(turns) < (window or 0):
+            return items[max(0, len(items) - limit) :]
+        window = 2 * (window or 1)
+
+
+def items_of_turn(said: Said) -> list[Item]:
+    """The items of a turn; none where it was erased. Raises: CorruptTurn."""
+    if said.payload is None or said.type is not None:
+        return []
+    try:
+        system = {} if said.system is None else _decode(said.system)
+        message = Message(role=said.role or None, content=decode_payload(said.payload))
+        return items_of(Kept(message, system), said.app)
+    except (InvalidContent, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptTurn(said.id, str(error)) from None
+
+
+def _as_items(store: Store, session: Session, turns: Sequence[Said | TurnId], memory: Memory) -> list[Item]:
+    unknown = [each for each in turns if isinstance(each, Said)]
+    if not is_plain(unknown) or any(each.type is not None for each in unknown):
+        return _see(store, session)
+    items: list[Item] = []
+    for are_read, group in groupby(turns, lambda each: isinstance(each, Said)):
+        if not are_read:
+            known = memory.decode(group)  # type: ignore[arg-type]  # all are ids
+            if known is None:
+                return _as_items(store, session, read(store, session, len(turns)), memory)
+            items += known
+        for each in group if are_read else ():
+            made = items_of_turn(each)  # type: ignore[arg-type]  # none is an id
+            memory.add(each.id, made)  # type: ignore[union-attr]
+            items += made
+    return items
+
+
+def _see(store: Store, session: Session) -> list[Item]:
+    """The items of a thread that overlays change, or that holds documents."""
+    apps = {each.id: each.app for each in read(store, session)}
+    return [item for kept in see(store, session) for item in items_of(kept, apps.get(kept.message.turn or TurnId("")))]

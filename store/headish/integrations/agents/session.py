@@ -1,0 +1,190 @@
+"""A session of the OpenAI Agents SDK that headish keeps: one turn for each item, under the bookmark of its id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+
+from agents.memory.session_settings import SessionSettings, coerce_session_settings, resolve_session_limit
+
+from headish.aio.threads import finish
+from headish.integrations.agents import usage
+from headish.integrations.agents.items import make_draft
+from headish.integrations.agents.loading import items_of_turn, load
+from headish.integrations.agents.shapes import Item
+from headish.integrations.shared import threads
+from headish.integrations.shared.forgetting import check_erase, erases
+from headish.integrations.shared.opening import Db, Held
+from headish.integrations.shared.threads import Session, session_of
+
+if TYPE_CHECKING:
+    from agents.items import TResponseInputItem
+    from agents.result import RunResultBase
+
+    from headish.content.drafts import Draft
+    from headish.rows.threads.ranges import Said
+    from headish.store.store import Store
+
+T = TypeVar("T")
+
+
+class HeadishSession:
+    """The history of one conversation, for ``Runner.run(…, session=…)``. May be subclassed.
+
+    ``session_id`` is any text. A bookmark of the same name, or a conversation with this text as its ``key``, is the
+    session's history: so an agent goes on with an imported conversation. ``db`` is a path, a URL or an open
+    ``Database``; ``":memory:"`` belongs to this object alone. ``space`` is the space of the database.
+
+    ``clear_session``, ``pop_item`` and compaction *hide* what they take out, and warn once: it stays in the database.
+    ``erase=True`` makes them erase it, ``erase=False`` hides without a warning.
+
+    Every method may be called from any loop and thread, and by many sessions at once. A method that is cancelled is
+    over when its caller learns of it. Raises: AdapterClosed (a RuntimeError) after ``close``; as ``Database.open``.
+    """
+
+    session_settings: SessionSettings | None = None
+
+    def __init__(
+        self,
+        session_id: str,
+        db: Db | Held = ":memory:",
+        *,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
+        erase: bool | None = None,
+        space: str = "default",
+    ) -> None:
+        session_of(session_id)
+        self._erase = check_erase(erase)
+        self.session_id = session_id
+        self.session_settings = (
+            SessionSettings() if session_settings is None else coerce_session_settings(session_settings)
+        )
+        self._space = space
+        self._held = Held(db, type(self).__name__, space)
+        self._memory = self._held.memory("agents")
+
+    @property
+    def _session(self) -> Session:
+        return session_of(self.session_id)
+
+    # The protocol
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """The last ``limit`` items, or all, oldest first, equal to those that were added, their keys in order.
+
+        ``limit`` wins over that of ``session_settings``; a negative one is none.
+        """
+        wanted = resolve_session_limit(limit, self.session_settings)
+        found = await self._run(load, None if wanted is None or wanted < 0 else wanted, self._memory)
+        return cast("list[TResponseInputItem]", found)
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Add items, all together or none. Raises: TypeError for what is no JSON."""
+        self._held.check()
+        if items:
+            await self._run(self._add, list(items))
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Take out the last item and give it; None where there is none."""
+        popped = await self._run(self._pop, erases(self._erase, "HeadishSession", "pop_item"))
+        return cast("TResponseInputItem | None", popped)
+
+    async def clear_session(self) -> None:
+        """Take out all items. With ``erase=True``, what was popped and cleared before goes, too."""
+        await self._run(self._clear, erases(self._erase, "HeadishSession", "clear_session"))
+
+    def close(self) -> None:
+        """Let go of the database. Other sessions of it go on; a second call does nothing."""
+        self._held.close()
+
+    # Beside the protocol
+
+    async def fork(self, session_id: str, *, items: int | None = None) -> Self:
+        """Another session that begins with what this one holds, or with its first ``items`` items.
+
+        What both have is stored once, and each goes on by itself.
+        Raises: BookmarkTaken where the other session holds something.
+        """
+        forked = type(self)(
+            session_id,
+            self._held,
+            session_settings=self.session_settings,
+            erase=self._erase,
+            space=self._space,
+        )
+        try:
+            await self._run(threads.fork, session_of(session_id), items)
+        except BaseException:
+            forked.close()
+            raise
+        return forked
+
+    async def branches(self) -> list[str]:
+        """The ids of the sessions that begin with the same item, this one too."""
+        return await self._run(threads.branches)
+
+    async def bookmark(self) -> str | None:
+        """The bookmark of this session, which every command and verb takes; None while the session is empty."""
+        return await self._run(threads.name_of)
+
+    async def store_run_usage(self, result: RunResultBase) -> None:
+        """Keep what a run used, beside the last item; ``result`` is what ``Runner.run`` gave."""
+        await self._run(usage.store_usage, result.context_wrapper.usage)
+
+    async def get_session_usage(self) -> dict[str, int] | None:
+        """What the runs used whose items the session holds: ``requests``, ``input_tokens``, ``output_tokens``,
+        ``total_tokens``, ``total_turns``. None where nothing was kept."""
+        return usage.total_of(await self._run(usage.list_usage))
+
+    async def get_turn_usage(self, user_turn_number: int | None = None) -> list[dict[str, Any]] | dict[str, Any]:
+        """What each run used, or the one of a user's message (the first is 1), with the details of its tokens."""
+        listed = await self._run(usage.list_usage)
+        if user_turn_number is None:
+            return listed
+        found = [each for each in listed if each["user_turn_number"] == user_turn_number]
+        return {key: found[-1][key] for key in found[-1] if key != "user_turn_number"} if found else {}
+
+    async def _run(self, work: Callable[..., T], *arguments: Any) -> T:
+        self._held.check()
+        return await finish(self._work, work, self._session, *arguments)
+
+    def _work(self, work: Callable[..., T], session: Session, *arguments: Any) -> T:
+        with self._held.use() as store:
+            return work(store, session, *arguments)
+
+    def _add(self, store: Store, session: Session, items: Sequence[Any]) -> None:
+        made = [make_draft(item, store._payload_limit_bytes) for item in items]
+        ids = threads.add(store, session, [each.draft for each in made])
+        for turn, each in zip(ids, made, strict=True):
+            if each.item is not None:
+                self._memory.add(turn, [each.item], is_plain=each.is_plain)
+
+    def _pop(
+        self, store: Store, session: Session, erase: bool, validate: Callable[[Item], None] | None = None
+    ) -> Item | None:
+        def rest(said: Said) -> list[Draft]:
+            items = items_of_turn(said)
+            if validate is not None and items:
+                validate(items[-1])
+            return [make_draft(item, store._payload_limit_bytes).draft for item in items[:-1]]
+
+        while (said := threads.pop(store, session, erase=erase, rest=rest)) is not None:
+            items = items_of_turn(said)
+            if items:
+                return items[-1]
+        return None
+
+    def _clear(self, store: Store, session: Session, erase: bool) -> None:
+        if erase:
+            usage.forget_usage(store, session)
+        threads.drop(store, session, erase=erase)
+
+    async def _pop_item_with_validation(self, validate: Callable[[Item], None] | None = None) -> Item | None:
+        """``pop_item``, undone where ``validate`` raises: what ``EncryptedSession`` asks of the SDK's own session."""
+        return await self._run(self._pop, erases(self._erase, "HeadishSession", "pop_item"), validate)
+
+    async def _get_compaction_snapshot(self, limit: int, *, prune_prefix: object = None) -> Any:
+        """What ``OpenAIResponsesCompactionSession`` asks for, so that it replaces items in one transaction."""
+        from headish.integrations.agents.compacting import snapshot
+
+        return await snapshot(self, limit)

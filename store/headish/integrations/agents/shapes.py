@@ -1,0 +1,104 @@
+"""The items that nearly every run makes, as the SDK writes them: an answer, a call, a result.
+
+What they hold beside their blocks is the same each time, but for ids. The name of the shape and the ids stand in
+``meta.app["agents"]``, a tenth of what the difference to a form takes, and are written without comparing anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from headish.content.forms.parts import arguments_of, make_call
+from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
+
+Item = dict[str, Any]
+
+
+class Shaped(NamedTuple):
+    """An item of a shape: whose it is, its block, and what stands beside."""
+
+    role: str
+    block: ContentBlock
+    beside: dict[str, Any]
+
+
+def read_shape(item: Mapping[str, Any]) -> Shaped | None:
+    """An item as its shape has it; None for one of another shape. Raises: InvalidContent."""
+    read = _BY_KEYS.get(tuple(item))
+    return None if read is None else read(item)
+
+
+def write_shape(block: ContentBlock, beside: Mapping[str, Any]) -> Item | None:
+    """The item of a block; None where it has no shape that is known."""
+    write = _BY_NAME.get(beside.get("shape"))
+    return None if write is None else write(block, beside)
+
+
+def _read_answer(item: Mapping[str, Any]) -> Shaped | None:
+    content, id = item["content"], item["id"]
+    if type(id) is not str or type(content) is not list or len(content) != 1 or type(content[0]) is not dict:
+        return None
+    if (item["role"], item["status"], item["type"]) != ("assistant", "completed", "message"):
+        return None
+    part, keys = content[0], tuple(content[0])
+    if keys not in _PARTS or part["type"] != "output_text" or type(part["text"]) is not str:
+        return None
+    if part["annotations"] != [] or part.get("logprobs", []) != []:
+        return None
+    return Shaped("assistant", Text(part["text"]), {"shape": _PARTS[keys], "id": id})
+
+
+def _write_answer(block: ContentBlock, beside: Mapping[str, Any]) -> Item | None:
+    if not isinstance(block, Text):
+        return None
+    part: Item = {"annotations": [], "text": block.text, "type": "output_text"}
+    if beside["shape"] == "answer":
+        part["logprobs"] = []
+    return {"id": beside["id"], "content": [part], "role": "assistant", "status": "completed", "type": "message"}
+
+
+def _read_call(item: Mapping[str, Any]) -> Shaped | None:
+    texts = [item.get(key, "") for key in ("arguments", "call_id", "name", "id")]
+    if any(type(each) is not str for each in texts) or item["type"] != "function_call":
+        return None
+    if item.get("status", "completed") != "completed":
+        return None
+    arguments, call_id, name, id = texts
+    beside = {"shape": "call", "id": id} if "id" in item else {"shape": "call"}
+    return Shaped("assistant", make_call(name, call_id, {}, "$", raw=arguments), beside)
+
+
+def _write_call(block: ContentBlock, beside: Mapping[str, Any]) -> Item | None:
+    if not isinstance(block, ToolUse):
+        return None
+    call = {"arguments": arguments_of(block), "call_id": block.id, "name": block.name, "type": "function_call"}
+    return {**call, "id": beside["id"], "status": "completed"} if "id" in beside else call
+
+
+def _read_result(item: Mapping[str, Any]) -> Shaped | None:
+    if type(item["call_id"]) is not str or type(item["output"]) is not str or item["type"] != "function_call_output":
+        return None
+    return Shaped("tool", ToolResult(item["call_id"], content=(Text(item["output"]),)), {"shape": "result"})
+
+
+def _write_result(block: ContentBlock, beside: Mapping[str, Any]) -> Item | None:
+    if not isinstance(block, ToolResult) or len(block.content) != 1 or not isinstance(block.content[0], Text):
+        return None
+    return {"call_id": block.tool_use_id, "output": block.content[0].text, "type": "function_call_output"}
+
+
+_PARTS = {("annotations", "text", "type", "logprobs"): "answer", ("annotations", "text", "type"): "answer.0"}
+_CALL = ("arguments", "call_id", "name", "type")
+_BY_KEYS: dict[tuple[str, ...], Callable[[Mapping[str, Any]], Shaped | None]] = {
+    ("id", "content", "role", "status", "type"): _read_answer,
+    _CALL: _read_call,
+    (*_CALL, "id", "status"): _read_call,
+    ("call_id", "output", "type"): _read_result,
+}
+_BY_NAME: dict[Any, Callable[[ContentBlock, Mapping[str, Any]], Item | None]] = {
+    "answer": _write_answer,
+    "answer.0": _write_answer,
+    "call": _write_call,
+    "result": _write_result,
+}

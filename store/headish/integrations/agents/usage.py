@@ -1,0 +1,70 @@
+"""What runs used, beside the items: an object for each run, under the bookmark of its session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from headish.integrations.shared.threads import Session, name_of, read
+from headish.store.store import Store
+
+if TYPE_CHECKING:
+    from agents.usage import Usage
+
+KIND = "agents/usage"
+_COUNTS = ("requests", "input_tokens", "output_tokens", "total_tokens")
+_DETAILS = ("input_tokens_details", "output_tokens_details")
+
+
+def store_usage(store: Store, session: Session, used: Usage | None) -> None:
+    """Keep what a run used beside the last turn of its session; nothing where the session is empty."""
+    name, turns = name_of(store, session), read(store, session)
+    if name is None or not turns or used is None:
+        return
+    data = {
+        "turn": turns[-1].id,
+        "user_turn_number": sum(each.role == "user" for each in turns),
+        **{key: int(getattr(used, key, 0) or 0) for key in _COUNTS},
+        **{key: _plain(getattr(used, key, None)) for key in _DETAILS},
+    }
+    store.objects.put(KIND, f"{name}\n{turns[-1].id}", msgspec.json.encode(data))
+
+
+def list_usage(store: Store, session: Session) -> list[dict[str, Any]]:
+    """What the runs used whose last turn the session still has, in its order."""
+    kept = {each["turn"]: each for each in _stored(store, session)}
+    return [
+        {key: value for key, value in kept[each.id].items() if key not in ("turn", "key")}
+        for each in read(store, session)
+        if each.id in kept
+    ]
+
+
+def total_of(listed: list[dict[str, Any]]) -> dict[str, int] | None:
+    """The sum of what runs used."""
+    if not listed:
+        return None
+    return {key: sum(each[key] for each in listed) for key in _COUNTS} | {"total_turns": len(listed)}
+
+
+def forget_usage(store: Store, session: Session) -> None:
+    """Remove what is kept of the runs of a session."""
+    for each in _stored(store, session):
+        store.objects.remove(KIND, each["key"])
+
+
+def _stored(store: Store, session: Session) -> list[dict[str, Any]]:
+    name, found, after = name_of(store, session), list[dict[str, Any]](), None
+    while name is not None:
+        page = store.objects.list(KIND, prefix=f"{name}\n", after=after)
+        found += [msgspec.json.decode(each.data) | {"key": each.key} for each in page]
+        if not page:
+            break
+        after = page[-1].key
+    return found
+
+
+def _plain(details: Any) -> Any:
+    dump = getattr(details, "model_dump", None)
+    return dump() if callable(dump) else None

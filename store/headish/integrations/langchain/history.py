@@ -1,0 +1,110 @@
+"""A chat history of LangChain that headish keeps: one turn for each message, under the bookmark of its id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import BaseMessage
+
+from headish.aio.threads import finish
+from headish.content.encoding import decode_payload
+from headish.errors import CorruptTurn, InvalidContent
+from headish.integrations.langchain.messages import make_message_draft, messages_of
+from headish.integrations.shared import threads
+from headish.integrations.shared.forgetting import check_erase, erases
+from headish.integrations.shared.opening import Db, Held
+from headish.integrations.shared.threads import Session, session_of
+from headish.rows.threads.ranges import Said
+from headish.store.store import Store
+from headish.values.ids import TurnId
+from headish.values.messages import Kept, Message
+
+T = TypeVar("T")
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class HeadishChatMessageHistory(BaseChatMessageHistory):
+    """The messages of one chat, for ``RunnableWithMessageHistory`` and whatever takes a ``BaseChatMessageHistory``.
+
+    ``session_id`` is any text. A bookmark of the same name, or a conversation with this text as its ``key``, is the
+    chat's history. ``db`` is a path, a URL or an open ``Database``; ``":memory:"`` belongs to this object alone.
+    ``space`` is the space of the database.
+
+    ``clear`` *hides* what was said, and warns once: it stays in the database. ``erase=True`` makes it erase,
+    ``erase=False`` hides without a warning.
+
+    The asynchronous methods may be called from any loop; one that is cancelled is over when its caller learns of it.
+    Raises: AdapterClosed (a RuntimeError) after ``close``; as ``Database.open``.
+    """
+
+    def __init__(
+        self, session_id: str, db: Db = ":memory:", *, erase: bool | None = None, space: str = "default"
+    ) -> None:
+        self._session, self._erase = session_of(session_id), check_erase(erase)
+        self.session_id = session_id
+        self._held = Held(db, type(self).__name__, space)
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # the base class has an attribute, and no setter
+        """All messages, oldest first. What was erased is left out."""
+        return self._run(_read)
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Add messages, all together or none. Raises: TypeError for what is no JSON."""
+        self._run(_add, list(messages))
+
+    def clear(self) -> None:
+        """Take out all messages. With ``erase=True``, what was cleared before goes, too."""
+        self._run(_clear, erases(self._erase, "HeadishChatMessageHistory", "clear"))
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """``messages``, without holding up the loop."""
+        return await finish(self._run, _read)
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """``add_messages``, without holding up the loop."""
+        await finish(self._run, _add, list(messages))
+
+    async def aclear(self) -> None:
+        """``clear``, without holding up the loop."""
+        await finish(self._run, _clear, erases(self._erase, "HeadishChatMessageHistory", "clear"))
+
+    def close(self) -> None:
+        """Let go of the database. Others of its file go on; a second call does nothing."""
+        self._held.close()
+
+    def _run(self, work: Callable[..., T], *arguments: Any) -> T:
+        with self._held.use() as store:
+            return work(store, self._session, *arguments)
+
+
+def _add(store: Store, session: Session, messages: Sequence[BaseMessage]) -> None:
+    threads.add(store, session, [make_message_draft(each, store._payload_limit_bytes) for each in messages])
+
+
+def _clear(store: Store, session: Session, erase: bool) -> None:
+    threads.drop(store, session, erase=erase)
+
+
+def _read(store: Store, session: Session) -> list[BaseMessage]:
+    turns = threads.read(store, session)
+    if threads.is_plain(turns) and all(each.type is None for each in turns):
+        return [message for each in turns for message in _messages(each)]
+    apps = {each.id: each.app for each in turns}
+    seen = threads.see(store, session)
+    return [message for kept in seen for message in messages_of(kept, apps.get(kept.message.turn or TurnId("")))]
+
+
+def _messages(said: Said) -> list[BaseMessage]:
+    if said.payload is None:
+        return []
+    try:
+        system = {} if said.system is None else _decode(said.system)
+        return messages_of(
+            Kept(Message(role=said.role or None, content=decode_payload(said.payload)), system), said.app
+        )
+    except (InvalidContent, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptTurn(said.id, str(error)) from None

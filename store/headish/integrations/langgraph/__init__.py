@@ -1,0 +1,11 @@
+"""LangGraph: a checkpointer that keeps messages as turns. Needs the extra ``langgraph``.
+
+- ``saver``: the class, its verbs in both colours.
+- ``writing``, ``reading``, ``listing``, ``forgetting``: what they do, each in one transaction.
+- ``messages``: a message of LangChain as a turn, and back. ``records``: the objects beside the turns.
+- ``known``: what a saver remembers, so that a step costs the same however long the thread.
+"""
+
+from headish.integrations.langgraph.saver import HeadishSaver
+
+__all__ = ["HeadishSaver"]

@@ -1,0 +1,102 @@
+"""What a saver remembers of threads, so that a list that goes on is not read again before it goes on.
+
+All of it may be forgotten at any time. It holds as long as the thread's record has the same revision, which every
+deletion changes: whoever writes looks at that first.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from headish.integrations.langgraph.records import Lane
+from headish.values.ids import TurnId
+
+LANES = 256
+"""How many namespaces of threads are remembered; of each the last ``CHECKPOINTS`` and ``LISTS`` that it used."""
+CHECKPOINTS = 16
+LISTS = 4
+
+
+class KnownList(NamedTuple):
+    """A stored list of messages: the fingerprint of each, and the turn of the last."""
+
+    prints: tuple[int, ...]
+    tip: TurnId
+
+
+Refs = Mapping[str, tuple[Any, int]]
+"""The version of each channel that has a value in a checkpoint, and the number of the value."""
+
+
+class KnownLane:
+    """What is known of one namespace of a thread."""
+
+    def __init__(self, revision: int) -> None:
+        self.revision = revision
+        self._checkpoints: OrderedDict[str, Refs] = OrderedDict()
+        self._lists: OrderedDict[str, tuple[str, KnownList]] = OrderedDict()
+
+    def refs(self, checkpoint: str | None) -> Refs | None:
+        """The values of a checkpoint, None where they are not known."""
+        return None if checkpoint is None else self._checkpoints.get(checkpoint)
+
+    def lists(self, channel: str) -> list[KnownList]:
+        """The lists of a channel, the last used first."""
+        return [known for name, known in reversed(self._lists.values()) if name == channel]
+
+    def remember(self, checkpoint: str, refs: Refs) -> None:
+        _put(self._checkpoints, checkpoint, refs, CHECKPOINTS)
+
+    def remember_list(self, channel: str, key: str, known: KnownList) -> None:
+        _put(self._lists, key, (channel, known), LISTS)
+
+
+class Known:
+    """What is known of all threads. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lanes: OrderedDict[Lane, KnownLane] = OrderedDict()
+
+    def find(self, lane: Lane) -> KnownLane | None:
+        with self._lock:
+            return self._lanes.get(lane)
+
+    def remember(
+        self,
+        lane: Lane,
+        revision: int,
+        checkpoint: str,
+        refs: Refs,
+        lists: Iterable[tuple[str, str, KnownList]],
+    ) -> None:
+        """Remember a checkpoint, and the lists ``(channel, key, list)`` that it has."""
+        with self._lock:
+            found = self._lanes.get(lane)
+            if found is None or found.revision != revision:
+                found = KnownLane(revision)
+            found = _copy(found)  # whoever reads the old one goes on with it
+            found.remember(checkpoint, refs)
+            for each in lists:
+                found.remember_list(*each)
+            _put(self._lanes, lane, found, LANES)
+
+    def forget(self, lane: Lane) -> None:
+        with self._lock:
+            self._lanes.pop(lane, None)
+
+
+def _copy(lane: KnownLane) -> KnownLane:
+    made = KnownLane(lane.revision)
+    made._checkpoints, made._lists = lane._checkpoints.copy(), lane._lists.copy()
+    return made
+
+
+def _put(mapping: OrderedDict[Any, Any], key: Any, value: Any, limit: int) -> None:
+    mapping[key] = value
+    mapping.move_to_end(key)
+    while len(mapping) > limit:
+        mapping.popitem(last=False)

@@ -1,0 +1,338 @@
+"""``HeadishSaver``: a checkpointer whose messages are turns that everything else of headish can read."""
+
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+    get_checkpoint_id,
+    get_serializable_checkpoint_metadata,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from headish.aio.threads import finish
+from headish.database.query import Connection
+from headish.erasing.erase import Said as Reason
+from headish.integrations.langgraph import forgetting, listing, reading, writing
+from headish.integrations.langgraph.known import Known
+from headish.integrations.langgraph.reading import Serde, configured
+from headish.integrations.langgraph.records import Lane
+from headish.integrations.langgraph.writing import Stale
+from headish.integrations.shared.forgetting import check_erase, erases
+from headish.integrations.shared.opening import Db, Held
+from headish.store.store import Store
+from headish.values.ids import KeptIds, Mint
+
+T = TypeVar("T")
+
+
+class HeadishSaver(BaseCheckpointSaver[str]):
+    """A LangGraph checkpointer in a headish database. Sync and async in one class; a context manager.
+
+    Messages of a thread are turns: its bookmark is the thread's id (``integrations.safe_name`` of it), so ``headish
+    log`` shows the conversation. A message is stored once, whatever the number of checkpoints; what else the state
+    holds is stored once for each version.
+
+    - ``db``: a path, a URL, ``":memory:"`` or an open ``Database``.
+    - ``serde``: another serializer. It sees every value whole, as one that encrypts has to, and no message is a turn.
+    - ``erase``: left out, ``delete_thread`` and ``delete_for_runs`` erase, and ``prune`` hides. True: all erase, False:
+      all hide.
+
+    Safe to share between threads, tasks and loops; several processes may use one thread. A verb whose task is cancelled
+    is over when the task learns of it. Raises: AdapterClosed (a RuntimeError) after ``close``.
+    """
+
+    def __init__(
+        self, db: Db, *, serde: SerializerProtocol | None = None, erase: bool | None = None, space: str = "default"
+    ) -> None:
+        super().__init__(serde=serde)
+        self._erase = check_erase(erase)
+        self._held = Held(db, "the saver", space)
+        self._known = Known()
+
+    # What graphs call.
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint, with what is new of its values; the config that names it.
+
+        Cost: one transaction; what it stores does not grow with the thread.
+        """
+        lane, parent = _lane(config), get_checkpoint_id(config)
+        metadata = get_serializable_checkpoint_metadata(config, metadata)
+        with self._held.use() as store:
+            while True:
+                self._look_up(store, lane, parent)
+                plan = writing.plan_checkpoint(
+                    lane, checkpoint, metadata, parent, new_versions, self._known.find(lane), self._serde,
+                    store._payload_limit_bytes,
+                )  # fmt: skip
+                try:
+                    stored = store._store(_with_space(writing.store_checkpoint, store, plan))
+                except Stale:  # somebody deleted something of the thread: what is known of it holds no longer
+                    self._known.forget(lane)
+                    continue
+                self._known.remember(lane, stored.revision, checkpoint["id"], stored.refs, stored.lists)
+                break
+        return {"configurable": {**_named(config), "checkpoint_id": checkpoint["id"]}}
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Store what a task wrote at a checkpoint. What it had written there stays; errors and interrupts are replaced.
+
+        Cost: one transaction.
+        """
+        lane, made = _lane(config), writing.make_writes(writes, task_path, self._serde.dump)
+        key = lane.writes(str(configured(config)["checkpoint_id"]), task_id).encode()
+        with self._held.use() as store:
+            store._write(lambda connection: writing.store_writes(connection, store._number, key, task_id, made))
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint that a config names, or the last one of its namespace; None where there is none.
+
+        A message that was erased is left out. Raises: CorruptRecord, CorruptTurn where something is damaged.
+        """
+        lane, id = _lane(config), get_checkpoint_id(config)
+        with self._held.use() as store:
+            return self._load(store, lane, id, config if id else None)
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """The checkpoints of a thread, or of all, the greatest id first; read in pages.
+
+        ``filter``: what the metadata says. ``before``: those with a smaller id.
+        Cost: with a namespace a page costs the same however many there are; without one all are looked at first.
+        """
+        asked = listing.Asked.of(config, filter, before)
+        lister = listing.Lister(self._held, self._serde, asked)
+        for count, found in enumerate(lister.run()):
+            if limit is not None and count >= limit:
+                return
+            yield found
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """What the checkpoints before one wrote to channels, back to the nearest that has a value of each.
+
+        Those that ``prune`` hid count. Cost: one transaction, two statements for each checkpoint.
+        """
+        lane, id = _lane(config), get_checkpoint_id(config)
+
+        def work(connection: Connection) -> Mapping[str, DeltaChannelHistory]:
+            record = reading.find_checkpoint(connection, store._number, lane, id)
+            if record is None:
+                return {channel: {"writes": []} for channel in channels}
+            return reading.read_delta_history(connection, store._number, record, channels, self._serde)
+
+        with self._held.use() as store:
+            return store._read(work) if channels else {}
+
+    # What people call.
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Erase a thread: its checkpoints, values and writes, and the turns that no branch, other name or copied thread
+        leads to; with ``erase=False`` hide it. On SQLite the bytes are off the disk after ``Database.gc``.
+
+        Cost: one transaction, two statements for each turn.
+        """
+        thread = str(thread_id)
+        if not erases(self._erase, "HeadishSaver", "delete_thread", deletes=True):
+            self._change(partial(forgetting.hide_thread, thread=thread))
+            return
+        with self._held.use() as store:
+            reason = _reason(store, "its thread was deleted")
+            self._change(partial(forgetting.delete_thread, thread=thread, reason=reason))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Erase the checkpoints of runs, their writes, and what only they said; with ``erase=False`` hide them.
+
+        A delta channel of a later checkpoint loses what these runs wrote. Cost: looks at every checkpoint.
+        """
+        runs, serde = frozenset(map(str, run_ids)), self._serde
+        is_final = erases(self._erase, "HeadishSaver", "delete_for_runs", deletes=True)
+        with self._held.use() as store:
+            reason = _reason(store, "its run was deleted") if is_final else None
+            if runs:
+                self._change(partial(forgetting.delete_runs, runs=runs, serde=serde, reason=reason))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all checkpoints and writes of a thread to another one. Its messages are not stored again: both threads
+        have the same turns until one of them goes on."""
+        source, target = str(source_thread_id), str(target_thread_id)
+        self._change(partial(forgetting.copy_thread, source=source, target=target))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Hide all checkpoints of threads but the last of each namespace (``keep_latest``), or all (``delete``).
+
+        With ``erase=True`` they are erased, and the turns that only they had. A delta channel keeps its state: what it
+        is rebuilt from stays, out of sight. Raises: ValueError for another strategy.
+        """
+        if strategy not in ("keep_latest", "delete"):
+            raise ValueError(f"the strategy is 'keep_latest' or 'delete', not {strategy!r}")
+        is_final = erases(self._erase, "HeadishSaver", "prune")
+        with self._held.use() as store:
+            reason = _reason(store, "its checkpoints were pruned") if is_final else None
+            for thread in map(str, thread_ids):
+                keep = strategy == "keep_latest"
+                self._change(partial(forgetting.prune_thread, thread=thread, keep_latest=keep, reason=reason))
+
+    def get_next_version(self, current: Any, channel: None = None) -> str:
+        """The version behind one: a number that counts on, and a random part that tells two writers' apart."""
+        number = 0 if current is None else int(str(current).split(".")[0])
+        return f"{number + 1:032}.{secrets.randbits(52):016}"
+
+    def close(self) -> None:
+        """Let go of the database; a second time nothing happens."""
+        self._held.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # The same for asyncio: a thread of a pool runs the verb, and a cancellation is told once the outcome is fixed.
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """``put``."""
+        return await finish(self.put, config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """``put_writes``."""
+        await finish(self.put_writes, config, writes, task_id, task_path)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """``get_tuple``."""
+        return await finish(self.get_tuple, config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """``list``."""
+        found = self.list(config, filter=filter, before=before, limit=limit)
+        while (item := await finish(next, found, None)) is not None:
+            yield item
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """``get_delta_channel_history``."""
+        return await finish(self.get_delta_channel_history, config=config, channels=channels)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """``delete_thread``."""
+        await finish(self.delete_thread, thread_id)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """``delete_for_runs``."""
+        await finish(self.delete_for_runs, run_ids)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """``copy_thread``."""
+        await finish(self.copy_thread, source_thread_id, target_thread_id)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """``prune``."""
+        await finish(self.prune, thread_ids, strategy=strategy)
+
+    # How.
+
+    @property
+    def _serde(self) -> Serde:
+        return Serde(self.serde.dumps_typed, self.serde.loads_typed, type(self.serde) is JsonPlusSerializer)
+
+    def _look_up(self, store: Store, lane: Lane, parent: str | None) -> None:
+        """Make sure that the checkpoint before is known, so that its messages are not stored again."""
+        known = self._known.find(lane)
+        if parent is not None and (known is None or known.refs(parent) is None):
+            self._load(store, lane, parent, None)
+
+    def _load(self, store: Store, lane: Lane, id: str | None, config: RunnableConfig | None) -> CheckpointTuple | None:
+        """A checkpoint, whose lists are known from then on."""
+
+        def work(connection: Connection) -> tuple[reading.Loaded, int] | None:
+            record = reading.find_checkpoint(connection, store._number, lane, id)
+            thread = reading.find_thread(connection, store._number, lane.thread)
+            if record is None or thread is None:
+                return None
+            return reading.load_checkpoint(connection, store._number, record, self._serde, config), thread[1]
+
+        found = store._read(work)
+        if found is None:
+            return None
+        loaded, revision = found
+        record = loaded.record
+        refs = {channel: (record.version(channel), number) for channel, number in record.values.items()}
+        self._known.remember(lane, revision, record.id, refs, loaded.lists)
+        return loaded.tuple
+
+    def _change(self, work: Callable[[Connection, int, Mint], None]) -> None:
+        """Run a deletion or a copy, in one transaction."""
+        with self._held.use() as store:
+            kept = KeptIds(store._database.mint)
+
+            def run(connection: Connection) -> None:
+                kept.rewind()
+                work(connection, store._number, kept)
+
+            store._write(run)
+
+
+def _lane(config: RunnableConfig) -> Lane:
+    given = configured(config)
+    return Lane(str(given["thread_id"]), given.get("checkpoint_ns") or "")
+
+
+def _named(config: RunnableConfig) -> dict[str, Any]:
+    given = configured(config)
+    return {"thread_id": given["thread_id"], "checkpoint_ns": given.get("checkpoint_ns") or ""}
+
+
+def _with_space(work: Callable[..., T], store: Store, plan: Any) -> Callable[[Connection, Mint], T]:
+    return lambda connection, mint: work(connection, store._number, plan, mint)
+
+
+def _reason(store: Store, why: str) -> Reason:
+    return Reason(why, None, store._backend.not_reached)

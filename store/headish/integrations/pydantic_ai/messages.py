@@ -1,0 +1,249 @@
+"""Messages of Pydantic AI as turns, and back: what a turn can say is its blocks, what it cannot is kept beside them.
+
+A part's text, call, result or picture becomes a block, and leaves the part. What is left of the message stands in
+``meta.app``, without the fields that say nothing. A message that would not come back equal so is kept as JSON.
+
+Source: ``pydantic_ai.messages``, pydantic-ai 2.68.0, read on 2026-11-22.
+"""
+
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, cast
+
+import msgspec
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+
+from headish.content.encoding import decode_payload, encode_payload, read_block
+from headish.content.secrecy import find_secret
+from headish.content.strictjson import encode as encode_json
+from headish.errors import HeadishError
+from headish.integrations.shared.healing import heal
+from headish.limits import MAPPING_LIMIT_BYTES
+from headish.values.blocks import ContentBlock, Text, to_mapping
+
+APP = "pydantic-ai"
+"""The key of ``meta.app``, and the provider of what is kept as JSON."""
+TAKEN = "blocks"
+"""In what is left of a part: how many blocks were taken from it."""
+Json = dict[str, Any]
+
+
+class Written(NamedTuple):
+    """A message as a turn: its role, its blocks, and what stands in ``meta.app`` beside them."""
+
+    role: str
+    blocks: tuple[ContentBlock, ...]
+    app: Json
+
+
+def write(message: ModelMessage) -> Written:
+    """A message as a turn; ``read`` gives an equal one back. Lone surrogates become U+FFFD, with a note."""
+    given, note = dumped(message)
+    try:
+        blocks, rest = _split(given)
+        written = Written(_role_of(given), blocks, {APP: {**rest, **note}})
+        if _comes_back(given, written):
+            return written
+    except (HeadishError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError):
+        pass  # it holds what no turn can say
+    return write_opaque(given, note)
+
+
+def dumped(message: ModelMessage) -> tuple[Json, Json]:
+    """A message as JSON, healed, and the note that it was."""
+    given, healed = heal(ModelMessagesTypeAdapter.dump_python([message], mode="json")[0])
+    return given, {"healed": True} if healed else {}
+
+
+def write_opaque(given: Json, note: Json) -> Written:
+    """A message as its JSON; what it says stands before it, to be read."""
+    said = [part["content"] for part in given["parts"] if isinstance(part.get("content"), str)]
+    whole = {"type": "provider", "provider": APP, "data": {"json": msgspec.json.encode(given).decode()}}
+    return Written(_role_of(given), (*map(Text, said), read_block(whole)), {APP: {"opaque": True, **note}})
+
+
+def read(blocks: tuple[ContentBlock, ...], app: Mapping[str, Any]) -> ModelMessage:
+    """The message of a turn. Raises: LookupError, TypeError, ValueError for what no message left."""
+    return cast(ModelMessage, ModelMessagesTypeAdapter.validate_python([_join(blocks, app[APP])])[0])
+
+
+def _comes_back(given: Json, written: Written) -> bool:
+    """Whether a message comes back equal from what will be stored of it, and may be stored."""
+    app = msgspec.json.encode(written.app)
+    if len(app) > MAPPING_LIMIT_BYTES or find_secret(written.app, "$") is not None:
+        return False
+    again = read(decode_payload(encode_payload(written.blocks)), msgspec.json.decode(app))
+    # Their own JSON makes other classes of some parts: what it gives back is what has to come back.
+    expected = ModelMessagesTypeAdapter.validate_python([given])
+    return bool(ModelMessagesTypeAdapter.dump_python([again]) == ModelMessagesTypeAdapter.dump_python(expected))
+
+
+def _role_of(given: Json) -> str:
+    if given["kind"] == "response":
+        return "assistant"
+    kinds = {part["part_kind"] for part in given["parts"]}
+    if kinds and kinds <= {"system-prompt"}:
+        return "system"
+    return "tool" if kinds and kinds <= {"tool-return"} else "user"
+
+
+# Writing.
+
+
+def _split(given: Json) -> tuple[tuple[ContentBlock, ...], Json]:
+    blocks: list[ContentBlock] = []
+    parts = []
+    is_mixed = len({part["part_kind"] == "system-prompt" for part in given["parts"]}) > 1
+    for part in given["parts"]:
+        take = _TAKERS.get(part["part_kind"])
+        # What the system says inside a person's turn is not the person's.
+        if take is None or (is_mixed and part["part_kind"] == "system-prompt"):
+            parts.append(part)
+            continue
+        left = {key: value for key, value in part.items() if value is not None}
+        taken = take(left)
+        blocks += map(read_block, taken)
+        parts.append({**left, **({} if len(taken) == 1 else {TAKEN: len(taken)})})
+    rest = {key: value for key, value in given.items() if value is not None}
+    if "usage" in rest:
+        rest["usage"] = {key: value for key, value in rest["usage"].items() if value}
+    return tuple(blocks), {**rest, "parts": parts}
+
+
+def _take_text(part: Json) -> list[Json]:
+    return [{"type": "text", "text": part.pop("content")}]
+
+
+def _take_thinking(part: Json) -> list[Json]:
+    signature = {"signature": part.pop("signature")} if "signature" in part else {}
+    return [{"type": "thinking", "text": part.pop("content"), **signature}]
+
+
+def _take_call(part: Json) -> list[Json]:
+    block = {"type": "tool_use", "id": part.pop("tool_call_id"), "name": part.pop("tool_name")}
+    args = part.pop("args", None)
+    if isinstance(args, str):
+        part["args"] = "text"
+        return [{**block, "raw": args}]
+    part["args"] = "none" if args is None else "object"
+    return [{**block, "input": {} if args is None else args}]
+
+
+def _take_result(part: Json) -> list[Json]:
+    content = part.pop("content", None)
+    block = {"type": "tool_result", "tool_use_id": part.pop("tool_call_id"), "name": part.pop("tool_name")}
+    if not isinstance(content, str):
+        content, part["content"] = encode_json(content).decode(), "json"
+    failed = {"is_error": True} if part.get("outcome") not in (None, "success") else {}
+    return [{**block, "content": content, **failed}]
+
+
+def _take_said(part: Json) -> list[Json]:
+    """What a person said: a text, or texts and media."""
+    if isinstance(part["content"], str):
+        return _take_text(part)
+    blocks, rests = [], []
+    for item in part["content"]:
+        block, rest = _take_item(item)
+        blocks.append(block)
+        rests.append(rest)
+    part["content"] = rests
+    return blocks
+
+
+def _take_item(item: Any) -> tuple[Json, Any]:
+    if isinstance(item, str):
+        return {"type": "text", "text": item}, None
+    rest = {key: value for key, value in item.items() if value is not None}
+    if item["kind"] == "binary":
+        source = {"type": "base64", "media_type": rest.pop("media_type"), "data": rest.pop("data")}
+        return {"type": "document", "source": source}, rest
+    if item["kind"] in ("image-url", "audio-url", "video-url", "document-url"):
+        kind = {"media_type": rest.pop("media_type")} if "media_type" in rest else {}
+        return {"type": "document", "source": {"type": "url", "url": rest.pop("url"), **kind}}, rest
+    return {"type": "provider", "provider": APP, "data": item}, {"kind": item["kind"], "is": "provider"}
+
+
+_TAKERS: dict[str, Callable[[Json], list[Json]]] = {
+    "text": _take_text,
+    "thinking": _take_thinking,
+    "tool-call": _take_call,
+    "tool-return": _take_result,
+    "user-prompt": _take_said,
+    "system-prompt": _take_text,
+}
+
+
+# Reading.
+
+
+def _join(blocks: tuple[ContentBlock, ...], app: Mapping[str, Any]) -> Json:
+    if app.get("opaque"):
+        return cast(Json, msgspec.json.decode(to_mapping(blocks[-1])["data"]["json"]))
+    waiting = iter([to_mapping(block) for block in blocks])
+    kinds = {part["part_kind"] == "system-prompt" for part in app["parts"]}
+    parts = [_fill(dict(part), waiting, is_mixed=len(kinds) > 1) for part in app["parts"]]
+    return {**{key: value for key, value in app.items() if key != "healed"}, "parts": parts}
+
+
+def _fill(part: Json, waiting: Iterator[Json], *, is_mixed: bool) -> Json:
+    kind = part["part_kind"]
+    if kind not in _GIVERS or (is_mixed and kind == "system-prompt"):
+        return part
+    taken = [next(waiting) for _ in range(part.pop(TAKEN, 1))]
+    _GIVERS[kind](part, taken)
+    return part
+
+
+def _give_text(part: Json, taken: list[Json]) -> None:
+    part["content"] = taken[0]["text"]
+
+
+def _give_thinking(part: Json, taken: list[Json]) -> None:
+    part["content"] = taken[0]["text"]
+    if "signature" in taken[0]:
+        part["signature"] = taken[0]["signature"]
+
+
+def _give_call(part: Json, taken: list[Json]) -> None:
+    [block] = taken
+    part |= {"tool_call_id": block["id"], "tool_name": block["name"]}
+    args = block.get("input")
+    if part["args"] == "text":
+        args = block["raw"] if "raw" in block else encode_json(args).decode()
+    part["args"] = None if part["args"] == "none" else args
+
+
+def _give_result(part: Json, taken: list[Json]) -> None:
+    [block] = taken
+    part |= {"tool_call_id": block["tool_use_id"], "tool_name": block["name"]}
+    text = block["content"] if isinstance(block["content"], str) else "".join(each["text"] for each in block["content"])
+    part["content"] = msgspec.json.decode(text) if part.get("content") == "json" else text
+
+
+def _give_said(part: Json, taken: list[Json]) -> None:
+    if "content" not in part:
+        _give_text(part, taken)
+        return
+    part["content"] = [_give_item(rest, block) for rest, block in zip(part["content"], taken, strict=True)]
+
+
+def _give_item(rest: Any, block: Json) -> Any:
+    if rest is None:
+        return block["text"]
+    if rest.get("is") == "provider":
+        return block["data"]
+    return {**rest, **{key: value for key, value in block["source"].items() if key != "type"}}
+
+
+_GIVERS: dict[str, Callable[[Json, list[Json]], None]] = {
+    "text": _give_text,
+    "thinking": _give_thinking,
+    "tool-call": _give_call,
+    "tool-return": _give_result,
+    "user-prompt": _give_said,
+    "system-prompt": _give_text,
+}

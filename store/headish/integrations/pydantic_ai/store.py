@@ -1,0 +1,138 @@
+"""``HeadishConversationStore``: Pydantic AI's conversations as turns that everything else of headish can read."""
+
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord, ConversationStore
+
+from headish.aio.threads import finish
+from headish.database.query import Connection
+from headish.erasing.erase import Said as Reason
+from headish.integrations.pydantic_ai import storing
+from headish.integrations.shared.forgetting import check_erase, erases
+from headish.integrations.shared.opening import Db, Held
+from headish.values.ids import KeptIds
+
+
+class HeadishConversationStore(ConversationStore):
+    """A durable ``ConversationStore`` of Pydantic AI. A context manager.
+
+    Each message is a turn, and the conversation's id its bookmark (``integrations.safe_name`` of it), so ``headish
+    log`` shows the conversation, and ``branch`` and ``fork`` are branches.
+
+    - ``db``: a path, a URL, ``":memory:"`` or an open ``Database``.
+    - ``erase``: False: ``delete`` leaves the messages in the database. Otherwise it erases those that no other
+      conversation has, and no branch or bookmark leads to.
+
+    A save compares and replaces in one transaction: a conversation that must not exist yet does not, in other processes
+    neither. Safe for several loops and threads; a call whose task is cancelled is over when the task learns of it.
+    Raises: AdapterClosed (a RuntimeError) after ``close``.
+    """
+
+    def __init__(self, db: Db, *, erase: bool | None = None, space: str = "default") -> None:
+        self._erase = check_erase(erase)
+        self._held = Held(db, "the conversation store", space)
+
+    async def read_record(self, conversation_id: str) -> ConversationRecord | None:
+        """The record of a conversation, None where there is none. Cost: one statement."""
+        return await finish(self._find_one, conversation_id)
+
+    async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
+        """The records, the last saved first. Cost: looks at every record of the space."""
+        return await finish(self._list_all, scope, limit)
+
+    async def write_record(
+        self,
+        record: ConversationRecord,
+        *,
+        new_entries: Sequence[ConversationEntry] = (),
+        expected_revision: str | None,
+    ) -> None:
+        """Store a record and its new entries, or nothing. Cost: one transaction.
+
+        Raises: ConversationConflict; TooLarge.
+        """
+        await finish(self._put_one, record, tuple(new_entries), expected_revision)
+
+    async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
+        """Delete a record, and erase the entries that only it has. On SQLite they are off the disk after
+        ``Database.gc``. Raises: ConversationConflict."""
+        await finish(self._take_away, conversation_id, expected_revision)
+
+    async def read_entry(self, entry_id: str) -> ConversationEntry:
+        """Raises: KeyError where no entry has the id, or it was erased."""
+        return (await finish(self._walk_back, entry_id, 1))[-1]
+
+    async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
+        """The entries that lead to one, the last ``limit`` of them. Cost: a few statements, however many there are.
+
+        Raises: KeyError where one is missing, or was erased.
+        """
+        if head_id is None or limit == 0:
+            return []
+        return await finish(self._walk_back, head_id, limit)
+
+    def close(self) -> None:
+        """Let go of the database; a second time nothing happens."""
+        self._held.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # In a thread of a pool.
+
+    def _find_one(self, id: str) -> ConversationRecord | None:
+        with self._held.use() as store:
+            found = store._read(lambda connection: storing.find_record(connection, store._number, id))
+        return None if found is None else found.record
+
+    def _list_all(self, scope: str | None, limit: int | None) -> list[ConversationRecord]:
+        with self._held.use() as store:
+            found = store._read(lambda connection: [*storing.all_records(connection, store._number)])
+        fitting = [each.record for each in found if scope is None or each.record.scope == scope]
+        return sorted(fitting, key=lambda record: record.updated_at, reverse=True)[:limit]
+
+    def _put_one(self, record: ConversationRecord, entries: Sequence[ConversationEntry], expected: str | None) -> None:
+        with self._held.use() as store:
+            limit_bytes = store._payload_limit_bytes
+            drafts = [(entry, storing.make_entry_draft(entry, limit_bytes)) for entry in entries]
+
+            kept = KeptIds(store._database.mint)
+
+            def is_stored(connection: Connection, _: None) -> bool:
+                found = storing.find_record(connection, store._number, record.conversation_id)
+                return found is not None and found.record.revision == record.revision
+
+            def run(connection: Connection) -> None:
+                kept.rewind()
+                storing.write_record(connection, store._number, record, drafts, expected, kept)
+
+            store._write(run, is_stored)
+
+    def _take_away(self, id: str, expected: str) -> None:
+        with self._held.use() as store:
+            reason = None
+            if erases(self._erase, "HeadishConversationStore", "delete", deletes=True):
+                reason = Reason("its conversation was deleted", None, store._backend.not_reached)
+            kept = KeptIds(store._database.mint)
+
+            def run(connection: Connection) -> None:
+                kept.rewind()
+                storing.delete_record(connection, store._number, id, expected, reason, kept)
+
+            store._write(run)
+
+    def _walk_back(self, head: str, limit: int | None) -> list[ConversationEntry]:
+        with self._held.use() as store:
+            return store._read(partial(storing.read_history, space=store._number, head=head, limit=limit))

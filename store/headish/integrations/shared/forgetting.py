@@ -1,0 +1,47 @@
+"""What ``erase=`` means, which every adapter takes.
+
+Left out, a verb that deletes a conversation erases it, and one that clears, pops, prunes or compacts hides: what was
+said leaves the conversation, stays in the database, and ``store.bookmarks.history`` leads to it. ``erase=True`` makes
+all of them erase, ``erase=False`` makes all of them hide.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+
+from headish.errors import InvalidArgument, shown
+
+_said: set[tuple[str, str]] = set()
+_lock = threading.Lock()
+
+
+class HidesOnly(UserWarning):
+    """A verb took something out of a conversation, and left it in the database."""
+
+
+def check_erase(erase: object) -> bool | None:
+    """``erase`` as an adapter was given it. Raises: InvalidArgument."""
+    if erase is None or isinstance(erase, bool):
+        return erase
+    raise InvalidArgument(f"erase is True, False or None, not {shown(erase)}")
+
+
+def erases(erase: bool | None, adapter: str, verb: str, *, deletes: bool = False) -> bool:
+    """Whether a verb erases. If it only hides and nobody chose that, it warns: ``HidesOnly``, once for each verb.
+
+    ``deletes`` for a verb whose name promises that something is deleted: it erases unless told otherwise.
+    """
+    if erase is not None or deletes:
+        return erase is not False
+    with _lock:
+        is_new = (adapter, verb) not in _said
+        _said.add((adapter, verb))
+    if is_new:
+        warnings.warn(
+            f"{adapter}.{verb} hides: what was said stays in the database. erase=True erases it, erase=False hides it"
+            " without this warning.",
+            HidesOnly,
+            stacklevel=3,
+        )
+    return False

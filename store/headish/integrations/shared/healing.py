@@ -1,0 +1,55 @@
+"""Text that no database takes: halves of characters, which JSON of other programs lets through.
+
+An agent's run does not end because of them: U+FFFD takes their place, and a note in the turn's ``meta`` says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+_LONE = re.compile("[\ud800-\udfff]")
+NOTE = "lone surrogates were replaced by U+FFFD"
+
+
+def heal(value: Any) -> tuple[Any, bool]:
+    """A value whose texts hold no lone surrogates, and whether any did. What is whole is given back as it is.
+
+    Cost: that of encoding the value as JSON once.
+    """
+    try:
+        msgspec.json.encode(value)
+        return value, False
+    except (UnicodeEncodeError, ValueError, TypeError, RecursionError, OverflowError):
+        return (_mend(value), True) if _is_broken(value) else (value, False)
+
+
+def heal_text(text: str) -> tuple[str, bool]:
+    """``heal`` for a text."""
+    mended, count = _LONE.subn("\ufffd", text)
+    return (mended, True) if count else (text, False)
+
+
+def _is_broken(value: Any) -> bool:
+    left = [value]  # and no recursion: what is nested too deep is found out elsewhere
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            if _LONE.search(each):
+                return True
+        elif isinstance(each, Mapping):
+            left += [*each.keys(), *each.values()]
+        elif isinstance(each, list | tuple):
+            left += each
+    return False
+
+
+def _mend(value: Any) -> Any:
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {_mend(key): _mend(each) for key, each in value.items()}
+    return [_mend(each) for each in value] if isinstance(value, list | tuple) else value

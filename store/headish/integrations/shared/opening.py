@@ -1,0 +1,186 @@
+"""An adapter's hold on a database. All objects of a process that name one file, or one URL, share one ``Database``.
+
+Frameworks make an object for each session and seldom close it, and an open database costs milliseconds and file
+handles. So holds are counted: the last that is closed, or dropped, closes the database.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from headish.database.dialects import SQLITE
+from headish.database.file.files import Location, at_path, locate
+from headish.database.urls import parse_url
+from headish.errors import AdapterClosed, Closed, InvalidArgument
+from headish.integrations.shared.remembering import Memory
+from headish.store.database import Database
+from headish.store.store import Store
+
+Db = str | os.PathLike[str] | Database
+"""What an adapter takes as ``db``: a path, a URL, ``":memory:"``, or a database that the caller opened and closes."""
+
+
+class _Key(NamedTuple):
+    """What tells databases apart. The file's number: one that was removed and made anew is another."""
+
+    process: int
+    target: str
+    read_only: bool
+    file: tuple[int, int] | None
+
+
+class _Shared:
+    """A database that several hold, and a store for each space of it: what a store remembers makes appends cheap."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.holders = 0
+        self._stores: dict[str, Store] = {}
+        self._memories: dict[tuple[str, str], Memory] = {}
+
+    def memory(self, adapter: str, space: str) -> Memory:
+        return self._memories.setdefault((adapter, space), Memory())
+
+    def store(self, space: str) -> Store:
+        found = self._stores.get(space)
+        if found is None:
+            found = self._stores.setdefault(space, self.database.store(space))
+        return found
+
+
+_open: dict[_Key, _Shared] = {}
+_lock = threading.RLock()  # a hold that is collected is released wherever its thread stands, here too
+
+
+def _after_fork() -> None:
+    # A thread that is not in the child may have held the lock. The databases renew themselves.
+    global _lock, _open
+    _lock, _open = threading.RLock(), {key._replace(process=os.getpid()): shared for key, shared in _open.items()}
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+class Held:
+    """What an adapter's object holds of a database: one space of it. Safe to share between threads, and across a fork.
+
+    ``what`` names the object in the error of one that was closed ("the session"). ``db`` may be another hold, for an
+    object that is made from one, in memory too.
+    Cost: nothing but a look-up where the process has the database open. Raises: as ``Database.open`` and ``store``.
+    """
+
+    def __init__(self, db: Db | Held, what: str, space: str = "default") -> None:
+        self._what, self._uses, self._is_closed = what, 0, False
+        self._shared, self._is_ours = _hold_again(db) if isinstance(db, Held) else _hold(db)
+        self._release = weakref.finalize(self, _let_go, self._shared, self._is_ours)
+        self._release.atexit = False
+        try:
+            self._store = self._shared.store(space)
+        except BaseException:
+            self._release()
+            raise
+
+    def memory(self, adapter: str) -> Memory:
+        """What the process remembers of the space for one kind of adapter."""
+        return self._shared.memory(adapter, self._store.space)
+
+    @contextmanager
+    def use(self) -> Iterator[Store]:
+        """The store, open until the block ends, whoever closes the object meanwhile.
+
+        Raises: AdapterClosed (a RuntimeError) after ``close``.
+        """
+        with _lock:
+            self.check()
+            self._uses += 1
+        try:
+            yield self._store
+        except Closed as error:
+            raise AdapterClosed(self._what) from error  # the caller's own database, which they closed
+        finally:
+            with _lock:
+                self._uses -= 1
+                self._end()
+
+    def check(self) -> None:
+        """Raises: AdapterClosed."""
+        if self._is_closed:
+            raise AdapterClosed(self._what)
+
+    def close(self) -> None:
+        """Let go of the database, for good. A call that runs ends first; a second ``close`` does nothing."""
+        with _lock:
+            self._is_closed = True
+            self._end()
+
+    def _end(self) -> None:
+        if self._is_closed and not self._uses:
+            self._release()
+
+
+def _hold(db: Db) -> tuple[_Shared, bool]:
+    """The shared database, counted, and whether it is ours to close."""
+    if isinstance(db, Database):
+        return _Shared(db), False
+    found = _find(db)
+    if found is None:
+        shared = _Shared(Database.open(db))
+        shared.holders = 1
+        return shared, True
+    with _lock:
+        known = _open.get(_key(found))
+        if known is None:
+            known = _Shared(Database.open(db))
+            _open[_key(found)] = known  # asked anew: the file is there now
+        known.holders += 1
+        return known, True
+
+
+def _hold_again(held: Held) -> tuple[_Shared, bool]:
+    with held.use(), _lock:
+        held._shared.holders += 1
+        return held._shared, held._is_ours
+
+
+def _let_go(shared: _Shared, is_ours: bool) -> None:
+    with _lock:
+        shared.holders -= 1
+        if shared.holders > 0 or not is_ours:
+            return
+        for key in [key for key, each in _open.items() if each is shared]:
+            del _open[key]
+    shared.database.close()
+
+
+def _find(db: str | os.PathLike[str]) -> Location | str | None:
+    """Where a database lies: a file, a server's URL, or None for memory. Raises: InvalidArgument."""
+    text = os.fspath(db) if isinstance(db, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise InvalidArgument(f"db is a path, a URL or an open Database, not {type(db).__name__}")
+    if "://" not in text:
+        location = at_path(os.path.expanduser(text))
+        return None if location.in_memory else location
+    try:
+        url = parse_url(text)
+    except ValueError:
+        return text  # refused where it is opened
+    if url.driver not in SQLITE:
+        return text
+    location = locate(url)
+    return None if location.in_memory or location.is_foreign else location
+
+
+def _key(found: Location | str) -> _Key:
+    if isinstance(found, str):
+        return _Key(os.getpid(), found, False, None)
+    path = os.path.realpath(found.path)
+    try:
+        file = os.stat(path)
+    except OSError:
+        return _Key(os.getpid(), path, found.read_only, None)
+    return _Key(os.getpid(), path, found.read_only, (file.st_dev, file.st_ino))

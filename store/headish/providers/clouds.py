@@ -1,0 +1,89 @@
+"""Clouds that serve a provider's models: which of them, and whose account. No key: credentials stay with the cloud's
+own tools.
+
+The words are those of each cloud: Bedrock has a *region* and a *profile*, Vertex AI a *region* (its location) and a
+*project*, Azure a *resource* and perhaps an *API version*.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from msgspec import Struct, to_builtins
+
+from headish.errors import InvalidArgument, shown
+
+
+class Cloud(Struct, frozen=True, omit_defaults=True):
+    """Where a pointer's model is served: ``bedrock``, ``vertex`` or ``azure``, and whose account asks there."""
+
+    name: str
+    region: str | None = None
+    project: str | None = None
+    profile: str | None = None
+    resource: str | None = None
+    api_version: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, without what is not set."""
+        record: dict[str, Any] = to_builtins(self)
+        return record
+
+    def __str__(self) -> str:
+        said = ", ".join(each for each in (self.region, self.project or self.resource) if each)
+        return f"{TITLES[self.name]} ({said})" if said else TITLES[self.name]
+
+
+class Terms(NamedTuple):
+    """What a cloud serves, and what must and may be said of it."""
+
+    providers: tuple[str, ...]
+    needs: tuple[str, ...]
+    takes: tuple[str, ...]
+
+
+def make_cloud(provider: str, name: str | None, base_url: str | None, given: dict[str, str | None]) -> Cloud | None:
+    """The cloud of a pointer; None if ``name`` is None. Raises: InvalidArgument, which names the option."""
+    said = {key: value for key, value in given.items() if value is not None}
+    if name is None:
+        if said:
+            word = next(iter(said))
+            raise InvalidArgument(f"{word} belongs to a cloud: give cloud, too, one of {', '.join(CLOUDS)}")
+        return None
+    terms = CLOUDS.get(name)
+    if terms is None:
+        raise InvalidArgument(f"cloud is one of {', '.join(CLOUDS)}, not {shown(name)}")
+    if provider not in terms.providers:
+        served = " or ".join(terms.providers)
+        raise InvalidArgument(f"{TITLES[name]} serves {served} here, not {provider}: write {served.split()[0]}/MODEL")
+    for key, value in said.items():
+        if key not in terms.takes:
+            raise InvalidArgument(f"{TITLES[name]} has no {key}: it takes {', '.join(terms.takes)}")
+        if not PATTERNS[key].fullmatch(value):
+            raise InvalidArgument(f"{shown(value)} cannot be the {key} of {TITLES[name]}")
+    missing = next((key for key in terms.needs if key not in said and not (key == "resource" and base_url)), None)
+    if missing is not None:
+        raise InvalidArgument(f"{TITLES[name]} needs a {missing}{HINTS.get(missing, '')}")
+    return Cloud(name, **said)
+
+
+TITLES = {"bedrock": "Amazon Bedrock", "vertex": "Vertex AI", "azure": "Azure OpenAI"}
+CLOUDS = {
+    "bedrock": Terms(("anthropic",), ("region",), ("region", "profile")),
+    "vertex": Terms(("anthropic", "gemini"), ("region", "project"), ("region", "project")),
+    "azure": Terms(("openai", "openai_responses"), ("resource",), ("resource", "api_version")),
+}
+HINTS = {
+    "region": ", such as us-east-1 for Bedrock, or us-east5, eu or global for Vertex AI",
+    "project": ": the id of the Google Cloud project that pays",
+    "resource": ": NAME of https://NAME.openai.azure.com, or base_url with the whole endpoint",
+}
+PATTERNS = {
+    # Each of them becomes a part of a host or of a path: nothing that could leave its place there.
+    "region": re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?"),
+    "project": re.compile(r"[a-z0-9](?:[a-z0-9.:-]{0,98}[a-z0-9])?"),
+    "resource": re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"),
+    "api_version": re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,38}[A-Za-z0-9])?"),
+    "profile": re.compile(r"[A-Za-z0-9_.@+=/][A-Za-z0-9_.@+=/ -]{0,127}"),
+}

@@ -1,0 +1,75 @@
+"""What a dialect does to the messages of a request: where reasoning stands, which keys go back, how ids look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headish.content.forms.chat import MESSAGE, PART
+from headish.content.hashes import hash_payload
+from headish.providers.dialects.values import DETAILS, PARTS, Dialect
+from headish.providers.openai.reply import CLOSED, OPENED
+from headish.providers.shared.mapping import Part
+from headish.providers.shared.shapes import name, record, text
+from headish.values.blocks import ProviderBlock, Thinking
+from headish.values.messages import Message
+
+_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def spell_reasoning(dialect: Dialect, block: Thinking, own: Mapping[str, Any]) -> Part | None:
+    """The part that says a reasoning; None where the dialect has no place for it. ``own`` is what is kept beside it.
+
+    What came from the content goes back into it to the letter, if the dialect reads it from there.
+    """
+    opened = name(own.get(OPENED))
+    if opened is not None and opened.strip().strip("<>") in dialect.tags:
+        return {"type": "text", "text": f"{opened}{block.text}{text(own.get(CLOSED))}", "tagged": True}
+    if dialect.reasoning == PARTS and block.text:
+        thinking = {"type": "thinking", "thinking": [{"type": "text", "text": block.text}]}
+        return {"type": PART, PART: thinking}
+    if dialect.reasoning in (None, PARTS) or not (block.text.strip() or dialect.fills):
+        return None
+    return {"type": "reasoning", "text": block.text}
+
+
+def spell_answer(dialect: Dialect, answer: Part, thought: list[str]) -> Part:
+    """A message of the assistant with its reasoning under the key that the dialect has for it."""
+    key = dialect.reasoning
+    if key in (None, PARTS) or not (thought or dialect.fills):
+        return answer
+    return {**answer, str(key): "".join(thought)}
+
+
+def join_tagged(parts: list[Part]) -> list[Part]:
+    """The parts of an answer, with reasoning between tags and the text behind it as the one text that they were."""
+    joined: list[Part] = []
+    for part in parts:
+        if joined and joined[-1].get("tagged") and part["type"] == "text":
+            joined[-1] = {**joined[-1], "text": joined[-1]["text"] + part["text"], "tagged": False}
+        else:
+            joined.append(part)
+    return [{key: value for key, value in part.items() if key != "tagged"} for part in joined]
+
+
+def has_details(message: Message, provider: str) -> bool:
+    """Whether a message has all of its reasoning under ``reasoning_details``."""
+    blocks = (block for block in message.content if isinstance(block, ProviderBlock) and block.provider == provider)
+    return any(record(record(block.data).get(MESSAGE)).get(DETAILS) for block in blocks)
+
+
+def spell_id(dialect: Dialect, id: str | None) -> str | None:
+    """The id of a call in as many letters and digits as the dialect wants, always the same."""
+    size = dialect.ids
+    if id is None or size is None or (len(id) == size and id.isascii() and id.isalnum()):
+        return id
+    digest = hash_payload(id.encode())
+    return "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:size])
+
+
+def join_lists(entry: Part) -> Part:
+    """A message whose content is a list of nothing but texts, with one text."""
+    content = entry.get("content")
+    if isinstance(content, list) and all(set(part) == {"type", "text"} for part in content):
+        return {**entry, "content": "\n".join(part["text"] for part in content)}
+    return entry

@@ -1,0 +1,182 @@
+"""Rows of data sets: one JSON object for each thread, in the words of three kinds of trainers.
+
+All begin as messages of Chat Completions (``content/forms/chat``), so that an image or a call is spelt by one function.
+
+- ``openai-finetune``: ``{messages, tools?}`` of OpenAI's supervised fine-tuning, ``weight`` included.
+- ``hf``: ``{messages, tools?}`` as the chat templates of Hugging Face read it: arguments are objects, images are parts.
+- ``sharegpt``: ``{conversations: [{from, value}], tools?, images?}`` as LLaMA-Factory and axolotl read it.
+
+Source: OpenAI's fine-tuning guide, the documents of transformers' chat templates, hiyouga/LLaMA-Factory:data/README.md;
+read on 2026-11-22.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from headish.content.forms.chat import CHAT
+from headish.content.forms.writing import write_thread
+from headish.errors import Unmappable
+from headish.transcripts.datasets.trainers import WEIGHT
+from headish.values.messages import Kept
+
+Row = dict[str, Any]
+Entry = Mapping[str, Any]
+_SAYERS = {"system": "system", "developer": "system", "user": "human", "assistant": "gpt", "tool": "observation",
+           "function": "observation"}  # fmt: skip
+_MEDIA = {"image_url": ("<image>", "images"), "video_url": ("<video>", "videos"), "audio_url": ("<audio>", "audios")}
+"""A medium of a chat message: the mark that stands for it in a text, and the list of the row that holds it."""
+_FINETUNE = ("role", "content", "name", "tool_calls", "function_call", "tool_call_id", "refusal", WEIGHT)
+
+
+def write_row(
+    thread: Sequence[Kept], format: str, drop: Collection[str], tools: Sequence[Mapping[str, Any]] = ()
+) -> Row:
+    """A thread as a row; ``tools`` are definitions as MCP lists them.
+
+    Raises: Unmappable with the words for ``drop`` that are needed.
+    """
+    try:
+        entries = write_thread(CHAT, thread, drop).entries
+    except Unmappable as error:  # the row is what was asked for
+        raise Unmappable(format, error.what, turn=error.turn, drop=error.drop, more=error.more) from None
+    return ROWS[format](entries, [_function(tool) for tool in tools], drop)
+
+
+def _write_finetune(entries: Sequence[Entry], tools: Sequence[Row], drop: Collection[str]) -> Row:
+    for entry in entries:
+        _refuse_further("openai-finetune", entry, _FINETUNE, drop)
+    messages = [{key: value for key, value in entry.items() if key in _FINETUNE} for entry in entries]
+    return {"messages": messages} | ({"tools": tools} if tools else {})
+
+
+def _write_hf(entries: Sequence[Entry], tools: Sequence[Row], drop: Collection[str]) -> Row:
+    return {"messages": [_hf_message(entry) for entry in entries]} | ({"tools": tools} if tools else {})
+
+
+def _hf_message(entry: Entry) -> Row:
+    message = {key: value for key, value in entry.items() if key != "function_call"}
+    calls = _calls(entry)
+    if calls:
+        message["tool_calls"] = [{**call, "function": _with_object(call["function"])} for call in calls]
+    if isinstance(entry.get("content"), list):
+        message["content"] = [_hf_part(part) for part in entry["content"]]
+    if message.get("content") is None:
+        message["content"] = ""
+    return message
+
+
+def _hf_part(part: Any) -> Any:
+    held = part.get("image_url") if isinstance(part, Mapping) and part.get("type") == "image_url" else None
+    return {"type": "image", "url": held["url"]} if isinstance(held, Mapping) else part
+
+
+def _with_object(function: Entry) -> Row:
+    """A function whose arguments are the object that their text says, where it says one."""
+    try:
+        arguments = json.loads(function["arguments"])
+    except (KeyError, TypeError, ValueError):
+        return dict(function)
+    return {**function, "arguments": arguments} if isinstance(arguments, dict) else dict(function)
+
+
+def _write_sharegpt(entries: Sequence[Entry], tools: Sequence[Row], drop: Collection[str]) -> Row:
+    media: dict[str, list[str]] = {}
+    said = [turn for entry in entries for turn in _sharegpt_turns(entry, media, drop)]
+    for mark, key in _MEDIA.values():
+        marks = sum(turn["value"].count(mark) for turn in said)
+        if media.get(key) and marks != len(media[key]):
+            raise Unmappable("sharegpt", f"a text that holds {mark} beside media")
+    functions = [tool["function"] for tool in tools]
+    return {"conversations": said} | media | ({"tools": _json(functions)} if functions else {})
+
+
+def _sharegpt_turns(entry: Entry, media: dict[str, list[str]], drop: Collection[str]) -> list[Row]:
+    known = ("role", "content", "tool_calls", "function_call", "tool_call_id", "reasoning_content", WEIGHT)
+    _refuse_further(
+        "sharegpt", entry, (*known, *(("name",) if entry.get("role") in ("tool", "function") else ())), drop
+    )
+    weight = {WEIGHT: entry[WEIGHT]} if WEIGHT in entry else {}
+    thought = entry.get("reasoning_content")
+    text = _value(entry.get("content"), media, drop)
+    calls = [_plain_call(call) for call in _calls(entry)]
+    if thought:
+        text = f"<think>\n{thought}\n</think>\n\n{text}"
+    turns = [{"from": _SAYERS[str(entry.get("role"))], "value": text, **weight}] if text or not calls else []
+    if calls:
+        turns.append({"from": "function_call", "value": _json(calls[0] if len(calls) == 1 else calls), **weight})
+    return turns
+
+
+def _value(content: Any, media: dict[str, list[str]], drop: Collection[str]) -> str:
+    """What a message says as one text, with a mark for each medium, which joins the row's own list."""
+    if not isinstance(content, list):
+        return content or ""
+    pieces: list[str] = []
+    for part in content:
+        mark, key = _MEDIA.get(str(part.get("type")), ("", ""))
+        if mark:
+            media.setdefault(key, []).append(part[part["type"]]["url"])
+            pieces.append(mark)
+        elif isinstance(part.get("text"), str):
+            pieces.append(part["text"])
+        elif "document" not in drop:
+            raise Unmappable("sharegpt", f"a part of type {part.get('type')!r}", drop="document")
+    return "".join(pieces)
+
+
+def _calls(entry: Entry) -> list[Entry]:
+    """The calls of an answer, the older spelling included."""
+    legacy = entry.get("function_call")
+    calls = entry.get("tool_calls") or ([{"type": "function", "function": legacy}] if legacy else [])
+    return [call if "function" in call else _as_function(call) for call in calls]
+
+
+def _as_function(call: Entry) -> Row:
+    """A call of a tool with a grammar of its own: its text is an argument."""
+    custom = call.get("custom", {})
+    function = {"name": custom.get("name", ""), "arguments": _json({"input": custom.get("input", "")})}
+    return {**({"id": call["id"]} if "id" in call else {}), "type": "function", "function": function}
+
+
+def _plain_call(call: Entry) -> Row:
+    function = _with_object(call["function"])
+    return {"name": function.get("name"), "arguments": function.get("arguments")}
+
+
+def _refuse_further(target: str, entry: Entry, known: Collection[str], drop: Collection[str]) -> None:
+    further = next((key for key in entry if key not in known), None)
+    if further is None:
+        return
+    word = {"name": "name", "reasoning_content": "thinking"}.get(further, "provider")
+    if word not in drop:
+        raise Unmappable(target, f"{further!r} of a message", drop=word)
+
+
+def _function(tool: Mapping[str, Any]) -> Row:
+    """The definition of a tool as these rows spell it."""
+    facts = {"name": tool.get("name"), "description": tool.get("description"), "parameters": tool.get("inputSchema")}
+    return {"type": "function", "function": {key: value for key, value in facts.items() if value is not None}}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+_BREAKS = re.compile("[\x85\u2028\u2029]")
+
+
+def as_line(value: Any) -> str:
+    """JSON on a line of its own; also for readers that end a line at U+2028 and its like."""
+    return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", _json(value)) + "\n"
+
+
+ROWS: dict[str, Callable[[Sequence[Entry], Sequence[Row], Collection[str]], Row]] = {
+    "sharegpt": _write_sharegpt,
+    "hf": _write_hf,
+    "openai-finetune": _write_finetune,
+}
+"""The kinds of rows, by the names that ``export --to`` takes."""

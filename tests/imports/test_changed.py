@@ -1,0 +1,145 @@
+"""What has changed since the last call is imported: what grew, was cut off, stands in another's place, or is new."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.errors import InvalidArgument
+from imports.test_claude_code import WORK, session
+from imports.test_codex import WORK as ROLLOUT
+from imports.test_codex import rollout
+from support.insides import unchanged
+
+WHOLE = session(*WORK).getvalue()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "projects"
+    (made / "tides").mkdir(parents=True)
+    (made / "tides" / "a.jsonl").write_bytes(WHOLE[:-30])
+    return made
+
+
+def test_a_second_call_reads_nothing(store: Store, folder: Path) -> None:
+    done = store.import_changed(folder)
+    assert (done.messages, done.added) == (4, 4)
+    with unchanged(store):
+        assert store.import_changed(folder).messages == 0
+
+
+def test_what_grew_since_and_what_is_new_is_imported(store: Store, folder: Path) -> None:
+    store.import_changed(folder)
+    with (folder / "tides" / "a.jsonl").open("ab") as file:
+        file.write(WHOLE[-30:])
+    (folder / "rollout-b.jsonl").write_bytes(rollout(*ROLLOUT).getvalue())
+    done = store.import_changed(folder)
+    assert (done.messages, done.added) == (11, 7)
+    assert store.text("list-the-files") == "Two files."
+
+
+def test_a_file_that_was_cut_off_takes_nothing_away(store: Store, folder: Path) -> None:
+    store.import_changed(folder)
+    path = folder / "tides" / "a.jsonl"
+    path.write_bytes(b"")
+    assert store.import_changed(folder).messages == 0
+    assert store.stats().turns == 4
+    path.write_bytes(WHOLE)
+    assert store.import_changed(folder).added == 1
+
+
+def test_a_file_in_the_place_of_another_is_read(memory: Store, folder: Path) -> None:
+    memory.import_changed(folder)
+    path = folder / "tides" / "a.jsonl"
+    path.rename(folder / "tides" / "a.1.jsonl")
+    other = WHOLE.replace(b'"uuid": "', b'"uuid": "z').replace(b'"parentUuid": "', b'"parentUuid": "z')
+    path.write_bytes(other.replace(b"5f1c0a52", b"6f1c0a52").replace(b'"id": "msg_', b'"id": "zmsg_'))
+    assert memory.import_changed(folder).added == 5
+    assert memory.stats().turns == 9
+
+
+def test_a_file_that_is_refused_is_told_and_tried_again(memory: Store, folder: Path) -> None:
+    (folder / "rollout-c.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd rest")
+    told: list[str] = []
+    assert memory.import_changed(folder, told=lambda note: told.append(str(note))).broken == 1
+    assert any("rollout-c.jsonl.zst: broken: " in each for each in told)
+    assert memory.import_changed(folder).broken == 1
+
+
+def test_links_that_lead_out_of_the_folder_are_not_followed(memory: Store, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.jsonl").write_bytes(rollout(*ROLLOUT).getvalue())
+    (folder / "out.jsonl").symlink_to(tmp_path / "secret.jsonl")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "b.jsonl").write_bytes(rollout(*ROLLOUT).getvalue())
+    (folder / "more").symlink_to(tmp_path / "more")
+    assert memory.import_changed(folder).trees == 1
+
+
+def test_of_a_folder_only_logs_are_kept_imported(memory: Store, folder: Path) -> None:
+    with pytest.raises(InvalidArgument, match="claude-code, codex, gemini-cli"):
+        memory.import_changed(folder, "chatgpt")
+
+
+def start(target: Path, *words: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", "from headish_cli.main import main; main()", "--db", target, "import", *words]
+    return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(target: Path, turns: int) -> None:
+    """Until the database holds so many turns; a minute at most."""
+    for _ in range(600):
+        if target.exists():
+            with Store.open(target) as store:
+                if store.stats().turns >= turns:
+                    return
+        time.sleep(0.1)
+    raise AssertionError(f"{turns} turns did not come")
+
+
+@pytest.mark.slow
+def test_watching_ends_with_ctrl_c_and_loses_and_repeats_nothing_when_it_is_killed(
+    tmp_path: Path, folder: Path
+) -> None:
+    target, path = tmp_path / "history.db", folder / "tides" / "a.jsonl"
+    watching = start(target, "--watch", folder, "--every", "0.1")
+    wait_for(target, 4)
+    watching.kill()
+    watching.communicate()
+    with path.open("ab") as file:
+        file.write(WHOLE[-30:])
+    watching = start(target, "--watch", folder, "--every", "0.1")
+    wait_for(target, 5)
+    watching.send_signal(signal.SIGINT)
+    said = watching.communicate(timeout=60)
+    assert (watching.returncode, said[0]) == (130, "")
+    assert "Traceback" not in said[1]
+    with Store.open(target) as store:
+        assert store.verify().problems == ()
+        assert store.stats().turns == 5
+
+
+@pytest.mark.slow
+def test_two_that_watch_the_same_folder_store_it_once(tmp_path: Path, folder: Path) -> None:
+    for number in range(20):
+        records = [{**each, "sessionId": f"s{number}"} if "sessionId" in each else each for each in WORK]
+        text = session(*records).getvalue().replace(b'uuid": "', f'uuid": "{number}-'.encode())
+        text = text.replace(b'parentUuid": "', f'parentUuid": "{number}-'.encode())
+        (folder / f"{number}.jsonl").write_bytes(text.replace(b"msg_", f"msg_{number}_".encode()))
+    target = tmp_path / "history.db"
+    os.unlink(folder / "tides" / "a.jsonl")
+    both = [start(target, "--watch", "--once", folder) for _ in range(2)]
+    for each in both:
+        said = each.communicate(timeout=120)
+        assert each.returncode == 0, said
+    with Store.open(target) as store:
+        assert store.stats().turns == 100
+        assert len(store.bookmarks) == 20

@@ -1,0 +1,494 @@
+"""``HeadishSession`` does what the Agents SDK expects of a session, and what its own sessions do.
+
+The cases of the SDK's tests (openai-agents 0.24.0, tests/memory) that do not look into SQLiteSession's tables or
+connections are here in other words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headish import Database
+from headish.errors import BookmarkTaken, InvalidArgument
+from support.frameworks import needs
+from support.later import Later
+
+pytestmark = needs("agents", "openai-agents")
+agents = Later("agents")
+adapter = Later("headish.integrations.agents")
+run = asyncio.run
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def answer(text: str, id: str = "msg_1") -> dict[str, Any]:
+    part = {"annotations": [], "text": text, "type": "output_text"}
+    return {"id": id, "content": [part], "role": "assistant", "status": "completed", "type": "message"}
+
+
+@pytest.fixture(autouse=True)
+def _no_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No run is told to anybody."""
+    monkeypatch.setenv("OPENAI_AGENTS_DISABLE_TRACING", "1")
+
+
+@pytest.fixture(params=["file", "memory"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    """Makes sessions of one database, which are closed at the end."""
+    database = Database.open(tmp_path / "a.db" if request.param == "file" else ":memory:")
+    made: list[Any] = []
+
+    def make(session_id: str = "main", **options: Any) -> Any:
+        made.append(adapter.HeadishSession(session_id, database, **{"erase": False, **options}))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+    database.close()
+
+
+class TestItems:
+    def test_are_kept_in_order(self, make: Any) -> None:
+        async def work() -> None:
+            session = make()
+            await session.add_items([user("a"), answer("b")])
+            await session.add_items([user("c")])
+            assert await session.get_items() == [user("a"), answer("b"), user("c")]
+            assert json.dumps(await session.get_items()) == json.dumps([user("a"), answer("b"), user("c")])
+
+        run(work())
+
+    @pytest.mark.parametrize(
+        ("limit", "kept"), [(None, "abcd"), (0, ""), (1, "d"), (3, "bcd"), (4, "abcd"), (99, "abcd"), (-1, "abcd")]
+    )
+    def test_are_cut_to_the_last_ones(self, make: Any, limit: int | None, kept: str) -> None:
+        async def work() -> Any:
+            session = make()
+            await session.add_items([user(each) for each in "abcd"])
+            return await session.get_items(limit)
+
+        assert [each["content"] for each in run(work())] == [*kept]
+
+    @pytest.mark.parametrize("settings", [{"limit": 2}, "settings"])
+    def test_are_cut_as_the_settings_say_unless_the_call_does(self, make: Any, settings: Any) -> None:
+        async def work() -> None:
+            given = agents.SessionSettings(limit=2) if settings == "settings" else settings
+            session = make(session_settings=given)
+            assert session.session_settings.limit == 2
+            await session.add_items([user(each) for each in "abcd"])
+            assert [each["content"] for each in await session.get_items()] == ["c", "d"]
+            assert len(await session.get_items(limit=3)) == 3
+
+        run(work())
+
+    def test_of_unknown_settings_are_refused(self, make: Any) -> None:
+        with pytest.raises((TypeError, ValueError), match="limits"):
+            make(session_settings={"limits": 2})
+
+    def test_of_other_sessions_are_apart(self, make: Any) -> None:
+        async def work() -> None:
+            one, other = make("one"), make("other")
+            await one.add_items([user("a")])
+            await other.add_items([user("b")])
+            await one.clear_session()
+            assert (await one.get_items(), await other.get_items()) == ([], [user("b")])
+
+        run(work())
+
+    @pytest.mark.parametrize(
+        "text",
+        ["天気 😀 Ω", 'O\'Brien "x" \\ \x00 \t', "'; DROP TABLE turn; --", "a\u2028b\r\n", "x" * 3_000_000],
+        ids=["wide", "quotes", "sql", "lines", "large"],
+    )
+    def test_hold_any_text_as_id_and_words(self, make: Any, text: str) -> None:
+        async def work() -> None:
+            session = make(text[:10_000])
+            await session.add_items([user(text), answer(text)])
+            assert await session.get_items() == [user(text), answer(text)]
+            assert await session.pop_item() == answer(text)
+
+        run(work())
+
+    def test_that_are_none_change_nothing(self, make: Any) -> None:
+        async def work() -> Any:
+            await make().add_items([])
+            return await make().get_items()
+
+        assert run(work()) == []
+
+    def test_are_all_refused_where_one_is(self, make: Any) -> None:
+        async def work() -> Any:
+            session = make()
+            with pytest.raises(TypeError):
+                await session.add_items([user("a"), {"role": "user", "content": object()}])
+            return await session.get_items()
+
+        assert run(work()) == []
+
+    def test_that_the_caller_changes_afterwards_stay(self, make: Any) -> None:
+        async def work() -> None:
+            session, item = make(), user("a")
+            await session.add_items([item])
+            item["content"] = "changed"
+            for _ in range(2):
+                [got] = await session.get_items()
+                assert got == user("a")
+                got["content"] = "changed, too"
+
+        run(work())
+
+
+class TestPop:
+    def test_gives_the_last_item_and_none_at_the_end(self, make: Any) -> None:
+        async def work() -> None:
+            session = make()
+            assert await session.pop_item() is None
+            await session.add_items([user("a"), answer("b")])
+            assert [await session.pop_item() for _ in range(3)] == [answer("b"), user("a"), None]
+            await session.add_items([user("c")])
+            assert await session.get_items() == [user("c")]
+
+        run(work())
+
+    def test_takes_one_item_of_a_turn_that_has_several(self, make: Any) -> None:
+        async def work() -> None:
+            session = make()
+            with session._held.use() as store:
+                store.record(
+                    [user("a"), answer("b"), {**answer("c"), "id": "msg_2"}], bookmark="main", form="responses"
+                )
+            assert [each.get("id") for each in await session.get_items()] == [None, "msg_1", "msg_2"]
+            assert [(await session.pop_item() or {}).get("id") for _ in range(3)] == ["msg_2", "msg_1", None]
+
+        run(work())
+
+    def test_that_its_check_refuses_changes_nothing(self, make: Any) -> None:
+        async def work() -> None:
+            session = make()
+            await session.add_items([user("a")])
+
+            def refuse(_: object) -> None:
+                raise LookupError("not this one")
+
+            with pytest.raises(LookupError):
+                await session._pop_item_with_validation(refuse)
+            assert await session.get_items() == [user("a")]
+
+        run(work())
+
+
+class TestAClosedSession:
+    @pytest.mark.parametrize("call", ["get_items", "pop_item", "clear_session", "bookmark", "branches"])
+    def test_raises_a_runtime_error(self, make: Any, call: str) -> None:
+        session = make()
+        session.close()
+        session.close()
+        with pytest.raises(RuntimeError, match="HeadishSession is closed"):
+            run(getattr(session, call)())
+        with pytest.raises(RuntimeError, match="closed"):
+            run(session.add_items([]))
+
+    def test_leaves_the_others_of_its_file_open(self, tmp_path: Path) -> None:
+        async def work() -> None:
+            one, other = (adapter.HeadishSession(each, tmp_path / "a.db") for each in ("one", "other"))
+            await one.add_items([user("a")])
+            one.close()
+            await other.add_items([user("b")])
+            assert await other.get_items() == [user("b")]
+            other.close()
+
+        run(work())
+
+    def test_in_memory_is_gone(self) -> None:
+        async def work() -> None:
+            one, other = adapter.HeadishSession("main"), adapter.HeadishSession("main")
+            await one.add_items([user("a")])
+            assert await other.get_items() == []
+            one.close()
+            other.close()
+
+        run(work())
+
+
+class TestErase:
+    @pytest.mark.parametrize("erase", [False, True])
+    def test_decides_whether_words_stay(self, make: Any, erase: bool) -> None:
+        async def work() -> None:
+            session = make(erase=erase)
+            await session.add_items([user("a"), answer("b"), user("c")])
+            await session.pop_item()
+            await session.clear_session()
+            await session.add_items([user("d")])
+            with session._held.use() as store:
+                assert sum(turn.erased is not None for turn in store.turns()) == (3 if erase else 0)
+            assert await session.get_items() == [user("d")]
+
+        run(work())
+
+    def test_left_out_hides_and_warns_once(self, make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        from headish.integrations.shared import forgetting
+
+        monkeypatch.setattr(forgetting, "_said", set())
+
+        async def work() -> None:
+            session = make(erase=None)
+            for _ in range(2):
+                await session.add_items([user("a")])
+                await session.clear_session()
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            run(work())
+        assert [str(each.message).split(":")[0] for each in caught] == ["HeadishSession.clear_session hides"]
+
+    def test_is_true_false_or_none(self, make: Any) -> None:
+        with pytest.raises(InvalidArgument, match="erase is True, False or None"):
+            make(erase="yes")
+
+    def test_of_a_turn_by_another_takes_it_out_of_the_session(self, make: Any) -> None:
+        async def work() -> None:
+            session = make()
+            await session.add_items([user("a"), user("b"), user("c")])
+            assert len(await session.get_items()) == 3
+            with session._held.use() as store:
+                store.erase("main~1", reason="asked for", scrub=False)
+            assert await session.get_items() == [user("a"), user("c")]
+            assert await session.get_items(2) == [user("a"), user("c")]
+
+        run(work())
+
+
+class TestASessionIsAConversation:
+    def test_that_every_verb_reads(self, make: Any) -> None:
+        async def work() -> None:
+            session = make("tides")
+            await session.add_items([user("Why tides?"), answer("The moon.")])
+            assert await session.bookmark() == "tides"
+            with session._held.use() as store:
+                assert store.conversations.find("tides").name == "tides"
+                assert [message.text for message in store.resolve("tides").messages] == ["Why tides?", "The moon."]
+
+        run(work())
+
+    def test_that_was_stored_otherwise_goes_on(self, make: Any) -> None:
+        async def work() -> None:
+            session = make("imported")
+            with session._held.use() as store:
+                store.add_turn("Hi", bookmark="imported")
+                call = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
+                store.add_turn([{"type": "text", "text": "Hello"}, call], role="assistant", continues="imported")
+            await session.add_items([user("Go on")])
+            kinds = [each.get("type", each.get("role")) for each in await session.get_items()]
+            assert kinds == ["user", "assistant", "function_call", "user"]
+            assert len(await session.get_items(2)) == 2
+
+        run(work())
+
+    def test_is_seen_as_overlays_show_it(self, make: Any) -> None:
+        async def work() -> None:
+            session = make()
+            await session.add_items([user("a"), answer("b"), user("c")])
+            with session._held.use() as store:
+                store.hide("main~1", continues="main")
+            assert [each["role"] for each in await session.get_items()] == ["user", "user"]
+
+        run(work())
+
+
+class TestAFork:
+    def test_shares_what_was_and_goes_on_alone(self, make: Any) -> None:
+        async def work() -> None:
+            session = make("one")
+            await session.add_items([user("a"), answer("b"), user("c")])
+            whole, part = await session.fork("whole"), await session.fork("part", items=2)
+            await part.add_items([user("other")])
+            await session.pop_item()
+            assert [each.get("content") for each in await whole.get_items()][-1] == "c"
+            assert await part.get_items() == [user("a"), answer("b"), user("other")]
+            assert await session.get_items() == [user("a"), answer("b")]
+            assert sorted(await part.branches()) == ["one", "part", "whole"]
+            with session._held.use() as store:
+                assert store.stats().turns == 4
+            with pytest.raises(BookmarkTaken):
+                await session.fork("part")
+            session.close()
+            assert len(await part.get_items()) == 3
+            whole.close()
+            part.close()
+
+        run(work())
+
+    def test_of_a_subclass_is_one(self, make: Any) -> None:
+        async def work() -> None:
+            class Own(adapter.HeadishSession):
+                async def get_items(self, limit: int | None = None) -> Any:
+                    return [{**each, "mine": True} for each in await super().get_items(limit)]
+
+            session = Own("own", erase=False)
+            await session.add_items([user("a")])
+            forked = await session.fork("other")
+            session.close()
+            assert await forked.get_items() == [{**user("a"), "mine": True}]
+            forked.close()
+
+        run(work())
+
+
+class TestUsage:
+    def test_is_kept_beside_the_items(self, make: Any) -> None:
+        async def work() -> None:
+            session, agent = make(erase=True), agents.Agent(name="a", model=_model())
+            assert await session.get_session_usage() is None
+            for text in ("one", "two"):
+                await session.store_run_usage(await agents.Runner.run(agent, text, session=session))
+            total = await session.get_session_usage()
+            assert (total["requests"], total["total_turns"]) == (2, 2)
+            assert [each["user_turn_number"] for each in await session.get_turn_usage()] == [1, 2]
+            assert (await session.get_turn_usage(2))["requests"] == 1
+            assert await session.get_turn_usage(3) == {}
+            await session.clear_session()
+            assert await session.get_session_usage() is None
+            with session._held.use() as store:
+                assert store.objects.list("agents/usage") == []
+
+        run(work())
+
+
+class TestARun:
+    @pytest.mark.parametrize("how", ["run", "run_streamed"])
+    def test_remembers_the_one_before(self, make: Any, how: str) -> None:
+        async def work() -> None:
+            session, model = make(), _model()
+            agent = agents.Agent(name="a", model=model)
+            for text in ("Which city?", "Which state?"):
+                result = getattr(agents.Runner, how)(agent, text, session=session)
+                if how == "run":
+                    await result
+                else:
+                    _ = [event async for event in result.stream_events()]
+            assert [each["role"] for each in await session.get_items()] == ["user", "assistant"] * 2
+            assert list(model.last_call.input) == [*(await session.get_items())[:2], user("Which state?")]
+
+        run(work())
+
+    def test_that_fails_leaves_what_was_said(self, make: Any) -> None:
+        async def work() -> None:
+            session, model = make(), _model(answers=0)
+            model.enqueue(LookupError("no model"))
+            with pytest.raises(LookupError):
+                await agents.Runner.run(agents.Agent(name="a", model=model), "Hi", session=session)
+            assert [each["content"] for each in await session.get_items()] in ([], ["Hi"])
+
+        run(work())
+
+
+class TestManyAtOnce:
+    def test_tasks_keep_pairs_whole(self, make: Any) -> None:
+        async def work() -> None:
+            session = make()
+            await asyncio.gather(*(session.add_items([user(f"{at}"), user(f"{at}")]) for at in range(30)))
+            found = [each["content"] for each in await session.get_items()]
+            assert found[::2] == found[1::2]
+            assert sorted(map(int, found[::2])) == list(range(30))
+
+        run(work())
+
+    def test_loops_of_several_threads_share_a_session(self, make: Any) -> None:
+        session = make()
+        threads = [threading.Thread(target=lambda at=at: run(session.add_items([user(str(at))]))) for at in range(8)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert sorted(each["content"] for each in run(session.get_items())) == sorted(map(str, range(8)))
+
+    def test_what_was_cancelled_is_stored_wholly_or_not_at_all(self, make: Any) -> None:
+        async def work() -> None:
+            session, chance = make(), random.Random(7)
+            for at in range(25):
+                task = asyncio.create_task(session.add_items([user(f"{at}a"), user(f"{at}b")]))
+                await asyncio.sleep(chance.random() * 0.004)
+                task.cancel()
+                try:
+                    await task
+                except asyncio.CancelledError:
+                    pass
+                told = await session.get_items()
+                await asyncio.sleep(0.002)
+                assert await session.get_items() == told  # nothing comes later than its caller was told
+            texts = [each["content"] for each in await session.get_items()]
+            assert [each[:-1] for each in texts[::2]] == [each[:-1] for each in texts[1::2]]
+
+        run(work())
+
+    def test_pops_and_adds_give_each_item_once(self, make: Any) -> None:
+        async def work() -> None:
+            session = make()
+            adding = [session.add_items([user(str(at))]) for at in range(40)]
+            done = await asyncio.gather(*adding, *(session.pop_item() for _ in range(40)))
+            popped = [each["content"] for each in done if each is not None]
+            left = [each["content"] for each in await session.get_items()]
+            assert sorted(map(int, popped + left)) == list(range(40))
+
+        run(work())
+
+
+class TestCompaction:
+    def test_of_the_sdk_replaces_items_in_one_step(self, make: Any) -> None:
+        async def work() -> None:
+            session = make()
+            await session.add_items([user("a"), answer("b"), user("c")])
+            found = await session._get_compaction_snapshot(2)
+            assert (found.items, found.complete) == ([answer("b"), user("c")], False)
+            assert await found.replace_suffix(0, [{"type": "compaction", "encrypted_content": "x", "id": "cmp_1"}])
+            assert [each.get("type", "user") for each in await session.get_items()] == ["user", "compaction"]
+            assert not await found.replace_suffix(0, [])
+
+        run(work())
+
+    def test_leaves_what_was_added_meanwhile(self, make: Any) -> None:
+        async def work() -> None:
+            session = make()
+            await session.add_items([user("a"), answer("b")])
+            found = await session._get_compaction_snapshot(10)
+            assert found.complete
+            await session.add_items([user("late")])
+            assert not await found.replace_suffix(0, [user("summary")])
+            assert len(await session.get_items()) == 3
+
+        run(work())
+
+    def test_of_a_subclass_that_changes_items_goes_the_long_way(self) -> None:
+        async def work() -> Any:
+            class Own(adapter.HeadishSession):
+                async def get_items(self, limit: int | None = None) -> Any:
+                    return await super().get_items(limit)
+
+            session = Own("own")
+            found = await session._get_compaction_snapshot(10)
+            session.close()
+            return found
+
+        assert run(work()) is None
+
+
+def _model(answers: int = 4) -> Any:
+    """A model that answers anything, so many times."""
+    from agents.testing import ScriptedModel
+    from openai.types.responses import ResponseOutputMessage, ResponseOutputText
+
+    text = ResponseOutputText(annotations=[], text="An answer.", type="output_text")
+    message = ResponseOutputMessage(id="m", content=[text], role="assistant", status="completed", type="message")
+    return ScriptedModel([[message]] * answers)

@@ -1,0 +1,112 @@
+"""Exports of many conversations: one by one, and a file for each."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.errors import FileTaken, UnknownFormat, UnknownTurn, Unmappable
+from headish.store.keeping.exporting import file_name
+
+JSON_FORMATS = ("chat", "responses", "anthropic", "gemini", "cohere", "openai-finetune", "hf", "sharegpt")
+
+
+def add(store: Store, content: Any, role: str = "user", name: str = "main", **further: Any) -> str:
+    """A turn behind the bookmark, which moves along."""
+    place = {"continues": name} if name in store.bookmarks else {"bookmark": name}
+    return store.add_turn(content, role=role, **place, **further).id
+
+
+class TestMany:
+    def test_all_conversations_come_once_by_name_and_then_those_without_one(self, store: Store) -> None:
+        for name in ("b", "a"):
+            add(store, name, name=name)
+        store.add_turn("nameless")
+        assert [(each.subject, each.title) for each in store.export_each(format="hf")][:2] == [("a", "a"), ("b", "b")]
+        assert [each.title for each in store.export_each(format="hf")][2:] == ["nameless"]
+
+    def test_pages_of_names_are_read_to_the_end(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("headish.store.keeping.exporting._PAGE", 2)
+        for number in range(5):
+            add(store, str(number), name=f"n{number}")
+            store.add_turn(f"nameless {number}")
+        assert len({each.text for each in store.export_each(format="hf")}) == 10
+
+    def test_one_that_is_refused_does_not_stop_the_others(self, store: Store) -> None:
+        add(store, [{"type": "thinking", "text": "hm", "provider": "x"}], "assistant", name="a")
+        add(store, "fine", name="b")
+        refused, fine = store.export_each(format="sharegpt")
+        assert isinstance(refused.refused, Unmappable)
+        assert fine.refused is None
+        assert "fine" in fine.text
+
+    def test_a_headish_that_names_nothing_is_an_error(self, store: Store) -> None:
+        with pytest.raises(UnknownTurn):
+            list(store.export_each(["nobody"], "hf"))
+        with pytest.raises(UnknownFormat, match="sharegpt"):
+            store.export_each(format="share-gpt")
+
+    def test_json_is_a_line_each_and_the_same_as_alone(self, store: Store) -> None:
+        add(store, "Sum?")
+        add(store, "2", "assistant")
+        for format in JSON_FORMATS:
+            [each] = store.export_each(["main"], format, for_training=True)
+            assert each.text.count("\n") == 1
+            assert json.loads(each.text) == json.loads(store.export("main", format, for_training=True))
+
+
+class TestFolder:
+    def test_a_file_for_each_conversation(self, store: Store, tmp_path: Path) -> None:
+        add(store, "one", name="work/a")
+        add(store, "two", name="b")
+        done = store.export_folder(tmp_path / "out", format="markdown")
+        assert (done.written, done.refused) == (2, 0)
+        names = sorted(each.name for each in (tmp_path / "out").iterdir())
+        assert names[0] == "b.md"
+        assert names[1].startswith("work-a-")
+        assert "two" in (tmp_path / "out" / "b.md").read_text()
+
+    def test_a_second_export_writes_nothing_and_replaces_nothing_unasked(self, store: Store, tmp_path: Path) -> None:
+        add(store, "one", name="a")
+        store.export_folder(tmp_path, format="hf")
+        assert store.export_folder(tmp_path, format="hf").unchanged == 1
+        (tmp_path / "a.json").write_text("mine")
+        told: list[tuple[Any, str]] = []
+        done = store.export_folder(tmp_path, format="hf", told=lambda each, path: told.append((each.refused, path)))
+        assert (done.refused, (tmp_path / "a.json").read_text()) == (1, "mine")
+        assert isinstance(told[0][0], FileTaken)
+        assert store.export_folder(tmp_path, format="hf", overwrite=True).written == 1
+        assert "one" in (tmp_path / "a.json").read_text()
+        assert [each.name for each in tmp_path.iterdir() if "part" in each.name or "new" in each.name] == []
+
+    def test_a_link_is_neither_followed_nor_written_through(self, store: Store, tmp_path: Path) -> None:
+        add(store, "one", name="a")
+        aim = tmp_path / "aim"
+        aim.write_text("mine")
+        out = tmp_path / "out"
+        out.mkdir()
+        os.symlink(aim, out / "a.json")
+        assert store.export_folder(out, format="hf").refused == 1
+        assert store.export_folder(out, format="hf", overwrite=True).written == 1
+        assert aim.read_text() == "mine"
+
+    @pytest.mark.parametrize(
+        "subject", ["../../etc/passwd", "a/../b", "/root", "con", "NUL.txt", ".hidden", "A", "a b", "日本/語",
+                    "é" * 100, "x" * 300, "name.", "-rf", "a\u202eb"],
+    )  # fmt: skip
+    def test_a_name_stays_in_the_folder_and_is_one_that_every_system_takes(self, subject: str) -> None:
+        name = file_name(subject, subject, ".json")
+        assert os.path.basename(name) == name
+        assert len(name.encode()) < 200
+        assert name[0] not in ".-"
+        assert name == name.lower()
+        assert name != f"{subject}.json"
+
+    def test_names_that_look_alike_to_a_file_system_are_two_files(self) -> None:
+        names = [file_name(each, each, ".md") for each in ("Straße", "straße", "STRASSE", "a/b", "a-b", "a:b", "A-B")]
+        assert len({name.casefold() for name in names}) == len(names)

@@ -1,0 +1,230 @@
+"""Rows of data sets, and what of a thread a trainer may see."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.errors import InvalidArgument, Unmappable
+from headish.values.messages import Note
+
+KEY = "sk-abc123def456ghi789jkl"
+JSON_FORMATS = ("chat", "responses", "anthropic", "gemini", "cohere", "openai-finetune", "hf", "sharegpt")
+PNG = "iVBORw0KGgo="
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    """In memory: rows are made of what was read, and no database knows of them."""
+    with Store.open(":memory:") as memory:
+        yield memory
+
+
+def add(store: Store, content: Any, role: str = "user", name: str = "main", **further: Any) -> str:
+    """A turn behind the bookmark, which moves along."""
+    place = {"continues": name} if name in store.bookmarks else {"bookmark": name}
+    return store.add_turn(content, role=role, **place, **further).id
+
+
+def call(id: str, **arguments: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": id, "name": "add", "input": arguments}
+
+
+def result(id: str, text: str) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": id, "content": text}
+
+
+@pytest.fixture
+def worked(store: Store) -> Store:
+    """A thread with reasoning, calls whose ids repeat, and a key that somebody pasted."""
+    add(store, "Be brief.", "system")
+    add(store, f"Add with {KEY}")
+    add(
+        store,
+        [
+            {"type": "thinking", "text": "hm", "signature": "c2ln", "provider": "anthropic"},
+            {"type": "text", "text": "So:", "opaque": {"openai": {"annotations": [{"url": "x"}]}}},
+            call("toolu_9", a=1, api_key="abcdef"),
+        ],
+        "assistant",
+    )
+    add(store, [result("toolu_9", "1")], "tool")
+    add(store, [call("toolu_9", a=2)], "assistant")
+    add(store, [result("toolu_9", "2")], "tool")
+    add(store, "Two.", "assistant")
+    add(store, "Thanks")
+    return store
+
+
+def row(store: Store, format: str, headish: str = "main", **settings: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(store.export(headish, format, **settings))
+    return found
+
+
+class TestRows:
+    def test_a_row_of_hugging_face_has_arguments_as_objects(self, worked: Store) -> None:
+        messages = row(worked, "hf", for_training=True)["messages"]
+        assert messages[2]["tool_calls"][0]["function"]["arguments"]["a"] == 1
+        assert [each["role"] for each in messages] == [
+            "system",
+            "user",
+            "assistant",
+            "tool",
+            "assistant",
+            "tool",
+            "assistant",
+        ]
+
+    def test_a_row_of_openai_has_arguments_as_text_and_the_tools(self, store: Store) -> None:
+        store.tools.set("sums", [{"name": "add", "description": "Adds", "inputSchema": {"type": "object"}}])
+        add(store, "1+1?", inherited={"servers": ["sums"]})
+        add(store, [call("c", a=1)], "assistant")
+        made = row(store, "openai-finetune")
+        assert made["messages"][1]["tool_calls"][0]["function"]["arguments"] == '{"a":1}'
+        assert made["tools"] == [
+            {
+                "type": "function",
+                "function": {"name": "sums___add", "description": "Adds", "parameters": {"type": "object"}},
+            }
+        ]
+
+    def test_a_row_of_sharegpt_has_calls_and_results_of_their_own(self, worked: Store) -> None:
+        said = row(worked, "sharegpt", for_training=True, with_reasoning=True)["conversations"]
+        assert [each["from"] for each in said] == [
+            "system", "human", "gpt", "function_call", "observation", "function_call", "observation", "gpt",
+        ]  # fmt: skip
+        assert said[2]["value"] == "<think>\nhm\n</think>\n\nSo:"
+        assert json.loads(said[5]["value"]) == {"name": "add", "arguments": {"a": 2}}
+
+    def test_calls_that_are_made_together_are_a_list(self, store: Store) -> None:
+        add(store, "?")
+        add(store, [call("a", a=1), call("b", a=2)], "assistant")
+        [_, calls] = row(store, "sharegpt")["conversations"]
+        assert [each["arguments"] for each in json.loads(calls["value"])] == [{"a": 1}, {"a": 2}]
+
+    def test_media_of_sharegpt_stand_beside_the_texts(self, store: Store) -> None:
+        picture = {"type": "document", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+        add(store, [{"type": "text", "text": "What is "}, picture, {"type": "text", "text": "?"}])
+        made = row(store, "sharegpt")
+        assert made["conversations"] == [{"from": "human", "value": "What is <image>?"}]
+        assert made["images"] == [f"data:image/png;base64,{PNG}"]
+
+    def test_a_text_that_looks_like_a_mark_is_not_mistaken_for_a_picture(self, store: Store) -> None:
+        picture = {"type": "document", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+        add(store, [{"type": "text", "text": "Write <image> here: "}, picture])
+        with pytest.raises(Unmappable, match="<image>"):
+            store.export("main", "sharegpt")
+        assert row(store, "hf")["messages"][0]["content"][1] == {"type": "image", "url": f"data:image/png;base64,{PNG}"}
+
+    def test_the_weight_of_an_answer_goes_out(self, store: Store) -> None:
+        given = [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "5", "weight": 0}]
+        store.record(given, form="chat", bookmark="main")
+        for format, key in (("openai-finetune", "messages"), ("hf", "messages"), ("sharegpt", "conversations")):
+            for settings in ({}, {"for_training": True}):
+                assert row(store, format, **settings)[key][1]["weight"] == 0
+        assert row(store, "openai-finetune") == {"messages": given}
+
+    def test_what_a_row_cannot_say_is_refused_with_the_word_that_gives_it_up(self, worked: Store) -> None:
+        with pytest.raises(Unmappable) as refused:
+            worked.export("main", "sharegpt")
+        assert set(refused.value.drops) == {"thinking", "provider"}
+        assert "<think>" not in worked.export("main", "sharegpt", drop=refused.value.drops)
+
+    def test_a_row_is_one_line_for_every_reader(self, store: Store) -> None:
+        add(store, "a\u2028b\u2029c\x85d\ne")
+        text = store.export("main", "hf")
+        assert text.splitlines() == [text[:-1]]
+        assert row(store, "hf")["messages"][0]["content"] == "a\u2028b\u2029c\x85d\ne"
+
+    @pytest.mark.parametrize("setting", ["for_completion", "tight", "raw"])
+    def test_a_row_for_a_trainer_has_neither_a_prompt_nor_a_layout(self, worked: Store, setting: str) -> None:
+        with pytest.raises(InvalidArgument):
+            worked.export("main", "hf", for_training=True, **{setting: True})
+        with pytest.raises(InvalidArgument, match="with_reasoning"):
+            worked.export("main", "hf", with_reasoning=True)
+
+
+class TestTrainers:
+    @pytest.mark.parametrize("format", JSON_FORMATS)
+    def test_a_trainer_sees_neither_keys_nor_reasoning_nor_ids(self, worked: Store, format: str) -> None:
+        told: list[Note] = []
+        text = worked.export("main", format, for_training=True, told=told.append)
+        assert not [
+            secret for secret in (KEY, "abcdef", "hm", "c2ln", "toolu_9", "annotations", "Thanks") if secret in text
+        ]
+        assert "Two." in text
+        assert {note.what for note in told} >= {"reasoning", "what looks like a key", "a message that nothing answers"}
+        assert all(note.turn for note in told)
+
+    def test_calls_that_had_one_id_are_told_apart(self, worked: Store) -> None:
+        messages = row(worked, "chat", for_training=True)["messages"]
+        calls = [each["tool_calls"][0]["id"] for each in messages if "tool_calls" in each]
+        assert calls == ["call_1", "call_2"]
+        assert [each["tool_call_id"] for each in messages if each["role"] == "tool"] == calls
+
+    @pytest.mark.parametrize("viewer", ["model", "people", "both"])
+    def test_what_is_hidden_from_anybody_is_hidden_from_a_trainer(self, store: Store, viewer: str) -> None:
+        add(store, "secret one", attributes={"hidden": viewer})
+        add(store, "?")
+        later = add(store, "secret two", "assistant")
+        add(store, "!", "assistant")
+        store.hide(later, viewer=viewer, continues="main")
+        told: list[Note] = []
+        text = store.export("main", "hf", for_training=True, told=told.append)
+        assert "secret" not in text
+        assert len(told) == 2
+
+    def test_a_summary_of_what_people_do_not_see_is_hidden_as_well(self, store: Store) -> None:
+        add(store, "open")
+        hidden = add(store, "secret", attributes={"hidden": "people"})
+        add(store, "!", "assistant")
+        store.summarize(hidden, hidden, "They spoke of the secret", continues="main")
+        add(store, "?")
+        add(store, "Yes", "assistant")
+        assert "secret" not in store.export("main", "hf", for_training=True)
+        assert "secret" in store.export("main", "hf")
+
+    def test_an_erased_message_is_left_out_and_said(self, store: Store) -> None:
+        gone = add(store, "Ada Lovelace, born 1815")
+        add(store, "Noted.", "assistant")
+        store.erase(gone, reason="asked for")
+        told: list[Note] = []
+        assert "Ada" not in store.export("main", "hf", for_training=True, told=told.append)
+        assert [(note.what, note.turn) for note in told] == [("a message that was erased", gone)]
+
+    def test_an_answer_that_was_cut_off_is_no_example(self, store: Store) -> None:
+        add(store, "?")
+        add(store, "Whole.", "assistant")
+        add(store, "More?")
+        add(store, "Half", "assistant", attributes={"stop": "none"})
+        assert [each["content"] for each in row(store, "hf", for_training=True)["messages"]] == ["?", "Whole."]
+
+    def test_a_thread_without_an_answer_is_refused(self, store: Store) -> None:
+        add(store, "?")
+        with pytest.raises(Unmappable, match="without an answer"):
+            store.export("main", "hf", for_training=True)
+        [each] = store.export_each(format="hf", for_training=True)
+        assert (each.text, each.refused, len(each.notes)) == ("", None, 2)
+
+    def test_a_private_key_goes_with_all_its_lines(self, store: Store) -> None:
+        add(store, "-----BEGIN RSA PRIVATE KEY-----\nMIIEsecret\n-----END RSA PRIVATE KEY-----\nWhat is it?")
+        add(store, "A key.", "assistant")
+        text = row(store, "hf", for_training=True)["messages"][0]["content"]
+        assert text == "<hidden: it looked like a key>\nWhat is it?"
+
+    def test_what_was_recorded_in_a_form_is_cleaned_as_well(self, store: Store) -> None:
+        given = [
+            {"role": "user", "content": [{"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}]},
+            {
+                "role": "assistant",
+                "content": [{"type": "redacted_thinking", "data": "AAAA"}, {"type": "text", "text": "Yo"}],
+            },
+        ]
+        store.record(given, form="anthropic", bookmark="main")
+        assert row(store, "anthropic", for_training=True) == {
+            "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}]
+        }
