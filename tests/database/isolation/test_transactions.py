@@ -21,7 +21,7 @@ SPACE = Query("the space of a transaction", Compiled("SELECT current_setting('he
 
 def test_the_space_is_gone_with_its_transaction(logins: Logins) -> None:
     with Store.open(logins.at("ana"), space="ana") as store:
-        [inside] = store._backend.read(lambda connection: connection.row(SPACE)) or ()
+        inside = store._backend.read(lambda connection: connection.rows(SPACE))[0][0]
         assert inside.isdigit()
         pooled: Any = store._backend._pool.take()  # type: ignore[attr-defined]
         assert pooled.execute("SELECT current_setting('headish.space', true)").fetchone() == ("",)
