@@ -102,6 +102,9 @@ def known_ids(connection: Connection, space: int, segment: Segment, known: Conta
     found = ids_of_range(connection, space, segment)
     if len(found) != segment.high - segment.low + 1:
         raise _missing(segment)
+    ids: list[TurnId] = [turn for turn, erased in found if erased is None]
+    if len(ids) == len(found) and all(map(known.__contains__, ids)):
+        return ids
     return [turn for turn, _ in takewhile(lambda each: each[1] is None and each[0] in known, found)]
 
 
