@@ -67,6 +67,7 @@ from headish_cli.main import main as command
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from compared import write_compared
 from provider_pages import write_overview, write_provider
 
 VALUES = (
@@ -404,6 +405,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "damage.md": write_damage,
     "formats/carrying.md": write_carrying,
     "providers/README.md": write_overview,
+    "../explanation/compared.md": write_compared,
 }
 
 

@@ -23,7 +23,18 @@ def generate() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", ["cli.md", "damage.md", "library.md", "schema.md", "errors.md", "formats/carrying.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "cli.md",
+        "damage.md",
+        "library.md",
+        "schema.md",
+        "errors.md",
+        "formats/carrying.md",
+        "../explanation/compared.md",
+    ],
+)
 def test_a_page_is_what_the_code_says(generate: ModuleType, page: str) -> None:
     assert (DOCS / "reference" / page).read_text("utf-8") == generate.PAGES[page](), "run `make docs`"
 
@@ -37,5 +48,6 @@ def test_every_generated_page_is_checked(generate: ModuleType) -> None:
         "library.md",
         "schema.md",
         "providers/README.md",
+        "../explanation/compared.md",
     }
     assert generate.PAGES.keys() == pages | {f"providers/{provider}.md" for provider in PROVIDERS}
