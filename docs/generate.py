@@ -72,6 +72,7 @@ from headish_cli.main import main as command
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from compared import write_compared
 from dialect_pages import write_dialect, write_dialects, write_refusals
 from foreign_pages import write_frameworks_and_services
 from import_pages import write_imports
@@ -432,6 +433,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "providers/README.md": write_overview,
     "providers/refused.md": write_refusals,
     "providers/dialects/README.md": write_dialects,
+    "../explanation/compared.md": write_compared,
 }
 
 

@@ -35,6 +35,7 @@ def generate() -> ModuleType:
         "imports.md",
         "formats/carrying.md",
         "imports/frameworks-and-services.md",
+        "../explanation/compared.md",
     ],
 )
 def test_a_page_is_what_the_code_says(generate: ModuleType, page: str) -> None:
@@ -54,6 +55,7 @@ def test_every_generated_page_is_checked(generate: ModuleType) -> None:
         "providers/README.md",
         "providers/refused.md",
         "providers/dialects/README.md",
+        "../explanation/compared.md",
     }
     pages |= {f"providers/dialects/{name}.md" for name in DIALECTS}
     assert generate.PAGES.keys() == pages | {f"providers/{provider}.md" for provider in PROVIDERS}

@@ -135,7 +135,7 @@ class TestAMessage:
 
     def test_has_another_fingerprint_when_anything_in_it_is_another(self) -> None:
         message = AIMessage("a", tool_calls=[call(city="Paris")], id="1")
-        seen = {messages.fingerprints([message], SERDE.dumps_typed)}
+        seen = {bytes(messages.fingerprints([message], SERDE.dumps_typed) or b"")}
         for change in (
             lambda: message.tool_calls[0]["args"].update(city="Rome"),
             lambda: message.additional_kwargs.update(k=1),
@@ -146,8 +146,12 @@ class TestAMessage:
             lambda: message.response_metadata.update(o=object()),
         ):
             change()
-            seen.add(messages.fingerprints([message], lambda value: ("t", repr(value).encode())))
+            seen.add(bytes(messages.fingerprints([message], lambda value: ("t", repr(value).encode())) or b""))
         assert len(seen) == 8
+
+    @pytest.mark.parametrize("value", [[], (HumanMessage("a"),), [HumanMessage("a"), "b"], "text", None])
+    def test_is_not_what_other_values_are(self, value: Any) -> None:
+        assert messages.fingerprints(value, SERDE.dumps_typed) is None
 
 
 class TestAThread:

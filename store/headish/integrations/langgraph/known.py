@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from headish.integrations.langgraph.messages import Prints
 from headish.integrations.langgraph.records import Lane
 from headish.values.ids import TurnId
 
@@ -23,7 +24,7 @@ LISTS = 4
 class KnownList(NamedTuple):
     """A stored list of messages: the fingerprint of each, and the turn of the last."""
 
-    prints: tuple[int, ...]
+    prints: Prints
     tip: TurnId
 
 

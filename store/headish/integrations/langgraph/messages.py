@@ -11,9 +11,10 @@ Source: ``langchain_core.messages``, langchain-core 1.7.2, read on 2026-11-22.
 from __future__ import annotations
 
 import marshal
+from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import msgspec
 from langchain_core.messages import (
@@ -51,6 +52,8 @@ _CALL_KEYS = {"name", "args", "id", "type"}
 
 Dump = Callable[[Any], tuple[str, bytes]]
 Load = Callable[[tuple[str, bytes]], Any]
+Prints: TypeAlias = "array[int]"
+"""The numbers lie side by side: two lists are compared without a look at a thousand objects."""
 
 
 class Written(NamedTuple):
@@ -61,18 +64,21 @@ class Written(NamedTuple):
     app: dict[str, Any]
 
 
-def is_messages(value: Any) -> bool:
-    """Whether a value is a list of messages."""
-    return type(value) is list and bool(value) and all(isinstance(each, BaseMessage) for each in value)
-
-
-def fingerprints(said: Sequence[BaseMessage], dump: Dump) -> tuple[int, ...]:
-    """A number for each message: another one as soon as anything in it is another, in this process.
+def fingerprints(said: Any, dump: Dump) -> Prints | None:
+    """A number for each message of a list: another one as soon as anything in it is another, in this process. None for
+    what is no list of messages.
 
     A node may change a message in place, so the object alone tells nothing.
-    Cost: a microsecond for each.
+    Cost: a microsecond for each, or two where the processor has them no longer.
     """
-    return tuple([_fingerprint(each, dump) for each in said])
+    if type(said) is not list or not said:
+        return None
+    made = array("q")
+    for each in said:
+        if not isinstance(each, BaseMessage):
+            return None
+        made.append(_fingerprint(each, dump))
+    return made
 
 
 def _fingerprint(message: BaseMessage, dump: Dump) -> int:

@@ -16,19 +16,21 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
+from headish.content.encoding import decode_payload, decode_payloads
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection, Row
-from headish.errors import CorruptRecord, CorruptTurn
-from headish.history.reading.decode import decode_mapping, read_blocks
+from headish.errors import CorruptRecord, CorruptTurn, InvalidContent
+from headish.history.reading.decode import decode_mapping
 from headish.history.reading.order import arrange
 from headish.integrations.langgraph import messages, records
 from headish.integrations.langgraph.known import KnownList
 from headish.integrations.langgraph.records import Checkpoint, Lane, Thread, Turns, Typed, Writes
 from headish.rows.bookmarks import ALL
 from headish.rows.objects import find_object, list_objects, list_objects_backwards
-from headish.rows.threads.ranges import read_range
+from headish.rows.threads.ranges import Said, said_range
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import turn_by_id
+from headish.values.blocks import ContentBlock
 from headish.values.places import Segment
 
 PAGE = 64
@@ -115,9 +117,8 @@ def load_value(connection: Connection, space: int, key: str, serde: Serde) -> tu
         return serde.load(typed), None
     said = read_messages(connection, space, turns, serde)
     found = [message for message in said if message is not None]
-    known = None
-    if len(found) == len(said):
-        known = KnownList(messages.fingerprints(found, serde.dump), turns.tip)
+    prints = messages.fingerprints(found, serde.dump) if len(found) == len(said) else None
+    known = None if prints is None else KnownList(prints, turns.tip)
     return (_DeltaSnapshot(found) if typed[0] == records.DELTA else found), known
 
 
@@ -146,24 +147,39 @@ def read_messages(connection: Connection, space: int, turns: Turns, serde: Serde
         raise CorruptTurn(turns.tip, "a list of messages ends with it, and it is missing")
     found: list[Any] = []
     for chain, low, high in arrange([stored.place], read_links(connection, space, stored.place)):
-        wholes = read_range(connection, space, Segment(chain, low, high))
-        if len(wholes) != high - low + 1:
+        turns_said = said_range(connection, space, Segment(chain, low, high))
+        if len(turns_said) != high - low + 1:
             raise CorruptTurn(f"{chain}/{high}", "it or one before it in its chain is missing")
-        found += [_message(*whole, serde) for whole in wholes]
+        found += _messages(turns_said, serde)
     if len(found) != turns.count:
         raise CorruptTurn(turns.tip, f"{len(found)} messages lead to it, and not the {turns.count} of its list")
     return found
 
 
-def _message(turn: Any, payload: Any, serde: Serde) -> Any:
+def _messages(turns: Sequence[Said], serde: Serde) -> list[Any]:
+    payloads = [_payload(turn) for turn in turns]
+    together = decode_payloads([each for each in payloads if each is not None])
+    blocks = None if together is None else iter(together)
+    return [
+        None if payload is None else _message(turn, payload, None if blocks is None else next(blocks), serde)
+        for turn, payload in zip(turns, payloads, strict=True)
+    ]
+
+
+def _payload(turn: Said) -> bytes | None:
+    """What a turn says, None where it was erased. Raises: CorruptTurn."""
     if turn.erased is not None:
         return None
-    if payload is None or hash_payload(payload) != turn.hash:
+    if turn.payload is None or hash_payload(turn.payload) != turn.hash:
         raise CorruptTurn(turn.id, "its payload disagrees with its hash, or is missing")
+    return turn.payload
+
+
+def _message(turn: Said, payload: bytes, blocks: tuple[ContentBlock, ...] | None, serde: Serde) -> Any:
     try:
         app = {} if turn.app is None else decode_mapping(turn.app, turn.id, "app")
-        return messages.read(read_blocks(turn, payload), app, serde.load)
-    except (LookupError, TypeError, ValueError) as error:
+        return messages.read(decode_payload(payload) if blocks is None else blocks, app, serde.load)
+    except (InvalidContent, LookupError, TypeError, ValueError) as error:
         raise CorruptTurn(turn.id, f"it is no message of LangChain ({error})") from None
 
 

@@ -23,6 +23,7 @@ from headish.history.reading.find import find_turn
 from headish.history.writing.append import append
 from headish.integrations.langgraph import messages, records
 from headish.integrations.langgraph.known import KnownLane, KnownList, Refs
+from headish.integrations.langgraph.messages import Prints
 from headish.integrations.langgraph.reading import Serde, find_thread, thread_key
 from headish.integrations.langgraph.records import Checkpoint, Lane, Thread, Turns, Typed, Write, Writes
 from headish.integrations.shared.names import safe_name
@@ -51,7 +52,7 @@ class Said(NamedTuple):
     """A list of messages: those of ``base`` up to ``shared``, and what comes behind them."""
 
     kind: str
-    prints: tuple[int, ...]
+    prints: Prints
     base: TurnId | None
     back: int
     drafts: list[Draft]
@@ -110,15 +111,15 @@ def _plan_value(value: Any, lists: Sequence[KnownList], serde: Serde, limit_byte
     kind, said = records.MESSAGES, value
     if isinstance(value, _DeltaSnapshot):
         kind, said = records.DELTA, value.value
-    if serde.is_own and messages.is_messages(said):
-        return _plan_messages(kind, said, lists, serde, limit_bytes)
+    prints = messages.fingerprints(said, serde.dump) if serde.is_own else None
+    if prints is not None:
+        return _plan_messages(kind, said, prints, lists, serde, limit_bytes)
     return Plain(records.encode(serde.dump(value)))
 
 
 def _plan_messages(
-    kind: str, said: list[BaseMessage], lists: Sequence[KnownList], serde: Serde, limit_bytes: int
+    kind: str, said: list[BaseMessage], prints: Prints, lists: Sequence[KnownList], serde: Serde, limit_bytes: int
 ) -> Said:
-    prints = messages.fingerprints(said, serde.dump)
     best, shared = None, 0
     for known in lists:
         same = _shared(prints, known.prints)
@@ -132,7 +133,7 @@ def _plan_messages(
     return Said(kind, prints, best.tip, len(best.prints) - shared, drafts)
 
 
-def _shared(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+def _shared(one: Prints, other: Prints) -> int:
     """How many messages two lists begin with in common."""
     length = min(len(one), len(other))
     if one[:length] == other[:length]:
