@@ -61,6 +61,7 @@ bench: .venv/.dev
 # What others use has its packages in an environment of its own: nothing of headish needs them.
 bench-peers: .venv-peers/.installed
 	.venv-peers/bin/python tests/benchmarks/peers.py $(BENCH)
+	.venv-peers/bin/python tests/benchmarks/sessions.py
 
 sql: .venv/.dev
 	$(BIN)/python -m headish.statements

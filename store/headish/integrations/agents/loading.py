@@ -29,7 +29,7 @@ def load(store: Store, session: Session, limit: int | None, memory: Memory) -> l
     """
     window = limit
     while True:
-        turns = read_unknown(store, session, window, memory)
+        turns = read_unknown(store, session, window, memory.ids)
         items = _as_items(store, session, turns, memory)
         if limit is None:
             return items
@@ -53,9 +53,13 @@ def items_of_turn(said: Said) -> list[Item]:
 
 def _as_items(store: Store, session: Session, turns: Sequence[Said | TurnId], memory: Memory) -> list[Item]:
     unknown = [each for each in turns if isinstance(each, Said)]
+    items: list[Item] = []
+    if not unknown:  # nearly always
+        known = memory.decode(turns)  # type: ignore[arg-type]  # all are ids
+        if known is not None:
+            return known
     if not is_plain(unknown) or any(each.type is not None for each in unknown):
         return _see(store, session)
-    items: list[Item] = []
     for are_read, group in groupby(turns, lambda each: isinstance(each, Said)):
         if not are_read:
             known = memory.decode(group)  # type: ignore[arg-type]  # all are ids

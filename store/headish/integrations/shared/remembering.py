@@ -7,7 +7,7 @@ then takes ids from the database, and one decoding for all messages together.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, KeysView
 from typing import Any
 
 import msgspec
@@ -23,15 +23,17 @@ _decode = msgspec.json.Decoder(list[Any]).decode
 
 
 class Memory:
-    """Messages by the id of their turn. A container of ids; safe to share between threads."""
+    """Messages by the id of their turn. Safe to share between threads."""
 
     def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
         self._limit_bytes, self._bytes = limit_bytes, 0
         self._known: dict[TurnId, bytes] = {}
         self._lock = threading.Lock()
 
-    def __contains__(self, turn: object) -> bool:
-        return turn in self._known
+    @property
+    def ids(self) -> KeysView[TurnId]:
+        """The turns that are known, at this moment and later."""
+        return self._known.keys()
 
     def add(self, turn: TurnId, messages: list[Any], *, is_plain: bool = False) -> None:
         """Remember the messages of a turn, unless they are large, or JSON does not give them back as they were.
