@@ -45,11 +45,11 @@ def test_the_plugin_hands_everything_on() -> None:
         """Another program's command."""
 
     register_commands(llm)
-    run = CliRunner().invoke
-    assert run(llm, ["headish", "--version"]).output == f"headish {__version__}\n"
-    assert "llm headish log" in run(llm, ["headish", "log", "--help"]).output
-    assert run(llm, ["headish", "log", "--db", "/nowhere/x.db"]).exit_code == 1
-    assert run(llm, ["headish", "no-such-command"]).exit_code == 2
+    invoke = CliRunner().invoke
+    assert invoke(llm, ["headish", "--version"]).output == f"headish {__version__}\n"
+    assert "llm headish log" in invoke(llm, ["headish", "log", "--help"]).output
+    assert invoke(llm, ["headish", "log", "--db", "/nowhere/x.db"]).exit_code == 1
+    assert invoke(llm, ["headish", "no-such-command"]).exit_code == 2
 
 
 @pytest.mark.peers

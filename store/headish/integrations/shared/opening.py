@@ -63,7 +63,8 @@ def _after_fork() -> None:
     _lock, _open = threading.RLock(), {key._replace(process=os.getpid()): shared for key, shared in _open.items()}
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):  # where processes can fork
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Held:
