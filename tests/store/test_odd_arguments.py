@@ -312,6 +312,7 @@ def use_up(made: Any) -> None:
 USUALLY_REFUSED: dict[str, tuple[type[HeadishError], ...]] = {
     "Store.ask_title": (headish.errors.UnknownPointer,),
     **{f"Store.{name}": (MissingKey,) for name in ("ask", "open_answer", "retry", "open_retry")},
+    "Store.search": (headish.errors.InvalidArgument,),
     "Streams.drop": (UnknownStream,),
     "Batches.create": (MissingKey,),
     **{f"Batches.{name}": (UnknownBatch,) for name in ("get", "status", "collect", "drop")},

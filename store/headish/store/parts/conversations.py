@@ -107,7 +107,7 @@ class Conversations:
 
         return space._write(work, settle)
 
-    @door(archived=CHOICE, pinned=CHOICE, names=TEXT, tag=TEXT, role=TEXT)
+    @door(archived=CHOICE, pinned=CHOICE, names=TEXT, tag=TEXT, role=TEXT, tool=TEXT)
     def list(
         self,
         *,
