@@ -7,6 +7,7 @@ those of reading. What they do not call is called in test_tenants; what takes an
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,15 @@ from support.reloading import load
 
 TESTS = Path(__file__).parents[2]
 AGAIN = ("concurrency/test_races.py", "store/test_reading.py", "searching/test_seen.py")
+OWNERS = {"test_odd_arguments.py", "test_quotas.py"}
+"""They call what only the owner may do."""
+SUITE = [
+    str(path.relative_to(TESTS))
+    for folder in ("store", "history")
+    for path in sorted((TESTS / folder).glob("test_*.py"))
+    if path.name not in OWNERS and "@pytest.fixture" not in path.read_text("utf-8")
+]
+"""The store's own tests without fixtures of their own. They take minutes: HEADISH_TEST_WRITER=all runs them, too."""
 VERBS = "concurrency/test_every_verb.py"
 TENANTS, ROLES, SECURING = "test_tenants.py", "test_roles.py", "test_securing.py"
 ELSEWHERE = {
@@ -49,7 +59,7 @@ def again(path: str) -> Iterator[tuple[str, Any]]:
             yield f"{name}Again", type(name, (), {key: kept[key] for key in kept if not key.startswith("__")})
 
 
-for _path in AGAIN:
+for _path in dict.fromkeys((*AGAIN, *(SUITE if os.environ.get("HEADISH_TEST_WRITER") == "all" else ()))):
     globals().update(again(_path))
 
 
