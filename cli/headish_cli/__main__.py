@@ -1,0 +1,5 @@
+"""``python -m headish_cli`` is the ``headish`` command, for an environment whose scripts are not on the path."""
+
+from headish_cli.main import main
+
+main(prog_name="headish")
