@@ -2,4 +2,5 @@
 
 from headish_cli.main import main
 
-main(prog_name="headish")
+if __name__ == "__main__":
+    main(prog_name="headish")
