@@ -11,7 +11,6 @@ from headish_cli.printing.output import (
     MODEL_COLUMNS,
     cells,
     counted,
-    handle_columns,
     one_line,
     pad,
     print_json_lines,
@@ -77,6 +76,8 @@ def list_command(
         else:
             with paged(settings):
                 _print_table(entries, handles)
+    if not entries and not as_json:
+        say("Nothing was found.")
     if more:
         say(f"There are more: -n {2 * limit}, or --all.")
 
@@ -103,8 +104,6 @@ def _print_table(entries: Sequence[Entry], handles: Mapping[TurnId, str]) -> Non
     rows = [_row(entry, handles[_subject(entry)]) for entry in entries]
     columns = {name: max(cells(row[name]) for row in rows) for name in rows[0]} if rows else {}
     columns = {name: size for name, size in columns.items() if size}
-    if rows:
-        columns["handle"] = handle_columns(row["handle"] for row in rows)
     columns = _fitting(columns)
     for row in rows:
         click.echo(_line(row, columns))
