@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 NAME_COLUMNS, TITLE_COLUMNS, PAGE = 24, 40, 100
 LEAST = {"title": 20, "last": 12}
 """The fewest columns that these have at a terminal."""
+LEAST_NAME = 12
+"""What a name keeps where even that is too much: the rest is the title's."""
 DROPPED = ("model", "tags", "turns", "last", "pinned", "time")
 """What a line at a terminal gives up, in this order, where it is too narrow."""
 COLOURS: dict[str, dict[str, Any]] = {
@@ -137,6 +139,9 @@ def _fitting(columns: Mapping[str, int]) -> dict[str, int]:
         if sum(least.values()) + 2 * (len(least) - 1) <= room:
             break
         least.pop(dropped, None)
+    over = sum(least.values()) + 2 * (len(least) - 1) - room
+    if over > 0 and "name" in least:
+        least["name"] = max(min(least["name"], LEAST_NAME), least["name"] - over)
     left = max(room - sum(least.values()) - 2 * (len(least) - 1), 0)
     if "title" in least:
         least["title"] = min(shown["title"], TITLE_COLUMNS, least["title"] + left)
