@@ -112,8 +112,8 @@ class TestCreating:
         asking.pointers.set("cloudy", "anthropic/m", cloud="vertex", region="eu", project="p")
         for heads, settings, words in (
             (["a", "b"], {}, "one server: milli and other differ"),
-            (["a"], {"to": "cohere", "model": "m", "params": {}}, "cohere has no batches"),
-            (["a"], {"ptr": "cloudy"}, "batches at a cloud are not known here: cloudy is on Vertex AI"),
+            (["a"], {"to": "cohere", "model": "m", "params": {}}, "headish cannot make batches at cohere"),
+            (["a"], {"ptr": "cloudy"}, "headish cannot make batches at a cloud: cloudy is on Vertex AI"),
             ([], {}, "a batch needs a head"),
         ):
             with pytest.raises(InvalidArgument, match=words):

@@ -35,7 +35,7 @@ def end(server: Loopback, *results: dict[str, object]) -> None:
 
 
 def test_a_batch_from_its_creation_to_its_end(headish: Command, server: Loopback) -> None:
-    assert headish("batch", "status").out == ""
+    assert headish("batch", "status").err == "There are no batches: 'headish batch create' makes one.\n"
     server.answer_json({"id": "msgbatch_1"})
     made = headish.run("batch", "create", "-", "-p", "milli", "-o", "max_tokens=9", stdin="one\n\ntwo\n")
     assert (made.code, made.out) == (0, "batch-1\n")

@@ -58,6 +58,14 @@ class TestList:
         headish("bookmark", "rm", "main")
         assert len(headish("list").out.splitlines()) == 1
         assert headish("--space", "default", "list", "--archived").out == ""
+        assert headish("list", "--tool", "none").err == "Nothing was found.\n"
+
+    def test_its_columns_stay_in_line_where_turns_share_a_handle(self, headish: Command) -> None:
+        for words in ("same", "same", "other"):
+            headish("add", words)
+        lines = headish("list").out.splitlines()
+        assert sum(":" in line.split()[0] for line in lines) == 2
+        assert len({line.index("Z  ") for line in lines}) == 1
 
 
 class TestFilters:

@@ -7,7 +7,7 @@ import json
 import pytest
 from click.shell_completion import ShellComplete
 
-from headish_cli.groups import SECTIONS
+from headish_cli.groups import BRIEFLY, SECTIONS
 from headish_cli.main import COMMANDS, main
 from support.command import Command
 
@@ -105,6 +105,18 @@ class TestRecord:
         assert (again["added"], again["meta"]["continues"]) == (1, [first.out.strip()])
         assert headish.fails("record", stdin='{"a": 1}').startswith("record takes a JSON list")
         assert "list of messages" in headish.fails("record", stdin="[{]")
+
+
+class TestHelp:
+    def test_each_command_is_told_on_one_whole_line_of_eighty_columns(self, headish: Command) -> None:
+        listed = headish("--help").out.partition("\nTalk:\n")[2].splitlines()
+        told = [line for line in listed if line.startswith("  ")]
+        assert sorted(line.split()[0] for line in told) == sorted(COMMANDS)
+        assert [line for line in told if "..." in line or len(line) > 80] == []
+
+    def test_a_text_for_the_list_belongs_to_a_command_that_needs_it(self) -> None:
+        assert set(BRIEFLY) <= set(COMMANDS)
+        assert max(map(len, BRIEFLY.values())) <= 57
 
 
 class TestUnknownNames:

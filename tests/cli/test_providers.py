@@ -166,7 +166,7 @@ class TestLint:
 
     def test_nothing_to_tell_is_said(self, headish: Command) -> None:
         headish("add", "Hi")
-        done = headish("lint", "--for", "openai")
+        done = headish("lint", "--to", "openai")
         assert (done.out, done.err) == ("", "Everything is sent as it is stored.\n")
 
 

@@ -454,3 +454,10 @@ class TestBookmarks:
         assert [line.split()[-1] for line in history] == ["(removed)", *handles]
         assert "there is no such bookmark" in headish.fails("bookmark", "rm", "x")
         assert "there never was such a bookmark" in headish.fails("bookmark", "history", "y")
+
+
+class TestExportReport:
+    def test_a_report_is_refused_where_nothing_would_be_left_out(self, headish: Command, tmp_path: Path) -> None:
+        headish("add", "Hi", "-b", "main")
+        assert "--report is for --for-training" in headish.misused("export", "--report", str(tmp_path / "left.txt"))
+        assert not (tmp_path / "left.txt").exists()

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from importlib.util import find_spec
+from runpy import run_module
 
 import pytest
 
@@ -112,3 +113,11 @@ def test_no_module_needs_posix_to_be_imported() -> None:
     done = subprocess.run([sys.executable, "-c", ELSEWHERE], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 150
+
+
+def test_the_package_itself_is_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["anything", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        run_module("headish_cli", run_name="__main__")
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("headish ")

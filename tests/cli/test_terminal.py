@@ -90,6 +90,13 @@ class TestScreens:
             assert cell_len(line) <= columns
             assert "名前" in line
 
+    def test_a_long_name_leaves_room_for_what_the_conversation_is_about(self, headish: Command) -> None:
+        headish("add", "How tall is it?", "-b", "a-name-of-many-letters-as-imports-give")
+        terminal = Terminal("--db", headish.target, columns=40, env={"NO_COLOR": "1", "PAGER": "cat"})
+        assert terminal.wait() == 0
+        assert "a-name-of-" in terminal.shown
+        assert "How tall is it?" in terminal.shown
+
     def test_no_colour_is_no_escape(self, long: Command) -> None:
         for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
             for words in (("log", "-n", "3"), ("tree",), ("list",), ("show",)):

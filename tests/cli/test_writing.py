@@ -242,9 +242,21 @@ class TestImport:
         named = "; name it with --from (format= in Python): v0.1, 2.0, 2.2, harmony, rwkv"
         for text in ('{"map": {}}', '[{"role": "user", "content": "hi"}]', "[]"):
             told = headish.fails("import", "-", stdin=text)
-            assert f'no Open Assistant tree (an object with a "prompt"){named}' in told
-        assert f"no format is recognised{named}" in headish.fails("import", "-", stdin="Dear diary")
+            assert "of no format that is recognised; name it with --from" in told
+            assert "chat, responses or anthropic" in told
+        told = headish.fails("import", "-", stdin="Dear diary")
+        assert "no format is recognised; name it with --from" in told
+        assert "'headish import --help' lists them" in told
+        assert "the file is empty" in headish.fails("import", "-", stdin="\n")
         assert f"no format is recognised{named}" in headish.fails("convert", "-", "--to", "2.2", stdin="Dear diary")
+
+    def test_what_is_wrong_for_every_file_is_said_once(self, headish: Command, tmp_path: Path) -> None:
+        for name in ("a.jsonl", "b.jsonl"):
+            (tmp_path / name).write_text(json.dumps(TREE) + "\n")
+        told = headish.fails("import", str(tmp_path), "--from", "x")
+        assert told.startswith("unknown format 'x': known are oasst")
+        assert "\n" not in told
+        assert "--every goes with --watch" in headish.misused("import", str(tmp_path), "--every", "3")
 
     def test_bad_files_are_one_line_with_the_lines_number(self, headish: Command, tmp_path: Path) -> None:
         (tmp_path / "bad.jsonl").write_text(json.dumps(TREE) + "\n{}\n")

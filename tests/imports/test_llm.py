@@ -136,6 +136,9 @@ def test_a_second_import_stores_nothing_and_the_log_stays_as_it_is(store: Store,
 def test_a_database_of_something_else_is_refused(store: Store, logs: Logs) -> None:
     with pytest.raises(InvalidImport, match="no log of llm"):
         store.import_file(logs("CREATE TABLE messages (id INTEGER);"))
+    other = logs("CREATE TABLE turn (id);", "CREATE TABLE payload (id);", "CREATE TABLE bookmark (id);")
+    with pytest.raises(InvalidImport, match="it is a database of headish: open it with --db"):
+        store.import_file(other)
     with pytest.raises(InvalidImport, match="give its path"):
         store.import_file(io.BytesIO(b"SQLite format 3\0"))
 

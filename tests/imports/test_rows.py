@@ -84,7 +84,7 @@ class TestMessages:
         odd = [{"messages": [ASK]}, {"text": "x"}, ["y"], {"messages": [1, {"role": "critic", "content": [{"a": 1}]}]}]
         done = memory.import_file(lines(*odd), "hf", told=lambda note: told.append(str(note)))
         assert (done.broken, done.added) == (3, 2)
-        assert "line 2: broken: a row has messages" in told[0]
+        assert "line 2: broken: it is no row of a data set: it has no messages" in told[0]
 
 
 class TestShareGpt:

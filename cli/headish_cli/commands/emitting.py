@@ -24,7 +24,9 @@ DROPPED = "the transcript does not say so"
               help="v0.1, 2.0, 2.2 (openchatml), harmony, rwkv; as JSON chat, responses, anthropic, gemini, "
                    "cohere; as a row of a data set openai-finetune, hf, sharegpt; for people html, markdown, "
                    "text.")  # fmt: skip
-@click.option("--all", "takes_all", is_flag=True, help="Every conversation, the thread of each tip; JSON as lines.")
+@click.option(
+    "--all", "takes_all", is_flag=True, help="Every conversation, the thread of each tip, as JSON Lines or with -o."
+)
 @click.option("-o", "--output", "folder", type=click.Path(file_okay=False), metavar="FOLDER",
               help="Write a file for each conversation into FOLDER.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="With -o, replace files that hold something else.")
@@ -87,6 +89,8 @@ def export_command(
         raise click.UsageError(
             "--with-reasoning is for --for-training: elsewhere reasoning stays, or --drop gives it up"
         )
+    if report is not None and not for_training:
+        raise click.UsageError("--report is for --for-training: nothing else leaves things out")
     if overwrite and folder is None:
         raise click.UsageError("--overwrite is for the files of -o FOLDER")
     if takes_all and headish is not None:

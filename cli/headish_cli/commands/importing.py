@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from headish.imports.notes import ImportNote
 
 
+SECONDS = 2.0
+"""Between two looks of ``--watch``."""
+
+
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="FILE...")
 @click.option("--from", "format", metavar="FORMAT",
@@ -44,8 +48,8 @@ if TYPE_CHECKING:
 @click.option("--watch", is_flag=True,
               help="Keep a file, or a folder of a coding agent's sessions, imported while it is written.")  # fmt: skip
 @click.option("--once", is_flag=True, help="With --watch: import what has changed since the last time, and end.")
-@click.option("--every", type=click.FloatRange(min=0.1), default=2.0, metavar="SECONDS",
-              help="With --watch: look so often; 2 unless it is given.")  # fmt: skip
+@click.option("--every", type=click.FloatRange(min=0.1), metavar="SECONDS",
+              help="With --watch: the seconds between two looks.  [default: 2]")  # fmt: skip
 @json_option
 @pass_settings
 def import_command(
@@ -61,7 +65,7 @@ def import_command(
     report: str | None,
     watch: bool,
     once: bool,
-    every: float,
+    every: float | None,
     as_json: bool,
     **further: Any,
 ) -> None:
@@ -70,17 +74,17 @@ def import_command(
     A folder stands for the files in it. A file that is refused is reported and does not stop the rest, and a record
     that cannot be read does not stop its file.
     """
-    from headish.errors import InputError
+    from headish.errors import InputError, UnknownFormat
     from headish.imports.folders import files_in
     from headish.imports.imported import Imported
 
     if watch:
         refuse_beside_watch(files, bookmark, dry_run, further["continues"])
         with settings.open(create=True) as store, _reporting(report) as told:
-            watch_files(store, files, format, told, None if once else every, as_json)
+            watch_files(store, files, format, told, None if once else every or SECONDS, as_json)
         return
-    if once:
-        raise click.UsageError("--once goes with --watch")
+    if once or every is not None:
+        raise click.UsageError(f"{'--once' if once else '--every'} goes with --watch")
     listed = [path for file in files for path in ([file] if file == "-" else files_in(file, format))]
     if bookmark is not None and len(listed) != 1:
         raise click.UsageError("--bookmark names one thread: give one file")
@@ -106,7 +110,7 @@ def import_command(
                     )
                 )
             except InputError as error:
-                if len(listed) == 1:
+                if len(listed) == 1 or isinstance(error, UnknownFormat):  # which no other file would mend
                     raise
                 refused += 1
                 say(f"{one_line(file, None)}: {error}")
@@ -128,9 +132,8 @@ def _summarize(done: Imported, dry_run: bool) -> None:
         say(f"{counted(done.untimed, 'time')} left out: before 1970, in the future, or without a zone.")
     if done.unmapped:
         listed = sorted(done.unmapped.items(), key=lambda pair: (-pair[1], pair[0]))
-        say(
-            f"Without a place of their own: {', '.join(f'{count:,} {one_line(what, None)}' for what, count in listed)}."
-        )
+        told = ", ".join(f"{count:,} × {one_line(what, None)}" for what, count in listed)
+        say(f"Without a place of their own: {told}.")
     new = "new, not stored" if dry_run else "new"
     say(f"{read}; {new}: {counted(done.added, 'turn')}, {counted(done.bookmarks, 'bookmark')}.")
 

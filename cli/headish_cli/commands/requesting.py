@@ -70,7 +70,7 @@ def request_command(
 
 @click.command("lint")
 @headish_argument
-@click.option("--for", "provider", metavar="PROVIDER", help="Whose request; else the thread's own pointer's.")
+@click.option("--to", "--for", "provider", metavar="PROVIDER", help="Whose request; else the thread's own pointer's.")
 @_ptr
 @_settings
 @budget_option

@@ -111,7 +111,7 @@ def _check_same(requests: Sequence[Request], *, one_model: bool) -> None:
     first = requests[0]
     for each in requests:
         if each.cloud is not None:
-            raise InvalidArgument(f"batches at a cloud are not known here: {each.ptr} is on {each.cloud}")
+            raise InvalidArgument(f"headish cannot make batches at a cloud: {each.ptr} is on {each.cloud}")
         if (each.provider, each.base_url, each.key_env, each.headers) != (
             first.provider, first.base_url, first.key_env, first.headers,
         ):  # fmt: skip

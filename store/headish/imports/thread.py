@@ -31,7 +31,6 @@ from headish.imports.sources import detect_conversations
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark, set_bookmark
 from headish.rows.turns import StoredTurn, turn_at
 from headish.transcripts import detect
-from headish.transcripts.detection import NAME_IT
 from headish.transcripts.formats import FORMATS as FORMATS
 from headish.transcripts.formats import is_format as is_format
 from headish.values.ids import Mint
@@ -44,9 +43,10 @@ Read: TypeAlias = Callable[..., Any]
 Store: TypeAlias = Callable[..., Any]
 """A transaction that reads, and one that stores turns: ``store/space.py`` has both."""
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{|\[\s*[\[{\"\]])")
-_JSON_REASON = (
-    "this is JSON, but no export of ChatGPT or Claude.ai, no session of Claude Code or Codex, and no Open Assistant "
-    'tree (an object with a "prompt")'
+_UNKNOWN = "no format is recognised; name it with --from (format= in Python): 'headish import --help' lists them"
+_UNKNOWN_JSON = (
+    "this is JSON, but of no format that is recognised; name it with --from (format= in Python): chat, responses or "
+    "anthropic for the messages of an API, and 'headish import --help' lists the others"
 )
 _TREE = re.compile(rb'"(?:prompt|message_tree_id)"\s*:')
 Beside = Callable[[int], tuple[bytes | None, bytes | None]]
@@ -162,11 +162,17 @@ def detect_file(file: BinaryIO, name: str) -> str:
     if _JSON.match(beginning):
         if _TREE.search(beginning):
             return "oasst"
-        reason = NAME_IT.format(_JSON_REASON)
-        raise InvalidTranscript("E-PARSE-DETECT", None, reason, 1, 1)
+        raise InvalidTranscript("E-PARSE-DETECT", None, _UNKNOWN_JSON, 1, 1)
+    if not beginning.strip():
+        raise InvalidTranscript("E-PARSE-DETECT", None, "the file is empty", 1, 1)
     if len(beginning) == DETECTED_BYTES:
         beginning = beginning.decode(errors="ignore").encode()  # a character may be cut in two
-    return detect(beginning)
+    try:
+        return detect(beginning)
+    except InvalidTranscript as error:
+        if error.code == "E-PARSE-DETECT":
+            raise InvalidTranscript(error.code, None, _UNKNOWN, 1, 1) from None
+        raise
 
 
 def find_thread(

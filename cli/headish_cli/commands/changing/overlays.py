@@ -98,7 +98,7 @@ def keep_command(settings: Settings, first: str, last: str | None, as_json: bool
 @_branch_options
 @pass_settings
 def unhide_command(settings: Settings, first: str, last: str | None, as_json: bool, **given: Any) -> None:
-    """Hide the turns from FIRST to LAST, or FIRST alone, no longer. FIRST may be the overlay that hides them."""
+    """Show the hidden turns from FIRST to LAST again, or FIRST alone. FIRST may be the overlay that hides them."""
     with settings.open() as store:
         _tell(store, store.unhide(first, last, **given), as_json)
 

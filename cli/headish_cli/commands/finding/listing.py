@@ -11,7 +11,6 @@ from headish_cli.printing.output import (
     MODEL_COLUMNS,
     cells,
     counted,
-    handle_columns,
     one_line,
     pad,
     print_json_lines,
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 NAME_COLUMNS, TITLE_COLUMNS, PAGE = 24, 40, 100
 LEAST = {"title": 20, "last": 12}
 """The fewest columns that these have at a terminal."""
+LEAST_NAME = 12
+"""What a name keeps where even that is too much: the rest is the title's."""
 DROPPED = ("model", "tags", "turns", "last", "pinned", "time")
 """What a line at a terminal gives up, in this order, where it is too narrow."""
 COLOURS: dict[str, dict[str, Any]] = {
@@ -77,6 +78,8 @@ def list_command(
         else:
             with paged(settings):
                 _print_table(entries, handles)
+    if not entries and not as_json:
+        say("Nothing was found.")
     if more:
         say(f"There are more: -n {2 * limit}, or --all.")
 
@@ -103,8 +106,6 @@ def _print_table(entries: Sequence[Entry], handles: Mapping[TurnId, str]) -> Non
     rows = [_row(entry, handles[_subject(entry)]) for entry in entries]
     columns = {name: max(cells(row[name]) for row in rows) for name in rows[0]} if rows else {}
     columns = {name: size for name, size in columns.items() if size}
-    if rows:
-        columns["handle"] = handle_columns(row["handle"] for row in rows)
     columns = _fitting(columns)
     for row in rows:
         click.echo(_line(row, columns))
@@ -138,6 +139,9 @@ def _fitting(columns: Mapping[str, int]) -> dict[str, int]:
         if sum(least.values()) + 2 * (len(least) - 1) <= room:
             break
         least.pop(dropped, None)
+    over = sum(least.values()) + 2 * (len(least) - 1) - room
+    if over > 0 and "name" in least:
+        least["name"] = max(min(least["name"], LEAST_NAME), least["name"] - over)
     left = max(room - sum(least.values()) - 2 * (len(least) - 1), 0)
     if "title" in least:
         least["title"] = min(shown["title"], TITLE_COLUMNS, least["title"] + left)

@@ -62,7 +62,7 @@ def export_many(
     from headish.store.keeping.exporting import JSON
 
     if folder is None and target not in JSON:
-        raise click.UsageError(f"--all prints lines of JSON; give -o FOLDER for a file of {target} each")
+        raise click.UsageError(f"--all prints JSON Lines, and {target} is none: -o FOLDER writes a file for each")
     refused = 0
 
     def told(each: Exported, path: str = "") -> None:

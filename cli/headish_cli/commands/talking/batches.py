@@ -131,6 +131,8 @@ def _list(batches: list[Batch], as_json: bool) -> None:
         counts = ", ".join(f"{count:,} {word}" for word, count in each.counts.items() if count)
         who = each.ptr or f"{each.provider}/{each.model or '…'}"
         click.echo(one_line(f"{pad(each.name, room)}  {each.state:<9}  {who}  {counts}", None))
+    if not batches:
+        say("There are no batches: 'headish batch create' makes one.")
 
 
 def _tell(store: Store, found: CollectedBatch) -> None:

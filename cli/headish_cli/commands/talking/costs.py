@@ -81,5 +81,7 @@ def _print(costs: list[Cost], by: str | None) -> None:
 
 
 def show_cost(cost: Cost) -> str:
-    """An amount with four digits behind the point, and its currency."""
+    """An amount with four digits behind the point, and its currency; of answers that are all without a price, none."""
+    if cost.unpriced and cost.unpriced + cost.silent == cost.replies:
+        return "no price"
     return f"{cost.cost:,.4f} {cost.currency}"

@@ -217,7 +217,7 @@ def _facts(pointer: Pointer, url: str) -> Iterator[tuple[str, str]]:
     yield from (("param", each) for each in _params(pointer))
     if pointer.context_window is not None:
         yield "takes", f"{pointer.context_window:,} tokens"
-    yield from (("time", f"{name.replace('_', '-')} in {seconds:g} s") for name, seconds in pointer.timeouts.items())
+    yield from (("timeout", f"{name.replace('_', '-')} in {seconds:g} s") for name, seconds in pointer.timeouts.items())
     spoken = pointer.spoken
     if spoken is not None and (pointer.dialect or not spoken.is_default):
         yield "dialect", f"{spoken.name}: {spoken.why}"

@@ -74,7 +74,7 @@ def find_batch_api(provider: str) -> BatchApi:
     """The batches of a provider. Raises: InvalidArgument for one that has none."""
     api = BATCH_APIS.get(provider)
     if api is None:
-        raise InvalidArgument(f"{provider} has no batches here: those of {', '.join(BATCH_APIS)} have")
+        raise InvalidArgument(f"headish cannot make batches at {provider}: choose one of {', '.join(BATCH_APIS)}")
     return api
 
 

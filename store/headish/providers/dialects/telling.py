@@ -22,8 +22,8 @@ def _sentences(dialect: Dialect) -> Iterator[str]:
     if dialect.tags:
         yield f"<{dialect.tags[0]}> at the beginning of an answer is read as reasoning, and goes back as it came"
     if dialect.keys is not None:
-        yield f"of further keys of an answer {' and '.join(dialect.keys) or 'none'} go back"
-    yield f"the limit of an answer is {dialect.places.get('max_tokens', OPENAI_LIMIT)}"
+        yield f"the further keys of an answer that go back: {', '.join(dialect.keys) or 'none'}"
+    yield f"the limit of an answer is sent as {dialect.places.get('max_tokens', OPENAI_LIMIT)}"
     if dialect.roles:
         yield "developer messages are sent as system"
     if not dialect.lists:

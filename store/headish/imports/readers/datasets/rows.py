@@ -50,14 +50,15 @@ class Thread(NamedTuple):
     time: object = None
 
 
+_NO_ROW = "it is no row of a data set: it has no messages, conversations, prompt with chosen and rejected, or call"
+
+
 def read_conversations(given: Given) -> Iterator[ImportedTree]:
     """The conversations of a file, one at a time. Raises: InvalidImport for what holds no rows."""
     for where, row in read_rows(given):
         threads = _call_of(row) or _threads_of(row)
         if not threads:
-            given.notes.break_off(
-                where, "a row has messages, conversations, a prompt with chosen and rejected, or a call"
-            )
+            given.notes.break_off(where, _NO_ROW)
             continue
         tree = _Row(row, threads, where, given).tree()
         if tree is not None:

@@ -31,6 +31,9 @@ from headish.imports.sources import Given
 FORMAT = "llm"
 Row = Mapping[str, Any]
 
+_FOREIGN = "it is a SQLite database, but no log of llm; those of openai-agents, langgraph and open-webui are read, too"
+_OWN = "it is a database of headish: open it with --db; Store.copy_to copies its conversations into another one"
+
 
 def read_conversations(given: Given) -> Iterator[ImportedTree]:
     """The conversations of a log, the older ones first.
@@ -47,7 +50,7 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
             connection.execute("PRAGMA trusted_schema = OFF")
             tables = {row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if not tables & {"responses", "messages"} or "conversations" not in tables:
-                raise InvalidImport(given.name, None, "it is a SQLite database, but no log of llm")
+                raise InvalidImport(given.name, None, _OWN if {"turn", "payload", "bookmark"} <= tables else _FOREIGN)
             yield from _read_responses(given, connection, tables)
             if {"messages", "parts", "threads", "turns"} <= tables:
                 yield from _read_threads(given, connection)
