@@ -35,14 +35,17 @@ demo: .venv/.run
 
 test: $(STEPS)
 
-# Frameworks do not go together with each other's pins. Each gets the tests of all adapters, and skips those of others.
+# Frameworks do not go together with each other's pins. Each gets the tests of all adapters, and skips those of others: so
+# what an environment is for is imported first, or its own tests could be skipped, too. PYTEST=-rs lists the skips.
 PEERS = $(sort $(patsubst requirements/peers-%.in,%,$(wildcard requirements/peers-*.in)))
 PEER_TESTS = tests/integrations $(wildcard tests/cli/test_llm_plugin.py)
+PEER_MODULE = $(if $(wildcard store/headish/integrations/$(subst -,_,$*)),headish.integrations.)$(subst -,_,$*)
 
 test-peers: $(PEERS:%=test-peers-%)
 
 test-peers-%: .venv-peers-%/.installed
-	.venv-peers-$*/bin/python -m pytest -m peers $(PEER_TESTS) $(PYTEST)
+	.venv-peers-$*/bin/python -c "import $(PEER_MODULE)"
+	.venv-peers-$*/bin/python -m pytest -m peers -r fE $(PEER_TESTS) $(PYTEST)
 
 .PRECIOUS: .venv-peers-%/.installed
 

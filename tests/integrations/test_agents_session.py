@@ -470,6 +470,49 @@ class TestCompaction:
 
         run(work())
 
+    def test_takes_what_is_expired_at_the_beginning_with_it(self, make: Any) -> None:
+        def is_expired(item: dict[str, Any]) -> bool:
+            return item["content"] in ("old", "older")
+
+        async def work() -> None:
+            session = make()
+            stays = [answer("stays"), {**user("old, and stays"), "id": "u_1"}]
+            await session.add_items([user("older"), user("old"), *stays, user("c"), user("d")])
+            found = await session._get_compaction_snapshot(2, prune_prefix=is_expired)
+            assert (found.items, found.complete) == ([user("c"), user("d")], False)
+            assert await found.replace_suffix(1, [user("summary")])
+            assert await session.get_items() == [*stays, user("c"), user("summary")]
+            found = await session._get_compaction_snapshot(1, prune_prefix=is_expired)
+            assert await found.replace_suffix(0, [])
+            assert await session.get_items() == [*stays, user("c")]
+
+        run(work())
+
+    def test_of_a_session_whose_items_are_all_expired_leaves_its_output(self, make: Any) -> None:
+        async def work() -> None:
+            session = make()
+            await session.add_items([user("a"), user("b"), user("c")])
+            found = await session._get_compaction_snapshot(1, prune_prefix=lambda item: True)
+            assert await found.replace_suffix(0, [])
+            assert await session.get_items() == []
+            await session.add_items([user("d")])
+            assert await session.get_items() == [user("d")]
+
+        run(work())
+
+    def test_leaves_expired_items_where_what_follows_says_more_than_its_item(self, make: Any) -> None:
+        async def work() -> None:
+            session = make()
+            await session.add_items([user("old")])
+            with session._held.use() as store:
+                store.add_turn("noted", continues=await session.bookmark(), meta={"app": {"mine": 1}})
+            await session.add_items([user("c")])
+            found = await session._get_compaction_snapshot(1, prune_prefix=lambda item: item == user("old"))
+            assert await found.replace_suffix(0, [user("summary")])
+            assert [each["content"] for each in await session.get_items()] == ["old", "noted", "summary"]
+
+        run(work())
+
     def test_of_a_subclass_that_changes_items_goes_the_long_way(self) -> None:
         async def work() -> Any:
             class Own(adapter.HeadishSession):

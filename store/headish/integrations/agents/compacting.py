@@ -5,8 +5,12 @@ The SDK's own wrapper, ``OpenAIResponsesCompactionSession``, clears and rewrites
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from headish.content.drafts import Draft
 from headish.integrations.agents.items import make_draft
 from headish.integrations.agents.loading import items_of_turn
 from headish.integrations.agents.shapes import Item
@@ -21,9 +25,9 @@ if TYPE_CHECKING:
 _HISTORY = ("get_items", "add_items", "pop_item", "clear_session")
 
 
-async def snapshot(session: HeadishSession, limit: int) -> Any:
+async def snapshot(session: HeadishSession, limit: int, is_expired: Callable[[Any], bool] | None) -> Any:
     """The last ``limit`` items, and how they are replaced; None where the session is no plain list of its own items,
-    or a subclass reads and writes otherwise."""
+    or a subclass reads and writes otherwise. What ``is_expired`` at the beginning of the session goes with them."""
     from headish.integrations.agents.session import HeadishSession
 
     try:
@@ -40,12 +44,47 @@ async def snapshot(session: HeadishSession, limit: int) -> Any:
 
     async def replace_suffix(start: int, output: list[Item]) -> bool:
         erase = erases(session._erase, "HeadishSession", "compaction")
-        return bool(turns[start:]) and await session._run(_replace, [each.id for each in turns[start:]], output, erase)
+        last = [each.id for each in turns[start:]]
+        return bool(last) and await session._run(_replace, last, output, erase, is_expired)
 
     make: Any = _CompactionSnapshot  # its items are the SDK's union of typed dicts; ours are dicts
     return make(items, len(listed) <= limit, replace_suffix)
 
 
-def _replace(store: Any, session: threads.Session, last: list[Any], output: list[Item], erase: bool) -> bool:
-    drafts = [make_draft(item, store._payload_limit_bytes).draft for item in output]
-    return threads.replace_last(store, session, last, drafts, erase=erase)
+def _replace(
+    store: Any,
+    session: threads.Session,
+    last: list[Any],
+    output: list[Item],
+    erase: bool,
+    is_expired: Callable[[Any], bool] | None,
+) -> bool:
+    limit_bytes = store._payload_limit_bytes
+    drafts = [make_draft(item, limit_bytes).draft for item in output]
+    stay = None if is_expired is None else partial(_without_expired, is_expired, limit_bytes)
+    return threads.replace_last(store, session, last, drafts, erase=erase, stay=stay)
+
+
+def _without_expired(is_expired: Callable[[Any], bool], limit_bytes: int, before: Sequence[Said]) -> list[Draft] | None:
+    """The drafts of what comes behind the expired items at the beginning; None where there are none, or where a draft
+    would not say all that its turn says."""
+
+    def is_over(said: Said) -> bool:
+        items = items_of_turn(said)
+        return bool(items) and all(map(is_expired, items))
+
+    count = sum(1 for _ in takewhile(is_over, before))
+    if count == 0 or not is_plain(before):
+        return None
+    drafts = [_draft_of(each, limit_bytes) for each in before[count:]]
+    return None if None in drafts else drafts  # type: ignore[return-value]  # none is None
+
+
+def _draft_of(said: Said, limit_bytes: int) -> Draft | None:
+    items = items_of_turn(said)
+    draft = make_draft(items[0], limit_bytes).draft if len(items) == 1 else None
+    if draft is None or (draft.payload, draft.said.role, draft.said.attributes, draft.system, draft.app) != (
+        said.payload, said.role, said.attributes, said.system, said.app,
+    ):  # fmt: skip
+        return None
+    return draft

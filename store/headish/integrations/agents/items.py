@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from headish.content import strictjson
 from headish.content.drafts import Draft, make_plain_draft, make_read_draft
-from headish.content.forms.parts import Losses
+from headish.content.forms.parts import FORM, Losses
 from headish.content.forms.reading import Read, read_turn
 from headish.content.forms.responses import RESPONSES
 from headish.content.forms.writing import write_turn
@@ -25,8 +25,8 @@ from headish.errors import HeadishError, InvalidContent, InvalidRole, Unmappable
 from headish.integrations.agents.shapes import Item, read_shape, write_shape
 from headish.integrations.shared.healing import NOTE, heal
 from headish.integrations.shared.orders import order_of, reorder
-from headish.values.blocks import ContentBlock, Erased, Mark, Other, ProviderBlock, Tools
-from headish.values.messages import Kept, Message
+from headish.values.blocks import ContentBlock, Erased, Mark, Other, ProviderBlock, Text, Tools
+from headish.values.messages import NO_ATTRIBUTES, Kept, Message
 
 OWN = "openai_agents"
 """The provider of a block that holds an item which no form reads."""
@@ -79,6 +79,8 @@ def items_of(kept: Kept, app: bytes | None) -> list[Item]:
         own = write_shape(blocks[0], beside) if "shape" in beside else _own_item(blocks[0])
         if own is not None:
             return [own]
+        if not beside and _is_plain(kept):
+            return [{"role": str(kept.message.role), "content": kept.message.text}]
     message = replace(kept.message, content=tuple(filter(_is_sayable, blocks)))
     if message.role is None or (blocks and not message.content):
         return []
@@ -130,6 +132,13 @@ def _own_item(block: ContentBlock) -> Any:
     if not isinstance(block, ProviderBlock) or block.provider != OWN or not isinstance(block.data, Mapping):
         return None
     return block.data["item"] if "item" in block.data else json.loads(block.data["json"])
+
+
+def _is_plain(kept: Kept) -> bool:
+    """Whether a turn is one text and nothing else, which the form would write in the same two keys, more slowly."""
+    [block], message = kept.message.content, kept.message
+    is_text = type(block) is Text and not block.opaque and not block.extra
+    return is_text and FORM not in kept.system and message.role in _PLAIN_ROLES and message.attributes is NO_ATTRIBUTES
 
 
 def _is_sayable(block: ContentBlock) -> bool:

@@ -20,6 +20,8 @@ from headish.values.ids import TurnId
 from headish.values.messages import Kept, Message
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
+_TOGETHER = 100
+"""So many turns are remembered at once: more of them are more objects for Python to look through meanwhile."""
 
 
 def load(store: Store, session: Session, limit: int | None, memory: Memory) -> list[Item]:
@@ -66,10 +68,12 @@ def _as_items(store: Store, session: Session, turns: Sequence[Said | TurnId], me
             if known is None:
                 return _as_items(store, session, read(store, session, len(turns)), memory)
             items += known
-        for each in group if are_read else ():
-            made = items_of_turn(each)  # type: ignore[arg-type]  # none is an id
-            memory.add(each.id, made)  # type: ignore[union-attr]
-            items += made
+        else:
+            said = [each for each in group if isinstance(each, Said)]
+            for first in range(0, len(said), _TOGETHER):
+                made = [(each.id, items_of_turn(each)) for each in said[first : first + _TOGETHER]]
+                memory.add_all(made)
+                items += [item for _, of_turn in made for item in of_turn]
     return items
 
 

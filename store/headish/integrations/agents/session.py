@@ -183,8 +183,9 @@ class HeadishSession:
         """``pop_item``, undone where ``validate`` raises: what ``EncryptedSession`` asks of the SDK's own session."""
         return await self._run(self._pop, erases(self._erase, "HeadishSession", "pop_item"), validate)
 
-    async def _get_compaction_snapshot(self, limit: int, *, prune_prefix: object = None) -> Any:
-        """What ``OpenAIResponsesCompactionSession`` asks for, so that it replaces items in one transaction."""
+    async def _get_compaction_snapshot(self, limit: int, *, prune_prefix: Callable[[Any], bool] | None = None) -> Any:
+        """What ``OpenAIResponsesCompactionSession`` asks for, so that it replaces items in one transaction. With
+        ``prune_prefix``, what ``EncryptedSession`` calls expired goes from the beginning of the session with them."""
         from headish.integrations.agents.compacting import snapshot
 
-        return await snapshot(self, limit)
+        return await snapshot(self, limit, prune_prefix)

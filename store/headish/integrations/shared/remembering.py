@@ -7,7 +7,7 @@ then takes ids from the database, and one decoding for all messages together.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, KeysView
+from collections.abc import Iterable, KeysView, Sequence
 from typing import Any
 
 import msgspec
@@ -20,6 +20,7 @@ LARGEST_BYTES = 1024 * 1024
 _OVERHEAD_BYTES = 150
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[Any]).decode
+_REFUSED = (TypeError, ValueError, OverflowError, RecursionError)
 
 
 class Memory:
@@ -40,16 +41,18 @@ class Memory:
 
         ``is_plain``: they hold texts alone, and nothing has to be compared.
         """
-        try:
-            data = b",".join(map(_encode, messages))
-            if not data or len(data) > LARGEST_BYTES or not (is_plain or _decode(b"[" + data + b"]") == messages):
-                return
-        except (TypeError, ValueError, OverflowError, RecursionError):
-            return
+        self.add_all([(turn, messages)], is_plain=is_plain)
+
+    def add_all(self, made: Sequence[tuple[TurnId, list[Any]]], *, is_plain: bool = False) -> None:
+        """``add`` for many turns: what JSON gives back is compared once, and one by one only where it differs."""
+        data = [_encoded(messages) for _, messages in made]
+        right = is_plain or _comes_back(data, made)
         with self._lock:
-            self._forget(turn)
-            self._known[turn] = data
-            self._bytes += len(data) + _OVERHEAD_BYTES
+            for (turn, messages), each in zip(made, data, strict=True):
+                if each and len(each) <= LARGEST_BYTES and (right or _comes_back([each], [(turn, messages)])):
+                    self._forget(turn)
+                    self._known[turn] = each
+                    self._bytes += len(each) + _OVERHEAD_BYTES
             while self._bytes > self._limit_bytes:
                 self._forget(next(iter(self._known)))
 
@@ -64,3 +67,20 @@ class Memory:
     def _forget(self, turn: TurnId) -> None:
         data = self._known.pop(turn, None)
         self._bytes -= 0 if data is None else len(data) + _OVERHEAD_BYTES
+
+
+def _encoded(messages: list[Any]) -> bytes:
+    """Messages as JSON, with commas between; nothing where JSON cannot say them."""
+    try:
+        return b",".join(map(_encode, messages))
+    except _REFUSED:
+        return b""
+
+
+def _comes_back(data: Sequence[bytes], made: Sequence[tuple[TurnId, list[Any]]]) -> bool:
+    """Whether JSON gives messages back as they were. What could not be encoded is passed over."""
+    given = [each for text, (_, messages) in zip(data, made, strict=True) if text for each in messages]
+    try:
+        return bool(_decode(b"[" + b",".join(filter(None, data)) + b"]") == given)
+    except _REFUSED:
+        return False

@@ -97,6 +97,15 @@ def take_back(
     return moved, said[::-1]
 
 
+def said_before(connection: Connection, space: int, end: Place, count: int) -> list[Said]:
+    """What the turns of a thread before its last ``count`` say, oldest first. Nothing where branches were merged in it:
+    ``take_back`` walks first parents alone. Cost: the whole thread."""
+    segments = arrange([end], read_links(connection, space, end))
+    said = [each for segment in segments for each in read_range(connection, space, segment)]
+    is_one_line = sum(1 for _ in walk_first_parents(connection, space, end)) == len(said)
+    return said[: max(0, len(said) - count)] if is_one_line else []
+
+
 def known_ids(connection: Connection, space: int, segment: Segment, known: Container[TurnId]) -> list[TurnId]:
     """The ids of the turns of a range up to the first that is not known, or was erased."""
     found = ids_of_range(connection, space, segment)

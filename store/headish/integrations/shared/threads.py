@@ -40,6 +40,7 @@ from headish.integrations.shared.steps import (
     put_all,
     read_puts,
     read_range,
+    said_before,
     say_key,
     take_back,
 )
@@ -189,13 +190,20 @@ def pop(
 
 
 def replace_last(
-    store: Store, session: Session, last: Sequence[TurnId], drafts: Sequence[Draft], *, erase: bool = False
+    store: Store,
+    session: Session,
+    last: Sequence[TurnId],
+    drafts: Sequence[Draft],
+    *,
+    erase: bool = False,
+    stay: Callable[[Sequence[Said]], Sequence[Draft] | None] | None = None,
 ) -> bool:
     """Put other turns in the place of the last ones, which must be the ones with these ids; False, and nothing is
     changed, where they are not.
 
-    What was there before is hidden, or with ``erase`` erased where nothing else leads to it.
-    Cost: one transaction.
+    What was there before is hidden, or with ``erase`` erased where nothing else leads to it. ``stay`` is given the
+    turns before the last ones, and gives those that take their place; None leaves them as they are.
+    Cost: one transaction; with ``stay`` it reads the whole thread.
     """
     kept = KeptIds(store._database.mint)
 
@@ -208,9 +216,13 @@ def replace_last(
         ends = [each.id for each in islice(walk_first_parents(connection, store._number, place), len(last))]
         if ends[::-1] != [*last]:
             return None
-        moved, _ = take_back(connection, store, name, len(last), kept, erase=erase)
-        if drafts:
-            append(connection, store, session, drafts, kept)
+        before = [] if stay is None else said_before(connection, store._number, place, len(last))
+        staying = None if stay is None or not before else stay(before)
+        count = len(last) if staying is None else len(last) + len(before)
+        moved, _ = take_back(connection, store, name, count, kept, erase=erase)
+        made = [*(staying or ()), *drafts]
+        if made:
+            append(connection, store, session, made, kept)
         return name, moved
 
     return store._write(work, partial(is_moved, store._number)) is not None
