@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
-	@echo "make quick  in a minute: format lint types floors, and the tests that need no server, browser or wheel"
+	@echo "make quick  in two minutes: format lint types floors, and the tests that need no server, browser or wheel"
 	@echo "make test   every check: $(STEPS)"
 	@echo "make test-peers  the adapters, each beside its framework in an environment of its own"
 	@echo "make soak   kills, failing and full disks, restarts, interrupts, erasures, backups …, for MINUTES=10"

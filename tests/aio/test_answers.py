@@ -19,6 +19,8 @@ from headish.providers import Delta
 from support.loopback import Loopback, event_stream
 from support.providers.answers import anthropic_text
 
+pytestmark = pytest.mark.slow
+
 HELLO = anthropic_text("Hel", "lo.")
 FIRST = 3
 """So many events bring the first piece."""

@@ -15,6 +15,8 @@ from headish.providers.dialects.values import FORCED, NAMED, STREAM_OPTIONS
 from headish.values.blocks import Text, Thinking, ToolResult, ToolUse
 from support.providers.compatible import SERVERS, THOUGHTS, TOLERANT, CompatibleServer
 
+pytestmark = pytest.mark.slow
+
 TOOL = {"name": "height", "inputSchema": {"type": "object", "properties": {"peak": {"type": "string"}}}}
 ASKED: dict[str, Any] = {"tools": [TOOL], "params": {"max_tokens": 99}}
 

@@ -25,6 +25,8 @@ from support.insides import dump
 from support.loopback import EVENT_STREAM, Loopback, event_stream
 from support.providers.replies import CASES, read_lines
 
+pytestmark = pytest.mark.slow
+
 SECRET = "sk-very/secret+key-of-the-test="
 SPELLINGS = {
     "as it is": SECRET,

@@ -101,6 +101,7 @@ ODD = st.sampled_from([LONE, "x" * 2000, 10**4000, {LONE: LONE}, [[[{}]]], float
 @pytest.mark.parametrize("provider", PROVIDERS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
+@pytest.mark.slow
 def test_no_stream_whatever_its_values_is_refused(asking: Store, provider: str, data: st.DataObject) -> None:
     events = read_lines(data.draw(st.sampled_from(sorted((CASES / provider).glob("*/events.jsonl")))))
     for _ in range(3):

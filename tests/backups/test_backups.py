@@ -204,6 +204,7 @@ class TestHostileFiles:
             store.backup(path, verify="quick")
         return path.read_bytes()
 
+    @pytest.mark.slow
     def test_any_altered_or_missing_byte_is_noticed(self, whole: bytes, tmp_path: Path) -> None:
         places = [*range(0, len(whole), max(1, len(whole) // 40)), len(whole) - 1]
         for place in places:

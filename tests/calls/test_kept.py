@@ -25,6 +25,8 @@ from headish.errors import (
 )
 from support.loopback import EVENT_STREAM, Loopback, event_stream
 
+pytestmark = pytest.mark.slow
+
 BODY = {"model": "m", "messages": [], "stream": True}
 EVENTS = [{"type": "a", "n": 1}, {"type": "b", "n": 2}]
 

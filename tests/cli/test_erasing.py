@@ -81,6 +81,7 @@ class TestErase:
         assert (first["number"], first["turns"][0]["id"]) == (1, ids(talk)[-1])
         assert (scrub["scope"], scrub["covers"]) == ("scrub", 1)
 
+    @pytest.mark.slow
     def test_gc_scrub_fails_where_a_reader_is_in_the_way(self, talk: Command) -> None:
         talk("erase", "main", "--reason", "r", "--yes", "--no-scrub")
         with sqlite3.connect(talk.target) as reader:

@@ -58,6 +58,7 @@ def test_what_is_listed_says_why() -> None:
 
 
 @EACH_CELL
+@pytest.mark.slow
 def test_damage_is_seen_as_its_verdict_says(
     damaged: DamagedFile, table: Table, column: Column[Any] | None, kind: str
 ) -> None:

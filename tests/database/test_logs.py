@@ -30,6 +30,7 @@ def write_beside_a_reader(place: FilePlace, store: Store, count: int) -> None:
 
 
 class TestTheLog:
+    @pytest.mark.slow
     def test_a_long_one_is_emptied_once_nobody_reads_it(
         self, file_place: FilePlace, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -44,6 +45,7 @@ class TestTheLog:
         assert store.stats().turns == 81
         assert store.verify().problems == ()
 
+    @pytest.mark.slow
     def test_a_reader_that_stays_is_asked_now_and_then(
         self, file_place: FilePlace, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -56,6 +58,7 @@ class TestTheLog:
         assert 1 <= len(attempts) <= 8
         assert store.stats().turns == 80
 
+    @pytest.mark.slow
     def test_a_symbolic_link_leads_to_the_log_of_the_file(
         self, file_place: FilePlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -132,6 +132,7 @@ class TestFiles:
         assert other.text(kept.id).startswith("nothing")
         assert all(not report.problems for report in store._database.verify().values())
 
+    @pytest.mark.slow
     def test_a_reader_in_the_middle_keeps_the_log_until_gc(self, file_place: FilePlace) -> None:
         store = file_place.open()
         turn = store.add_turn(LARGE)

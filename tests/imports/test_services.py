@@ -21,6 +21,8 @@ from headish import Store
 from headish.errors import InvalidImport
 from imports.test_hostile import ODD, places
 
+pytestmark = pytest.mark.slow
+
 FIXTURES = Path(__file__).parent / "fixtures"
 DETAILS = (
     '<details type="reasoning" done="true" duration="1">\n<summary>Thought for 1 second</summary>\n&gt; hm\n&gt; so\n'

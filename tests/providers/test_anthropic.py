@@ -87,6 +87,7 @@ class TestReplies(Replies):
 
 
 @pytest.mark.parametrize("case", sorted((CASES / PROVIDER).iterdir()), ids=lambda path: path.name)
+@pytest.mark.slow
 def test_the_types_of_the_sdk_know_the_events_of_the_cases(case: Path) -> None:
     """But for those that its stream passes over, those of a beta, and what nobody is meant to know."""
     if case.name not in ("unknown", "compaction", "half-understood"):

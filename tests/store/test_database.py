@@ -116,6 +116,7 @@ class TestClosing:
         with pytest.raises(Closed):
             database.store()
 
+    @pytest.mark.slow
     def test_one_that_is_dropped_gives_its_connections_back(self, file_place: FilePlace) -> None:
         if sys.platform != "linux":
             pytest.skip("descriptors are counted in /proc, which only Linux has")

@@ -363,6 +363,7 @@ def test_a_usual_call_is_taken(verb: Verb) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=[each.name for each in VERBS])
+@pytest.mark.slow
 def test_an_odd_argument_is_taken_or_refused_by_name(verb: Verb) -> None:
     raw: list[str] = []
     for parameter in verb.takes:
