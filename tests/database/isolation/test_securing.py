@@ -66,7 +66,7 @@ class TestSecuring:
 
             def work(_: int) -> int:
                 stored = 0
-                while not done.is_set():
+                while not done.wait(0.01):
                     store.add_turn("more", continues="main")
                     store.resolve("main")
                     stored += 1
