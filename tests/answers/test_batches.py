@@ -35,7 +35,7 @@ CHAT = {"id": "chatcmpl-1", "object": "chat.completion", "model": "m",
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headish.calls.batches.remote.FIRST_DELAY_SECONDS", 0.001)
+    monkeypatch.setattr("headish.calls.client.FIRST_DELAY_SECONDS", 0.001)
 
 
 def message(text: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from support.places import Place
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headish.calls.batches.remote.FIRST_DELAY_SECONDS", 0.001)
+    monkeypatch.setattr("headish.calls.client.FIRST_DELAY_SECONDS", 0.001)
 
 
 BACKGROUND = {"openai_responses": {"background": True, "store": True}}

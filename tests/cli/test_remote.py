@@ -14,7 +14,7 @@ from support.loopback import Loopback
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
     monkeypatch.setenv("TEST_KEY", "the-key-of-the-test")
-    monkeypatch.setattr("headish.calls.batches.remote.FIRST_DELAY_SECONDS", 0.001)
+    monkeypatch.setattr("headish.calls.client.FIRST_DELAY_SECONDS", 0.001)
     with Loopback() as server:
         yield server
 

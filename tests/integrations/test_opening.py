@@ -106,7 +106,7 @@ class TestRefused:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork; run it on a POSIX system")
 def test_a_forked_child_goes_on_and_closes_nothing_of_its_parent(tmp_path: Path) -> None:
     each = held(tmp_path / "a.db")
     context = multiprocessing.get_context("fork")

@@ -99,8 +99,8 @@ def open_call(
             redactor=Redactor([*secrets, *credentials.secrets]),
             signer=credentials.signer,
         )
-        kept = resources.enter_context(open_client(exchange, address, transport))
-        request = build_request(kept.client, "POST", route.url, sent, content, exchange)
+        kept = resources.enter_context(_open_client(exchange, address, transport))
+        request = _build_request(kept.client, "POST", route.url, sent, content, exchange)
         response = _send(exchange, kept, request, attempts, told)
         resources.callback(response.close)
         return Call(exchange, response, resources.pop_all(), stop)
@@ -111,9 +111,9 @@ def _send(exchange: Exchange, kept: Kept, request: httpx2.Request, attempts: int
     attempt = 1
     while True:
         try:
-            return send_once(exchange, kept, request)
+            return _send_once(exchange, kept, request)
         except CallError as error:
-            delay_seconds = _choose_delay(error, attempt)
+            delay_seconds = choose_delay(error, attempt)
             remaining_seconds = exchange.deadline.remaining_seconds
             too_late = remaining_seconds is not None and delay_seconds >= remaining_seconds
             if attempt == attempts or not error.transient or delay_seconds > RETRY_AFTER_LIMIT_SECONDS or too_late:
@@ -124,7 +124,7 @@ def _send(exchange: Exchange, kept: Kept, request: httpx2.Request, attempts: int
         attempt += 1
 
 
-def send_once(exchange: Exchange, kept: Kept, request: httpx2.Request) -> httpx2.Response:
+def _send_once(exchange: Exchange, kept: Kept, request: httpx2.Request) -> httpx2.Response:
     """Send a request; its answer, once it begins and is none that refuses. Raises: CallError."""
     import httpx2
 
@@ -140,7 +140,7 @@ def send_once(exchange: Exchange, kept: Kept, request: httpx2.Request) -> httpx2
         response = kept.client.send(request, stream=True)
     except httpx2.RequestError as error:
         if was_used and deadline.ended_by is None and not isinstance(error, httpx2.TimeoutException):
-            return send_once(exchange, kept, request)  # the server had closed the connection that was kept
+            return _send_once(exchange, kept, request)  # the server had closed the connection that was kept
         raise _as_call_error(exchange, error) from None
     try:
         check_answer(exchange.provider, response, exchange.redactor)
@@ -173,8 +173,9 @@ def _as_call_error(exchange: Exchange, error: httpx2.RequestError) -> CallError:
     return Unreachable(provider, exchange.origin, reason)
 
 
-def _choose_delay(error: CallError, attempt: int) -> float:
-    """What the provider asks for. Else the delay doubles each time, less up to a quarter so that callers spread."""
+def choose_delay(error: CallError, attempt: int) -> float:
+    """How long to wait before the next attempt: what the provider asks for. Else the delay doubles each time, less up
+    to a quarter so that callers spread."""
     if isinstance(error, CallRefused) and error.retry_after_seconds is not None:
         return error.retry_after_seconds
     longest = min(FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 10), LONGEST_DELAY_SECONDS)
@@ -182,7 +183,7 @@ def _choose_delay(error: CallError, attempt: int) -> float:
 
 
 @contextmanager
-def open_client(exchange: Exchange, address: Address, transport: httpx2.BaseTransport | None = None) -> Iterator[Kept]:
+def _open_client(exchange: Exchange, address: Address, transport: httpx2.BaseTransport | None = None) -> Iterator[Kept]:
     """A client for a server, kept open for the next call. Raises: InvalidArgument without the extra; Unreachable."""
     try:
         import httpx2
@@ -200,7 +201,7 @@ def open_client(exchange: Exchange, address: Address, transport: httpx2.BaseTran
         yield kept
 
 
-def build_request(
+def _build_request(
     client: httpx2.Client, method: str, url: str, headers: Mapping[str, str], content: bytes | None, exchange: Exchange
 ) -> httpx2.Request:
     """A request under the deadline of its exchange. Raises: InvalidAddress."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from headish.calls.batches.remote import Remote
 from headish.calls.deadline import Timeouts
 from headish.calls.endpoints import find_endpoint
+from headish.calls.remote import Remote
 from headish.errors import InvalidArgument
 from headish.providers.registry import find_provider
 

@@ -97,7 +97,7 @@ def close_all() -> None:
 
 
 def _key_of(address: Address) -> Key:
-    if _is_in_the_clear(address):
+    if address.is_in_the_clear:
         return address.origin, ()
     files = ((name, os.environ[name]) for name in _CERTIFICATES if name in os.environ)
     return address.origin, (*sorted(getproxies().items()), *files)
@@ -131,7 +131,7 @@ def _give_back(process: _Process, key: Key, kept: Kept) -> None:
 def _make(process: _Process, key: Key, address: Address) -> httpx2.Client:
     import httpx2
 
-    in_the_clear = _is_in_the_clear(address)
+    in_the_clear = address.is_in_the_clear
     limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEPT_SECONDS)
     # A request in the clear to this machine must not pass through a proxy on another one. It needs no certificates
     # either: reading them takes longer than a small model takes to answer.
@@ -148,10 +148,6 @@ def _certificates(process: _Process, key: Key) -> ssl.SSLContext:
         if found is None:
             found = process.certificates[key] = httpx2.create_ssl_context()
         return found
-
-
-def _is_in_the_clear(address: Address) -> bool:
-    return address.scheme == "http" and address.is_loopback
 
 
 def _begin_anew() -> None:

@@ -80,7 +80,8 @@ def each_match(connection: Connection, space: int, wanted: Wanted, state: Found)
         pieces = [piece for piece in said.pieces if piece.field in asked.fields]
         if not pieces or not _uses(said, asked.tool):
             continue
-        texts = [words_of(piece.text) for piece in pieces]
+        # Where filters alone choose, no word has to be cut.
+        texts = [words_of(piece.text) for piece in pieces] if phrases else []
         if matches(asked.question, texts):
             counts = tuple(sum(count(phrase, words) for words in texts) for phrase in phrases)
             yield Match(said.source, pieces, counts, sum(map(len, texts)))

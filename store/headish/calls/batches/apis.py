@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from headish.calls.batches.remote import Remote
 from headish.calls.endpoints import ENDPOINTS
+from headish.calls.remote import Remote
 from headish.errors import InvalidArgument, UnreadableAnswer
 from headish.providers.events.eventjson import Refusal, decode_event
 

@@ -30,8 +30,8 @@ from headish.answers.batches import (
 )
 from headish.answers.reading import fitting_draft, read_response
 from headish.calls.batches.apis import Looked, Outcome, find_batch_api
-from headish.calls.batches.remote import Remote, may_exist
 from headish.calls.deadline import Timeouts
+from headish.calls.remote import Remote, may_exist
 from headish.database.query import Connection
 from headish.errors import (
     CallError,

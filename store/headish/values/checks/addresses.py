@@ -47,6 +47,11 @@ class Address(Struct, frozen=True):
             return False
 
     @property
+    def is_in_the_clear(self) -> bool:
+        """Whether it is asked without TLS, on this machine: without a proxy, then, and without certificates."""
+        return self.scheme == "http" and self.is_loopback
+
+    @property
     def is_private(self) -> bool:
         """Whether what is sent cannot be read on the way."""
         return self.scheme == "https" or self.is_loopback

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from headish.calls.client import choose_delay
 from headish.calls.clouds.credentials import find_credentials
 from headish.calls.deadline import Timeouts
 from headish.calls.headers import check_headers, find_secrets, write_headers
@@ -36,7 +37,6 @@ from headish.limits import BATCH_RESULTS_LIMIT_BYTES, EVENT_LIMIT_BYTES, REPLY_L
 if TYPE_CHECKING:
     import httpx2
 
-FIRST_DELAY_SECONDS = 0.5
 ATTEMPTS = 4
 TOO_LONG = f"a line of more than {EVENT_LIMIT_BYTES:,} bytes"
 _BOUNDARY = "headish-3f0c2f1a7d5e4b6f"
@@ -114,8 +114,7 @@ class Remote:
 
     def _wait(self, error: CallError, attempt: int) -> None:
         """Wait before the next attempt. Raises: the error, where another attempt would not help."""
-        asked = error.retry_after_seconds if isinstance(error, CallRefused) else None
-        delay_seconds = FIRST_DELAY_SECONDS * 2 ** (attempt - 1) if asked is None else asked
+        delay_seconds = choose_delay(error, attempt)
         if attempt == ATTEMPTS or not error.transient or delay_seconds > RETRY_AFTER_LIMIT_SECONDS:
             raise error
         time.sleep(delay_seconds)
@@ -124,8 +123,10 @@ class Remote:
     def _open(
         self, method: str, path: str, content: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Iterator[httpx2.Response]:
+        # No connection that was kept: where a server has closed it, the request would have to be sent again, and a
+        # batch would be made twice.
         httpx2 = _import_client()
-        in_the_clear = self._address.scheme == "http" and self._address.is_loopback
+        in_the_clear = self._address.is_in_the_clear
         url = self._address.origin + self._address.path + path
         timeout = httpx2.Timeout(self._silence_seconds, connect=self.timeouts.connect_seconds)
         with httpx2.Client(timeout=timeout, trust_env=not in_the_clear, verify=not in_the_clear) as client:
