@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,16 @@ OTHERS = {
     "wheel",
 }
 """Folders that mirror no folder of the library: its other packages, and what runs across all of it."""
+TOP_LEVEL = {"cli", "docs", "migrations", "requirements", "store", "tests", ".ci", "Makefile", "pyproject.toml"} | {
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    ".editorconfig",
+    ".gitattributes",
+    ".gitignore",
+    ".pre-commit-config.yaml",
+}
 MODULES = sorted(path for path in TESTS.rglob("*.py") if "benchmarks" not in path.parts)
 TESTED = [path for path in MODULES if path.name.startswith("test_")]
 STARTING = ("run_browser", "run_together", "start", "subprocess.Popen", "subprocess.run")
@@ -119,6 +130,16 @@ def test_each_folder_of_the_library_has_its_tests() -> None:
     library = {path.parent.name for path in LIBRARY.glob("*/__init__.py")}
     folders = {path.relative_to(TESTS).parts[0] for path in TESTS.glob("*/**/*.py")}
     assert folders == library | OTHERS
+
+
+@pytest.mark.slow
+def test_the_top_level_holds_what_it_is_known_to_hold() -> None:
+    """What a command that was tried here left behind is easily committed."""
+    root = TESTS.parent
+    if not (root / ".git").exists():
+        pytest.skip("this is no checkout: only git knows which files are the project's")
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=root, check=True, capture_output=True, text=True).stdout
+    assert {Path(name).parts[0] for name in tracked.split("\0") if name} <= TOP_LEVEL
 
 
 @pytest.mark.parametrize("path", sorted((TESTS / "support").rglob("*.py")), ids=lambda path: path.name)

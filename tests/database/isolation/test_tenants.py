@@ -57,10 +57,20 @@ class TestTheOther:
         assert ana.find("k-73") is None
         with pytest.raises(UnknownObject):
             ana.objects.get("note", "one")
-        with pytest.raises(UnknownErasure):
-            ana.erasures[1]
         assert [found.turn for found in ana.search("seventy-three")] == []
         assert len(list(ben.search("seventy-three"))) == 1
+
+    def test_a_receipt_of_another_tenant_is_unknown(self, logins: Logins, ana: Store) -> None:
+        own = {receipt.number for receipt in ana.erasures}
+        with Store.open(logins.url, space="ben") as owner:
+            for _ in range(len(own) + 1):
+                owner.erase(owner.add_turn("what ben wants gone").id, reason="asked by ben")
+            others = {receipt.number for receipt in owner.erasures} - own
+        assert others
+        for number in others:
+            with pytest.raises(UnknownErasure):
+                ana.erasures[number]
+        assert "asked by ben" not in {receipt.reason for receipt in ana.erasures}
 
     def test_counts_feeds_usage_and_backups_hold_ones_own_alone(self, ana: Store, ben: Store, tmp_path: Path) -> None:
         own = len(list(ana.turns()))
