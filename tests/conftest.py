@@ -18,6 +18,7 @@ import sqlalchemy
 from hypothesis import HealthCheck, settings
 
 from headish import Store
+from support.few import Few
 from support.places import FilePlace, MemoryPlace, Place, ServerPlace
 from support.servers import own_server
 
@@ -32,6 +33,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "headish"))
 os.environ["HEADISH_CONFIG"] = os.devnull
 
 _numbers = count(1)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--few", type=int, help="of the cases of each test, run so many (as `make quick` does)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.few:
+        config.pluginmanager.register(Few(config.option.few))
 
 
 @pytest.hookimpl(tryfirst=True)
