@@ -44,6 +44,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Few(config.option.few))
 
 
+def pytest_xdist_auto_num_workers() -> int | None:
+    """More than there are cores: tests wait for servers, processes and disks. The variable of xdist wins."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + (cores + 1) // 2
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark which database a test runs on: its fixtures or its parameters tell.
