@@ -20,13 +20,13 @@ from headish.content.forms.media import write_chat_media
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
 from headish.providers.shared.arguments import arguments_text
-from headish.providers.shared.ledger import Settled
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.shapes import record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Settings
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 
 EMPTY_RESULT = "(empty result)"
@@ -54,8 +54,6 @@ class ChatWriter(RequestWriter):
     """How many sequences that end an answer the API takes."""
     efforts: ClassVar[Collection[str]] = ()
     """The values of ``reasoning_effort``."""
-    plain_roles: Collection[str] = ("user", "assistant")
-    """Whose messages are a role and a content where they say one text."""
     has_strict_tools: ClassVar[bool] = True
     """Whether each tool says for itself that its calls are held to its schema."""
 
@@ -174,15 +172,14 @@ class ChatWriter(RequestWriter):
 
     # Messages.
 
-    def place(self, settled: Settled, parts: list[Part]) -> None:
-        self.flags += settled.message.cache
-        alone = parts[0] if len(parts) == 1 and settled.message.role in self.plain_roles else {}
-        if len(alone) == 2 and alone["type"] == "text":
-            # Nearly every message: one text, and nothing beside it.
-            self.add({"role": settled.message.role, "content": alone["text"]}, settled.turns)
-            return
-        for entry in self._entries(settled.message, parts):
-            self.add(entry, settled.turns)
+    def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
+        self.flags += message.cache
+        for entry in self._entries(message, parts):
+            self.add(entry, turns)
+
+    def add_text(self, role: str, text: str, turns: tuple[TurnId, ...]) -> None:
+        self.messages.append({"role": role, "content": text})
+        self.turns.append(turns)
 
     def _entries(self, message: Message, parts: list[Part]) -> list[Part]:
         role = str(message.role)

@@ -21,7 +21,6 @@ from headish.providers.openai.spelling import (
     spell_id,
     spell_reasoning,
 )
-from headish.providers.shared.ledger import Settled
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM
 from headish.providers.shared.schemas import fill_arrays, join_top
@@ -29,6 +28,7 @@ from headish.providers.shared.shapes import record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Settings
 from headish.values.blocks import ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 
 AT_TOP = ("enum", "not")
@@ -63,12 +63,12 @@ class OpenAIWriter(OpenAIShapedWriter):
             self.note(f"the top of the schema of {called} is made one object, without {', '.join(lost)}")
         return {**parameters, "properties": parameters.get("properties", {})}
 
-    def place(self, settled: Settled, parts: list[Part]) -> None:
+    def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
         start = len(self.messages)
-        super().place(settled, parts)
+        super().place(message, turns, parts)
         if not self.dialect.lists:
             self.messages[start:] = map(join_lists, self.messages[start:])
-        if settled.message.cache and self.settings.cache_breakpoints:
+        if message.cache and self.settings.cache_breakpoints:
             self._mark(self.messages[start:])
 
     def _mark(self, entries: list[Part]) -> None:
