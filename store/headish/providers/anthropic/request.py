@@ -10,6 +10,7 @@ from headish.content.forms.media import write_anthropic_media, write_anthropic_t
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
 from headish.providers.shared.mapping import Part, Piece
+from headish.providers.shared.owned import owned
 from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.schemas import join_top
 from headish.providers.shared.shapes import listed, name, number, present, record
@@ -99,7 +100,7 @@ class AnthropicWriter(RequestWriter):
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
         own = record(block.opaque.get(self.provider))
-        called = {"id": block.id, "name": self.names.send(block.name), "input": self.arguments(block, message)}
+        called = {"id": block.id, "name": self.names.send(block.name), "input": owned(self.arguments(block, message))}
         beside = {key: own[key] for key in ("caller", "toolset_name") if own.get(key) is not None}
         return {"type": "tool_use", **called, **beside}
 
@@ -109,7 +110,7 @@ class AnthropicWriter(RequestWriter):
             {"content": content} if content else {}
         )
         result = {**result, "is_error": True} if block.is_error else result
-        return joined(result, block.opaque.get(self.provider))
+        return joined(result, block.opaque.get(self.provider)) if block.opaque else result
 
     def _result_piece(self, piece: Piece) -> Part:
         if isinstance(piece, str):

@@ -14,13 +14,13 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from headish.content import strictjson
 from headish.content.forms.chat import MESSAGE, PART, TOOL_CALL
 from headish.content.forms.media import write_chat_media
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
 from headish.providers.shared.arguments import arguments_text
 from headish.providers.shared.mapping import Part, Piece
+from headish.providers.shared.owned import encoded
 from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.shapes import record
 from headish.providers.shared.tools import Choice, Tool
@@ -112,11 +112,14 @@ class ChatWriter(RequestWriter):
         return joined(write_chat_media(block), record(block.opaque.get(self.provider)).get(PART))
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
-        own = record(block.opaque.get(self.provider))
-        beside = {key: value for key, value in own.items() if key not in ("custom", "function", "type")}
         called = {"name": self.names.send(block.name)}
+        own = record(block.opaque.get(self.provider)) if block.opaque else {}
+        if not own:
+            function = {**called, "arguments": arguments_text(block, self.arguments(block, message))}
+            return {"id": block.id, "type": "function", "function": function}
+        beside = {key: value for key, value in own.items() if key not in ("custom", "function", "type")}
         if own.get("type") == "custom":
-            given = strictjson.encode(block.input).decode() if block.raw is None else block.raw
+            given = encoded(block.input) if block.raw is None else block.raw
             custom = {**record(own.get("custom")), **called, "input": given}
             return {"type": TOOL_CALL, TOOL_CALL: {**beside, "id": block.id, "type": "custom", "custom": custom}}
         arguments = arguments_text(block, self.arguments(block, message))
@@ -134,7 +137,7 @@ class ChatWriter(RequestWriter):
         # The API has no flag for an error.
         content = f"Error: {said}" if block.is_error else said
         result = {"role": "tool", "tool_call_id": block.tool_use_id, "content": content}
-        return joined(result, block.opaque.get(self.provider))
+        return joined(result, block.opaque.get(self.provider)) if block.opaque else result
 
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:
         part = self.own_thinking(block)

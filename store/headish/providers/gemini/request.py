@@ -17,6 +17,7 @@ from headish.content.merge import merge
 from headish.providers.gemini.names import GeminiNames
 from headish.providers.gemini.signatures import is_signature, sign_calls
 from headish.providers.shared.mapping import Part, Piece
+from headish.providers.shared.owned import owned
 from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.shapes import listed, name, record
 from headish.providers.shared.tools import Choice, Tool
@@ -80,7 +81,7 @@ class GeminiWriter(RequestWriter):
         return joined(write_gemini_media(block), block.opaque.get(self.provider))
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
-        call = {"name": self.names.send(block.name), "args": self.arguments(block, message)}
+        call = {"name": self.names.send(block.name), "args": owned(self.arguments(block, message))}
         return {"functionCall": self._identified(block) | call} | self._beside(block.opaque, message)
 
     def _identified(self, block: ToolUse) -> Part:

@@ -128,7 +128,8 @@ class OpenAIWriter(OpenAIShapedWriter):
 
     def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
         part = super().result_part(block, pieces, message)
-        return {**part, "tool_call_id": spell_id(self.dialect, part["tool_call_id"])}
+        part["tool_call_id"] = spell_id(self.dialect, part["tool_call_id"])
+        return part
 
     def write_answer(self, parts: list[Part], message: Message) -> Part:
         if self.settings.dialect is None:

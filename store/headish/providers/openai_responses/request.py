@@ -124,7 +124,7 @@ class OpenAIResponsesWriter(RequestWriter):
             output = [self._output_piece(piece) for piece in said]
         result = {"type": "function_call_output", "call_id": block.tool_use_id, "output": output}
         result |= present(caller=self._callers.get(block.tool_use_id))
-        return joined(result, block.opaque.get(self.provider))
+        return joined(result, block.opaque.get(self.provider)) if block.opaque else result
 
     def _output_piece(self, piece: Piece) -> Part:
         if isinstance(piece, str):

@@ -52,14 +52,15 @@ class _OpenCalls:
             self._by_name[call.block.name].append(call)
             self._all.append(call)
         for call in reversed(calls):
-            if call.block.id is not None:
-                self._by_id[call.block.id, None].append(call)
-                self._by_id[call.block.id, call.block.name].append(call)
+            id = call.block.id
+            if id is not None:
+                self._by_id[id, None].append(call)
+                self._by_id[id, call.block.name].append(call)
 
     def find(self, result: ToolResult) -> _Call | None:
         """The call that a result answers: by id, else by name and order; a second answer answers nothing."""
         if result.tool_use_id is not None:
-            same_id = self._by_id.get((result.tool_use_id, result.name), [])
+            same_id = self._by_id.get((result.tool_use_id, result.name))
             while same_id and same_id[-1].result is not None:
                 same_id.pop()
             return same_id[-1] if same_id else None
@@ -182,9 +183,9 @@ def _settle_calls(ledger: _Ledger, index: int) -> Message:
 def _turns_of(ledger: _Ledger, index: int) -> tuple[TurnId, ...]:
     """The turns that a message's results came from, in the order of the thread; its own where it has none."""
     own = ledger.messages[index].turn
-    moved = [call.answered_in for call in ledger.calls[index].values() if call.answered_in is not None]
+    moved = {call.answered_in for call in ledger.calls[index].values() if call.answered_in is not None}
     turns = [ledger.messages[each].turn or own for each in sorted(moved)] or [own]
-    return tuple(turn for turn in dict.fromkeys(turns) if turn is not None)
+    return tuple([turn for turn in dict.fromkeys(turns) if turn is not None])
 
 
 def _enter_calls(ledger: _Ledger, index: int, message: Message) -> None:

@@ -126,7 +126,7 @@ class RequestWriter(BlockMapper):
         for at, message in enumerate(self._settled):
             content, turn = message.content, message.turn
             if len(content) == 1 and type(block := content[0]) is Text and message.attributes is NO_ATTRIBUTES:
-                said, role = block.text, message.role
+                said, role = block.text, message.role or ""
                 if role in roles and said and not said.isspace() and not block.opaque and not message.cache:
                     add_text(role, said, () if turn is None else (turn,))
                     continue
@@ -249,7 +249,7 @@ class RequestWriter(BlockMapper):
         ``flags`` is how many messages are: of some nothing can be marked.
         """
         for part in parts[-CACHE_MARKS:]:
-            part |= mark
+            part |= {key: dict(value) for key, value in mark.items()}  # each its own
         if len(parts) < flags:
             self.note(f"{counted(flags - len(parts), 'cache flag')} left out: nothing of the message can be marked")
         if len(parts) > CACHE_MARKS:
