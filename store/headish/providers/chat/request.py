@@ -10,7 +10,7 @@ Source: the types of the official SDKs, openai 3.54.0, cerebras-cloud-sdk 1.91.0
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -34,6 +34,9 @@ EMPTY_RESULT = "(empty result)"
 ATTACHED = "(attached below)"
 """The text of a result that holds no text, but media."""
 CALLS = ("function", TOOL_CALL)
+_TEXTS = ("text", PART)
+_SAID = (*_TEXTS, *CALLS)
+"""Parts without which an answer says nothing."""
 OWN_KEYS = frozenset(("audio", "content", "function_call", "name", "role", "tool_call_id", "tool_calls"))
 """Keys of a message that the thread says itself; of what was heard only the id goes back."""
 NEVER_BACK = frozenset(("executed_tools",))
@@ -61,6 +64,8 @@ class ChatWriter(RequestWriter):
         super().__init__(window, settings)
         self.flags = 0
         """How many messages are to be cached."""
+        self.mend: Callable[[Part], Part] | None = None
+        """What is done to each message at last, where the server wants it."""
         self._moved: list[Part] = []
         """What the results of one message hold beside text."""
 
@@ -76,12 +81,19 @@ class ChatWriter(RequestWriter):
 
     def write_answer(self, parts: list[Part], message: Message) -> Part:
         """A message of the assistant; among the parts is a text or a call."""
-        said = [part for part in parts if part["type"] in ("text", PART)]
-        calls = [part[TOOL_CALL] if part["type"] == TOOL_CALL else part for part in parts if part["type"] in CALLS]
-        beside = [part[MESSAGE] for part in parts if part["type"] == MESSAGE]
-        answer: Part = {"role": "assistant", "content": _said(said)} | ({"tool_calls": calls} if calls else {})
+        said, calls = [], []
+        beside: Part = {}
+        for part in parts:
+            kind = part["type"]
+            if kind in CALLS:
+                calls.append(part if kind == "function" else part[TOOL_CALL])
+            elif kind in _TEXTS:
+                said.append(part)
+            elif kind == MESSAGE:
+                beside |= part[MESSAGE]
         # A key of the message's own never takes the place of what the thread says.
-        return {key: value for each in beside for key, value in each.items()} | answer
+        answer: Part = {**beside, "role": "assistant", "content": _said(said) if said else None}
+        return {**answer, "tool_calls": calls} if calls else answer
 
     def write_marks(self) -> None:
         """Write the cache flags, or say that they are not."""
@@ -176,9 +188,17 @@ class ChatWriter(RequestWriter):
     # Messages.
 
     def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
-        self.flags += message.cache
-        for entry in self._entries(message, parts):
+        entries = self._entries(message, parts)
+        if self.mend is not None:
+            entries = [self.mend(entry) for entry in entries]
+        if message.cache:
+            self.flag(entries)
+        for entry in entries:
             self.add(entry, turns)
+
+    def flag(self, entries: list[Part]) -> None:
+        """Take note that a message is to be cached. ``entries`` are what it became."""
+        self.flags += 1
 
     def add_text(self, role: str, text: str, turns: tuple[TurnId, ...]) -> None:
         self.messages.append({"role": role, "content": text})
@@ -193,7 +213,7 @@ class ChatWriter(RequestWriter):
         if role == "assistant":
             if len(parts) > 1:
                 self._note_order(parts, message)
-            if any(part["type"] in ("text", PART, *CALLS) or "audio" in part.get(MESSAGE, ()) for part in parts):
+            if any(part["type"] in _SAID or "audio" in part.get(MESSAGE, ()) for part in parts):
                 return [self.write_answer(parts, message)]
             self.left_out("an answer that is reasoning alone", message)
             return []
@@ -205,8 +225,10 @@ class ChatWriter(RequestWriter):
 
     def _answered(self, parts: list[Part], message: Message) -> list[Part]:
         """Results, one message each, and behind all of them what only the user may say."""
-        results = [part for part in parts if part.get("role") == "tool"]
         rest = [part for part in parts if part.get("role") != "tool"]
+        if not rest and not self._moved:
+            return parts  # nearly always
+        results = [part for part in parts if part.get("role") == "tool"]
         if rest:
             self.note("a document of a tool that is in no result goes into a message of the user", message)
         rest, self._moved = [*self._moved, *rest], []
@@ -284,11 +306,11 @@ def _content(parts: list[Part]) -> str | list[Part]:
 
 
 def _said(parts: list[Part]) -> Any:
-    """The content of an answer: the list of parts that it was, or a text. Null, not empty, where there is nothing: some
-    servers show the model an empty text as one that it wrote."""
+    """The content of an answer: the list of parts that it was, or a text. Where there is nothing it is null, not empty:
+    some servers show the model an empty text as one that it wrote."""
     if any(part["type"] == PART for part in parts):
         return [part.get(PART, part) for part in parts]
-    return "\n".join(part["text"] for part in parts) if parts else None
+    return "\n".join(part["text"] for part in parts)
 
 
 def _less(value: Any, *keys: str) -> Part:

@@ -28,7 +28,6 @@ from headish.providers.shared.shapes import record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Settings
 from headish.values.blocks import ProviderBlock, Text, Thinking, ToolResult, ToolUse
-from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 
 AT_TOP = ("enum", "not")
@@ -49,6 +48,7 @@ class OpenAIWriter(OpenAIShapedWriter):
         self.dialect = find_dialect(settings.dialect)
         self.roles = self.dialect.roles
         self.plain_roles = ("user",) if self.dialect.fills else ("user", "assistant")
+        self.mend = None if self.dialect.lists else join_lists
         self.marked: list[Part] = []
         """The last part of each message that is to be cached."""
 
@@ -63,17 +63,10 @@ class OpenAIWriter(OpenAIShapedWriter):
             self.note(f"the top of the schema of {called} is made one object, without {', '.join(lost)}")
         return {**parameters, "properties": parameters.get("properties", {})}
 
-    def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
-        start = len(self.messages)
-        super().place(message, turns, parts)
-        if not self.dialect.lists:
-            self.messages[start:] = map(join_lists, self.messages[start:])
-        if message.cache and self.settings.cache_breakpoints:
-            self._mark(self.messages[start:])
-
-    def _mark(self, entries: list[Part]) -> None:
+    def flag(self, entries: list[Part]) -> None:
         """Remember the last part of a flagged message. It stays a part where its mark moves on: only marks move."""
-        if not entries or entries[-1]["role"] not in MARKABLE:
+        super().flag(entries)
+        if not self.settings.cache_breakpoints or not entries or entries[-1]["role"] not in MARKABLE:
             return
         content = entries[-1]["content"]
         if isinstance(content, str):
