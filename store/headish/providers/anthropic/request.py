@@ -251,7 +251,7 @@ class AnthropicWriter(RequestWriter):
             if isinstance(block, ToolUse)
         )
         if called:
-            self.note(f"no tools are given: {', '.join(called)} is defined as a stub that cannot be called")
+            self.note(f"no tools are given: {', '.join(called)[:200]} is defined as a stub that cannot be called")
         return [{"name": self.names.send(name), "input_schema": {"type": "object"}} for name in called]
 
 

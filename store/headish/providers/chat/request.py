@@ -57,6 +57,8 @@ class ChatWriter(RequestWriter):
     """How many sequences that end an answer the API takes."""
     efforts: ClassVar[Collection[str]] = ()
     """The values of ``reasoning_effort``."""
+    has_custom_tools: ClassVar[bool] = True
+    """Whether the API has tools whose input is any text; elsewhere a call of one is a call like any other."""
     has_strict_tools: ClassVar[bool] = True
     """Whether each tool says for itself that its calls are held to its schema."""
 
@@ -130,7 +132,7 @@ class ChatWriter(RequestWriter):
             function = {**called, "arguments": arguments_text(block, self.arguments(block, message))}
             return {"id": block.id, "type": "function", "function": function}
         beside = {key: value for key, value in own.items() if key not in ("custom", "function", "type")}
-        if own.get("type") == "custom":
+        if own.get("type") == "custom" and self.has_custom_tools:
             given = encoded(block.input) if block.raw is None else block.raw
             custom = {**record(own.get("custom")), **called, "input": given}
             return {"type": TOOL_CALL, TOOL_CALL: {**beside, "id": block.id, "type": "custom", "custom": custom}}
@@ -141,7 +143,10 @@ class ChatWriter(RequestWriter):
     def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
         media = [piece for piece in pieces if isinstance(piece, Document)]
         if media:
-            self.note(f"what the result of {block.name} holds beside text goes into a message of the user", message)
+            self.note(
+                f"what the result of {(block.name or '')[:80]} holds beside text goes into a message of the user",
+                message,
+            )
             self._moved.append({"type": "text", "text": f"From the result of {self.names.send(block.name or '')}:"})
             self._moved += [self.media_part(media_type_of(piece), piece) for piece in media]
         texts = [piece for piece in pieces if isinstance(piece, str)]

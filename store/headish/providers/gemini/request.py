@@ -121,7 +121,7 @@ class GeminiWriter(RequestWriter):
             return self.left_out("what a content says beside its parts", message)
         if not data or data.keys() & _PAIRED:
             return self.refuse("a block of its own that is empty, a call or a result", message)
-        if "toolCall" in data and name(record(data["toolCall"]).get("id")) not in _answered(message):
+        if "toolCall" in data and name(record(data["toolCall"]).get("id")) not in self.asked_once(message, _answered):
             return self.left_out("a search that was cut off", message)
         return dict(data)
 

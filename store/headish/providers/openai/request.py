@@ -90,7 +90,7 @@ class OpenAIWriter(OpenAIShapedWriter):
             part = self.own_thinking(block)
             if part is not None:
                 return part
-        if self.dialect.details and has_details(message, self.provider):
+        if self.dialect.details and self.asked_once(message, lambda each: has_details(each, self.provider)):
             return None  # it is said there
         part = spell_reasoning(self.dialect, block, record(block.opaque.get(self.provider)))
         if part is None and named is None:

@@ -8,7 +8,7 @@ repaired, each repair is noted, and the store is left as it is.
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,11 +17,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from headish.content.hashes import hash_payload
 from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
 from headish.values.ids import TurnId
 from headish.values.messages import Message, Note
 
-LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+ID_LIMIT = 64
+LEGAL_ID = re.compile(rf"[a-zA-Z0-9_-]{{1,{ID_LIMIT}}}")
 _PAIRED = (ToolUse, ToolResult)
 INTERRUPTED = "The call was interrupted: no result was stored."
 """The result of a call that has none. Fixed, so that the same thread always gives the same request."""
@@ -91,6 +93,8 @@ class _Ledger:
     matched: set[tuple[int, int]] = field(default_factory=set)
     orphans: defaultdict[int, list[ContentBlock]] = field(default_factory=lambda: defaultdict(list))
     taken: set[str] = field(default_factory=set)
+    repeats: Counter[str] = field(default_factory=Counter)
+    """How often an id was made anew, where underscores do not tell the calls apart."""
     notes: list[Note] = field(default_factory=list)
     orphan_notes: list[Note] = field(default_factory=list)
     id_notes: list[Note] = field(default_factory=list)
@@ -204,11 +208,22 @@ def _enter_calls(ledger: _Ledger, index: int, message: Message) -> None:
 def _legal_id(ledger: _Ledger, block: ToolUse, message: Message, index: int, position: int) -> str:
     if block.id is not None and LEGAL_ID.fullmatch(block.id) and block.id not in ledger.taken:
         return block.id
-    made = f"call_{message.turn or index}_{position}"
-    while made in ledger.taken:
-        made += "_"
+    made = _made_id(ledger, f"call_{message.turn or index}_{position}", index)
     problem = "has no id" if block.id is None else f"has the id {block.id[:80]!r}, illegal or used before"
-    ledger.id_notes.append(Note(f"the call of {block.name} {problem}: sent as {made}", message.turn))
+    ledger.id_notes.append(Note(f"the call of {block.name[:80]} {problem}: sent as {made}", message.turn))
+    return made
+
+
+def _made_id(ledger: _Ledger, base: str, index: int) -> str:
+    """An id that no call has. A window made by hand may say one turn a hundred thousand times, or give it any name."""
+    if not LEGAL_ID.fullmatch(base):
+        base = f"call_{index}_{hash_payload(base.encode(errors='surrogatepass')).hex()[:8]}"
+    made = base
+    while made in ledger.taken and len(made) < ID_LIMIT:
+        made += "_"
+    while made in ledger.taken:
+        ledger.repeats[base] += 1
+        made = f"{base}-{ledger.repeats[base]}"
     return made
 
 
@@ -239,7 +254,7 @@ def _rewritten(ledger: _Ledger, index: int, message: Message) -> tuple[ContentBl
 
 def _as_text(ledger: _Ledger, result: ToolResult, message: Message) -> Iterator[ContentBlock]:
     named = result.name or result.tool_use_id or "a tool"
-    ledger.orphan_notes.append(Note(f"the result of {named} answers no open call: sent as text", message.turn))
+    ledger.orphan_notes.append(Note(f"the result of {named[:80]} answers no open call: sent as text", message.turn))
     yield Text(f"Result of {named}, without its call:")
     yield from result.content
 
@@ -249,7 +264,7 @@ def _answers(ledger: _Ledger, message: Message, calls: Iterable[_Call], cache: b
     for call in calls:
         found = call.result
         if found is None:
-            what = f"the call of {call.block.name} has no result: settled as interrupted"
+            what = f"the call of {call.block.name[:80]} has no result: settled as interrupted"
             ledger.notes.append(Note(what, message.turn))
             found = ToolResult(content=(Text(INTERRUPTED),), is_error=True)
         named = found.tool_use_id == call.id and found.name == call.block.name

@@ -28,6 +28,7 @@ from headish.values.blocks import (
     Base64Source,
     ContentBlock,
     Document,
+    Erased,
     Mark,
     Other,
     ProviderBlock,
@@ -40,7 +41,8 @@ from headish.values.blocks import (
 from headish.values.messages import Message, Note
 
 Part = dict[str, Any]
-Beside = TypeVar("Beside", Text, Document, ToolUse, ToolResult)
+Answer = TypeVar("Answer")
+Beside = TypeVar("Beside", Text, Thinking, Document, ToolUse, ToolResult)
 Piece = str | Document | Part
 """What a result holds: text, a document, or a part of the provider's own."""
 SVG = "image/svg+xml"
@@ -60,6 +62,7 @@ class BlockMapper(ABC):
         self.refusals: list[Unsupported] = []
         self.foreign: Counter[str] = Counter()
         """How many blocks have something beside them that another provider keeps there."""
+        self._asked: tuple[Message, Any] | None = None
         self.images = self.media_bytes = 0
         """How many images the request holds, and how many bytes of media."""
 
@@ -85,6 +88,13 @@ class BlockMapper(ABC):
         """Say that something is left out. Gives None as well."""
         self.note(f"{what} is left out", message)
         return None
+
+    def asked_once(self, message: Message, ask: Callable[[Message], Answer]) -> Answer:
+        """What a mapper of blocks wants to know of their whole message: asked once a message, not once a block."""
+        if self._asked is None or self._asked[0] is not message:
+            self._asked = message, ask(message)
+        answer: Answer = self._asked[1]
+        return answer
 
     # What a provider's writer makes: plain JSON data, or None with a note.
 
@@ -146,9 +156,7 @@ class BlockMapper(ABC):
             return self.refuse(f"reasoning of role {message.role}", message)
         if block.provider != self.provider:
             return self.left_out("another provider's reasoning" if block.provider else "unsigned reasoning", message)
-        if block.opaque:
-            block = replace(block, opaque=self._own_beside(block.opaque))
-        return self.thinking_part(block, message)
+        return self.thinking_part(self._owned(block) if block.opaque else block, message)
 
     def own(self, block: ProviderBlock, message: Message) -> Part | None:
         if block.provider != self.provider:
@@ -170,17 +178,19 @@ class BlockMapper(ABC):
         """The arguments of a call as an object; what is none is wrapped, noted."""
         arguments, fits = arguments_object(block)
         if not fits:
-            self.note(f"the arguments of {block.name} are no JSON object: wrapped in one", message)
+            self.note(f"the arguments of {block.name[:80]} are no JSON object: wrapped in one", message)
         return arguments
 
     def result(self, block: ToolResult, message: Message) -> Part | None:
+        if message.role != "tool":  # where the ledger puts results: this one lay in another that answers no call
+            return self.refuse("a block of type 'tool_result' inside a tool result", message)
         if block.status is not None:
             self.note(f"the status {block.status[:80]!r} of a result is not sent", message)
         if block.opaque:
             block = self._owned(block)
         pieces: list[Piece] = []
         for inner in block.content:
-            piece = inner.text if type(inner) is Text else self._piece(inner, message)
+            piece = inner.text if type(inner) is Text and not inner.opaque else self._piece(inner, message)
             if type(piece) is str and (not piece or piece.isspace()):
                 self.left_out("a blank text", message)
             elif piece is not None:
@@ -205,9 +215,11 @@ class BlockMapper(ABC):
         return self.blank_part(block, message) if blank else self.text_part(text, block, message)
 
     def _piece(self, block: ContentBlock, message: Message) -> Piece | None:
+        if isinstance(block, Text):
+            self.foreign.update(list(block.opaque))  # a text of a result has nothing beside it, anywhere
+            return block.text
         if isinstance(block, Document):
-            own = self._own_beside(block.opaque)
-            return self._read_document(replace(block, opaque=own) if own else block, message)
+            return self._read_document(self._owned(block) if block.opaque else block, message)
         if isinstance(block, ProviderBlock):
             if block.provider != self.provider:
                 return self.left_out(f"a block of {block.provider} inside a result", message)
@@ -269,11 +281,8 @@ class BlockMapper(ABC):
     def _owned(self, block: Beside) -> Beside:
         """A block with what this provider keeps beside it, as a copy; what others keep there is counted."""
         self.foreign.update(each for each in block.opaque if each != self.provider)
-        return replace(block, opaque=self._own_beside(block.opaque))
-
-    def _own_beside(self, opaque: Mapping[str, Any]) -> dict[str, Any]:
-        own = opaque.get(self.provider)
-        return {} if own is None else {self.provider: owned(own)}
+        own = block.opaque.get(self.provider)
+        return replace(block, opaque={} if own is None else {self.provider: owned(own)})
 
 
 def type_of(block: ContentBlock) -> str:
@@ -291,4 +300,5 @@ _MAPPERS: dict[type, Callable[[BlockMapper, Any, Message], Part | None]] = {
     Mark: BlockMapper.unknown,
     Tools: BlockMapper.unknown,
     Other: BlockMapper.unknown,
+    Erased: BlockMapper.unknown,
 }
