@@ -7,6 +7,7 @@ items.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -18,7 +19,6 @@ from headish.content.media import media_type_of
 from headish.providers.openai_responses.files import FILES, file_name
 from headish.providers.openai_responses.pairs import OUTPUTS, Pairs
 from headish.providers.shared.arguments import arguments_text
-from headish.providers.shared.ledger import Settled
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.schemas import fill_arrays, join_top
@@ -26,6 +26,7 @@ from headish.providers.shared.shapes import listed, name, present, record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Settings
 from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 
 INCLUDE = ("reasoning.encrypted_content",)
@@ -51,7 +52,6 @@ class OpenAIResponsesWriter(RequestWriter):
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
-        self.pairs = Pairs(self.window.messages, self.provider)
         self.stores = _stores(self.options)
         self.flags = 0
         """How many messages are to be cached."""
@@ -59,6 +59,11 @@ class OpenAIResponsesWriter(RequestWriter):
         """The last part of each of them that can be marked."""
         self._callers: dict[str | None, Any] = {}
         """Which program made a call, by the call's id: its output says so too."""
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The calls and outputs of its own that belong together; few threads hold any."""
+        return Pairs(self.window.messages, self.provider)
 
     # Blocks.
 
@@ -119,7 +124,7 @@ class OpenAIResponsesWriter(RequestWriter):
             output = [self._output_piece(piece) for piece in said]
         result = {"type": "function_call_output", "call_id": block.tool_use_id, "output": output}
         result |= present(caller=self._callers.get(block.tool_use_id))
-        return joined(result, block.opaque.get(self.provider))
+        return joined(result, block.opaque.get(self.provider)) if block.opaque else result
 
     def _output_piece(self, piece: Piece) -> Part:
         if isinstance(piece, str):
@@ -151,13 +156,17 @@ class OpenAIResponsesWriter(RequestWriter):
 
     # Messages.
 
-    def place(self, settled: Settled, parts: list[Part]) -> None:
-        message = settled.message
-        if len(parts) == 1 and message.role == "user" and parts[0].get("type") in INPUTS:
-            self.add({"role": "user", "content": parts}, settled.turns)
+    def add_text(self, role: str, text: str, turns: tuple[TurnId, ...]) -> None:
+        content = text if role == "assistant" else [{"type": "input_text", "text": text}]
+        self.messages.append({"role": role, "content": content})
+        self.turns.append(turns)
+
+    def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
+        if len(parts) == 1 and parts[0].get("type") in FUNCTIONS:
+            self.add(parts[0], turns)  # nearly every message that is no text
         else:
             for entry in self._entries(parts, message):
-                self.add(entry, settled.turns)
+                self.add(entry, turns)
         if message.cache:
             self.flags += 1
             self.marked += [part for part in parts if part.get("type") in INPUTS][-1:]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
-from headish.content import strictjson
+from headish.providers.shared.owned import encoded
 from headish.values.blocks import ToolUse
 
 
@@ -29,4 +29,4 @@ def arguments_text(call: ToolUse, arguments: Mapping[str, Any]) -> str:
     """Arguments as JSON text: the very text that the provider wrote, where it was kept and is an object."""
     if call.raw is not None and arguments is call.input:
         return call.raw
-    return strictjson.encode(arguments).decode()
+    return encoded(arguments)
