@@ -47,6 +47,23 @@ class TestErase:
         done = talk.run("erase", "main", "--yes")
         assert (done.code, "--reason" in done.err) == (2, True)
 
+    def test_the_name_of_a_bookmark_alone(self, talk: Command) -> None:
+        shown = talk("erase", "--bookmark", "main", "--dry-run")
+        assert "the name main" in shown.err
+        assert "3 moves" in shown.err
+        assert "Turns that go on saying it: 3" in shown.err
+        assert talk("erase", "--bookmark", "main", "--dry-run", "--json").json["names"] == ["main"]
+        assert "--yes" in talk.fails("erase", "--bookmark", "main", "--reason", "r")
+        done = talk("erase", "--bookmark", "main", "--reason", "a name", "--yes")
+        assert done.out == "1\n"
+        assert "called erased-1 from now on" in done.err
+        assert "the name of a bookmark, now erased-1" in talk("erasures").out
+        assert talk("verify").code == 0
+        assert "there never was" in talk.fails("erase", "--bookmark", "main", "--reason", "r", "--yes")
+        for beside in (("erased-1",), ("--thread",), ("--meta",), ("--said-before", "2026-01-01")):
+            assert talk.run("erase", "--bookmark", "main", "--reason", "r", *beside).code == 2
+        assert talk.run("erase", "--reason", "r", "--yes").code == 2
+
     def test_every_command_that_reads_says_so(self, talk: Command) -> None:
         talk("erase", "main~1", "--reason", "a card number", "--yes", "--meta")
         for words in (

@@ -20,6 +20,7 @@ from headish.erasing.choosing import Wish
 from headish.erasing.collect import collect, scrub
 from headish.erasing.erase import Said, plan
 from headish.erasing.erase import erase as erase_turns
+from headish.erasing.names import erase_name, find_name
 from headish.erasing.spaces import erase_space, find_in_space
 from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, UnknownSpace, shown
 from headish.history.reading.find import find_place
@@ -155,6 +156,26 @@ def erase_whole(
     return _finish(
         database, replace(found, copies=tuple(database.backend.copies())), receipt, scrub=scrub, became=became
     )
+
+
+def erase_bookmark(
+    space: Space, name: bytes, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
+) -> Erasure:
+    """Erase the name of a bookmark: it becomes another one, and its moves stay."""
+    number = space._number
+    said = _read_said(reason, by, space._open_backend())
+    copies = tuple(space._backend.copies())
+    if dry_run:
+        found = space._read(lambda connection: find_name(connection, number, name))
+        return Erasure(replace(found, copies=copies))
+    kept = KeptIds(space._database.mint)
+
+    def work(connection: Connection) -> tuple[Found, Receipt, str]:
+        kept.rewind()
+        return erase_name(connection, number, name, said, kept)
+
+    found, receipt, became = space._write(work, lambda connection, _: _is_stored(connection, number, kept))
+    return _finish(space._database, replace(found, copies=copies), receipt, scrub=scrub, became=became)
 
 
 def collect_all(database: Database, *, dry_run: bool = False, forced: bool = False) -> Collected:
