@@ -1080,6 +1080,7 @@ FROM erasure
 WHERE erasure.space = %s::BIGINT 
  LIMIT %s::INTEGER""", ('space', 'param_1'), {'param_1': 1}),
     'whether the database has a search index': Compiled("""SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('search_text')""", ()),
+    'whether the search index can only be emptied for all spaces': Compiled("""SELECT 0""", ()),
     'whether what is freed is overwritten': Compiled("""SELECT 1""", ()),
     'which addresses are barred': Compiled("""SELECT payload.hash, payload.erased 
 FROM payload 

@@ -1080,6 +1080,7 @@ FROM erasure
 WHERE erasure.space = ?
  LIMIT ? OFFSET ?""", ('space', 'param_1', 'param_2'), {'param_1': 1, 'param_2': 0}),
     'whether the database has a search index': Compiled("""SELECT count(*) FROM sqlite_master WHERE name = 'search_text' AND EXISTS (SELECT 1 FROM pragma_module_list WHERE name = 'fts5')""", ()),
+    'whether the search index can only be emptied for all spaces': Compiled("""SELECT 1""", ()),
     'whether what is freed is overwritten': Compiled("""PRAGMA secure_delete""", ()),
     'which addresses are barred': Compiled("""SELECT payload.hash, payload.erased 
 FROM payload 
