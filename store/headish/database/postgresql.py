@@ -291,7 +291,7 @@ class PostgreSQLBackend:
         """Try until the server could order the transaction with the others, or for a while after it was lost."""
         self._owner.check()
         deadline: float | None = None
-        tries = 0
+        tries, taken = 0, ""
         while True:
             tries += 1
             try:
@@ -305,7 +305,10 @@ class PostgreSQLBackend:
             except self._psycopg.Error as error:
                 # Once a connection was lost the server may still be starting; before that, nobody is there to wait for.
                 waits = deadline is not None and time.monotonic() < deadline and _is_away(error)
-                if not waits and (_state(error) not in _RETRIED or tries >= ATTEMPTS):
+                # Who lost a race sees the other's row when it tries again. A key that is taken once more was no race.
+                before, taken = taken, _taken(error)
+                is_lost = _state(error) in _RETRIED and not (taken and taken == before)
+                if not waits and (not is_lost or tries >= ATTEMPTS):
                     raise self._translate(error) from error
             pause(0, min(0.002 * tries, 0.1))
 
@@ -505,6 +508,14 @@ def _is_away(error: Exception) -> bool:
     """Whether the server cannot be reached, or is starting or stopping."""
     state = _state(error)
     return not state or state[:2] in ("08", "57")
+
+
+def _taken(error: Exception) -> str:
+    """The key that was taken already, as the server tells it: where a policy holds, the constraint alone. Else empty."""
+    told = getattr(error, "diag", None)
+    if _state(error) != "23505" or told is None:
+        return ""
+    return f"{told.constraint_name} {told.message_detail or ''}"
 
 
 def _state(error: Exception) -> str:
