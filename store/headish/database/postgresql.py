@@ -511,7 +511,7 @@ def _is_away(error: Exception) -> bool:
 
 
 def _taken(error: Exception) -> str:
-    """The key that was taken already, as the server tells it: where a policy holds, the constraint alone. Else empty."""
+    """The key that was taken already, as the server tells it: under a policy the constraint alone. Else empty."""
     told = getattr(error, "diag", None)
     if _state(error) != "23505" or told is None:
         return ""
