@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Backend, Settle
+from headish.database.file.fulltext import TEXT
+from headish.database.isolation.collected import forget_collected
 from headish.database.isolation.confined import Sent, confined_texts, translate_refusal, why_not_held
 from headish.database.isolation.grants import WRITER
 from headish.database.owner import Owner
@@ -459,17 +461,37 @@ class PostgreSQLBackend:
     def scrub(self) -> str:
         """VACUUM (FULL) writes every table anew, under a lock that nobody else may share; the log keeps what it has."""
         self.check_writable()
+        warned: list[str] = []
         try:
-            driver = self._connect()
-            try:
-                driver.autocommit = True
-                for table in ALL_TABLES:
+            with self._alone() as driver:
+                driver.add_notice_handler(lambda told: warned.append(told.message_primary or ""))
+                for table in (*ALL_TABLES, TEXT):
                     driver.execute(f'VACUUM (FULL) "{table}"')
-            finally:
-                driver.close()
+                if warned:  # a server passes over what the login may not vacuum, and calls it done
+                    return f"PostgreSQL says: {warned[0]}"
+                forget_collected(driver)
+                driver.execute("VACUUM (FULL) pg_catalog.pg_statistic")
         except self._psycopg.Error as error:
             return self._translate(error).reason
         return ""
+
+    def forget_statistics(self) -> str:
+        try:
+            with self._alone() as driver:
+                forget_collected(driver)
+        except self._psycopg.Error as error:
+            return self._translate(error).reason
+        return ""
+
+    @contextmanager
+    def _alone(self) -> Iterator[Any]:
+        """A connection whose statements are transactions of their own."""
+        driver = self._connect()
+        try:
+            driver.autocommit = True
+            yield driver
+        finally:
+            driver.close()
 
     def copies(self) -> list[str]:
         return []

@@ -11,7 +11,7 @@ import pytest
 
 import headish
 from headish import Database, Store
-from headish.database.isolation import measures
+from headish.database.isolation import collected
 from headish.database.isolation.grants import EVERYWHERE
 from headish.database.query import Compiled, Query
 from headish.errors import (
@@ -164,12 +164,12 @@ class TestTheServer:
         [(recent,)] = logins.run("SELECT min(recent) FROM bookmark", "ben", "ben")
         assert recent > 1
 
-    @pytest.mark.parametrize("clearing", [measures.CLEARING, 10**9], ids=["this server", "an older one"])
+    @pytest.mark.parametrize("clearing", [collected.CLEARING, 10**9], ids=["this server", "an older one"])
     def test_no_estimate_of_the_planner_tells_the_names_that_others_have(
         self, own: Logins, clearing: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """EXPLAIN tells what statistics say of a name, and they are of all spaces."""
-        monkeypatch.setattr(measures, "CLEARING", clearing)
+        monkeypatch.setattr(collected, "CLEARING", clearing)
         with Store.open(own.at("ben"), space="ben") as ben:
             for number in range(120):
                 ben.bookmarks.set(f"patient-{number:03}", "main")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from headish.database.isolation.collected import NUMBERS
 from headish.database.isolation.grants import ROLES
 
 if TYPE_CHECKING:
@@ -59,11 +60,11 @@ LEFT JOIN pg_roles g ON g.oid = a.grantee WHERE n.nspname = current_schema()
 _INDEXES = "SELECT indexname::text FROM pg_indexes WHERE schemaname = current_schema()"
 # What numbers say of all spaces together is told by nobody's name; without it plans begin at the wrong end. A column of
 # an index has statistics of its own where it is an expression.
-_COLLECTED = """
+_COLLECTED = f"""
 SELECT c.relname, c.relname, t.attname::text, t.attnum::int FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND t.attnum > 0
     AND NOT t.attisdropped AND coalesce(t.attstattarget, -1) <> 0
-    AND t.atttypid NOT IN ('bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)
+    AND t.atttypid NOT IN {NUMBERS}
 UNION ALL
 SELECT o.relname, c.relname, NULL, t.attnum::int FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
 JOIN pg_class o ON o.oid = i.indrelid JOIN pg_attribute t ON t.attrelid = c.oid

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from headish.database.isolation import collected
 from headish.database.isolation.catalog import PUBLIC, Catalog, Collected
 from headish.database.isolation.grants import ERASER, HELD, OWNER, READER, ROLES, VERSION, WRITER, Grant, grants
 from headish.database.isolation.objects import (
@@ -117,18 +118,14 @@ def _indexes(catalog: Catalog) -> Iterator[Measure]:
 
 
 def _statistics(catalog: Catalog) -> Iterator[Measure]:
-    """A planner estimates by what ANALYZE has found in all spaces, and EXPLAIN tells everybody what it expects: who asks
-    for one name after the other finds out those of the others. No policy holds that."""
+    """A planner estimates by what ANALYZE has found in all spaces, and EXPLAIN tells everybody what it expects. Who
+    asks for one name after the other finds out those of the others, and no policy holds that."""
     for table in guarded(catalog):
         found = [each for each in catalog.collected if each.table == table]
         if found:
             what = "its statistics tell what other spaces hold, by the rows that EXPLAIN expects"
             statements = [_uncollected(each, catalog) for each in found]
             yield Measure("statistics", table, what, "; ".join(statements))
-
-
-CLEARING = 180000
-"""From this version of PostgreSQL on, whoever owns a table may take its statistics away."""
 
 
 def _uncollected(each: Collected, catalog: Catalog) -> str:
@@ -139,7 +136,7 @@ def _uncollected(each: Collected, catalog: Catalog) -> str:
     else:
         stop = f"ALTER TABLE {relation} ALTER COLUMN {quoted(each.column)} SET STATISTICS 0"
     here = f"a.attrelid = {literal(relation)}::regclass AND a.attnum = {each.number}"
-    if catalog.version >= CLEARING:
+    if catalog.version >= collected.CLEARING:
         named = (
             f"SELECT pg_clear_attribute_stats(current_schema()::text, {literal(each.relation)}, a.attname::text, false)"
         )

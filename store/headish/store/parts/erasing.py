@@ -215,10 +215,22 @@ def _finish(
 ) -> Erasure:
     if receipt is None:
         return Erasure(found)
+    if not database.backend.scrubs_itself:
+        return Erasure(found, receipt, False, _on_a_server(database), became)
     if not scrub:
         return Erasure(found, receipt, False, "it was not asked for; 'headish gc' does it", became)
     why = scrub_now(database)
     return Erasure(found, receipt, not why, why, became)
+
+
+def _on_a_server(database: Opened) -> str:
+    """Why what was erased is not off the disk. What the server knows of the values goes: everybody can read that."""
+    why = database.backend.forget_statistics()
+    return (
+        f"{SERVER}; its statistics may hold words of it until the owner of the tables does that ({why})"
+        if why
+        else SERVER
+    )
 
 
 def scrub_now(database: Opened) -> str:
