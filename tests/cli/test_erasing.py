@@ -133,7 +133,7 @@ def test_the_receipts_of_what_was_erased_since_go_into_a_restore(talk: Command, 
     receipts.write_text(talk("erasures", "--export").out)
     again = str(tmp_path / "again.db")
     done = talk("restore", str(tmp_path / "old.hbackup"), again, "--erasures", str(receipts))
-    assert "Erased again: 1 turn." in done.err
+    assert "Erased again, as the receipts say: 1." in done.err
     with Store.open(again) as store, pytest.raises(TurnErased, match="a card number"):
         store.text("main~1")
     receipts.write_text("no receipt")

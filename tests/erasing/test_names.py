@@ -158,7 +158,8 @@ class TestBackups:
         assert NAME.encode() not in b"".join(lines)
         for file, names in (("old", ["erased-1", "kept"]), ("new", [NAME, "erased-1", "kept"])):
             target = tmp_path / f"{file}.db"
-            restore(tmp_path / f"{file}.hbackup", target, erasures=tmp_path / "receipts.jsonl")
+            done = restore(tmp_path / f"{file}.hbackup", target, erasures=tmp_path / "receipts.jsonl")
+            assert (done.erased, done.unscrubbed) == (int(file == "old"), "")
             with Store.open(target, space=store.space) as again:
                 assert list(again.bookmarks) == names
                 assert again.verify().problems == ()

@@ -52,7 +52,7 @@ def _read(line: bytes, name: str, number: int) -> Receipt:
 
 
 def apply_receipts(backend: Backend, space: int, mark: str, name: str, receipts: Sequence[Receipt], mint: Mint) -> int:
-    """Erase in a restored space the turns and names that the receipts list; how many turns that were.
+    """Erase in a restored space the turns and names that the receipts list; how many that were.
 
     Each erasure that takes something has a receipt of its own here, with the reason and the author of the other. What
     one of them barred is barred here, too, where it lists a turn of this space.
@@ -79,14 +79,13 @@ def _apply(
     connection: Connection, space: int, name: str, receipt: Receipt, not_reached: tuple[str, ...], mint: Mint
 ) -> int:
     said = Said(receipt.reason, receipt.by, not_reached)
-    if receipt.names:
-        erase_marked(connection, space, receipt.names, said, mint)
+    names = erase_marked(connection, space, receipt.names, said, mint) if receipt.names else 0
     ends = _places(connection, space, name, receipt)
     if not ends:
-        return 0
+        return names
     wish = Wish(meta=receipt.meta, content=receipt.content)
     found, _ = erase(connection, space, ends, wish, said, mint)
-    return len(found.turns)
+    return names + len(found.turns)
 
 
 def _places(connection: Connection, space: int, name: str, receipt: Receipt) -> list[Place]:

@@ -215,16 +215,14 @@ def _finish(
 ) -> Erasure:
     if receipt is None:
         return Erasure(found)
-    if not database.backend.scrubs_itself:
-        return Erasure(found, receipt, False, _on_a_server(database), became)
-    if not scrub:
+    if not scrub and database.backend.scrubs_itself:
         return Erasure(found, receipt, False, "it was not asked for; 'headish gc' does it", became)
     why = scrub_now(database)
     return Erasure(found, receipt, not why, why, became)
 
 
 def _on_a_server(database: Opened) -> str:
-    """Why what was erased is not off the disk. What the server knows of the values goes: everybody can read that."""
+    """What a server has collected of the values can be read by everybody, and dead rows by nobody."""
     why = database.backend.forget_statistics()
     return (
         f"{SERVER}; its statistics may hold words of it until the owner of the tables does that ({why})"
@@ -234,9 +232,9 @@ def _on_a_server(database: Opened) -> str:
 
 
 def scrub_now(database: Opened) -> str:
-    """Take what was erased off the disk. Empty, or why that was not done."""
+    """Take what was erased off the disk; on a server, out of its statistics. Empty, or why it is on the disk still."""
     if not database.backend.scrubs_itself:
-        return SERVER
+        return _on_a_server(database)
     try:
         return scrub(database.backend, database.mint)
     except DatabaseError as error:
