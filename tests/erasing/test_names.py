@@ -11,6 +11,7 @@ from erasing.test_races import together
 from headish import Store, restore
 from headish.content.hashes import mark_name
 from headish.errors import HeadishError, InvalidArgument, UnknownBookmark
+from support.capturers import BEGUN, EVENTS, begin
 from support.insides import dump, unchanged
 from support.places import FilePlace, Place
 
@@ -102,6 +103,19 @@ class TestTheName:
                 named.bookmarks.erase("nobody", reason="r")
             with pytest.raises(InvalidArgument):
                 named.bookmarks.erase(f"{NAME}-2", reason=" ")
+
+
+def test_an_answer_that_is_arriving_does_not_bring_it_back(store: Store) -> None:
+    store.add_turn("q")
+    store.bookmarks.set("main", "@")
+    capture = begin(store)
+    done = store.bookmarks.erase("main", reason="r")
+    assert len(done.found.streams) == 1
+    for event in EVENTS[len(BEGUN) :]:
+        capture.feed(event)
+    assert capture.finish().meta.bookmark is None
+    assert list(store.bookmarks) == ["erased-1"]
+    assert store.verify().problems == ()
 
 
 def test_no_file_holds_the_name_then(file_place: FilePlace) -> None:

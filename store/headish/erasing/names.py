@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from headish.content.hashes import mark_name
 from headish.database.query import Connection
 from headish.erasing.erase import Said
@@ -11,6 +13,7 @@ from headish.errors import UnknownBookmark
 from headish.history.tombstones import now
 from headish.rows.bookmarks import has_log
 from headish.rows.counters import take_change
+from headish.rows.streams import open_streams
 from headish.rows.upkeep.erasures import add_receipt, last_receipt
 from headish.rows.upkeep.names import (
     count_moves,
@@ -36,6 +39,7 @@ def find_name(connection: Connection, space: int, name: bytes) -> Found:
     had = [name, *former_names(connection, space, name)]
     return Found(
         names=tuple(map(stored_name, had)),
+        streams=tuple(each.id for each in open_streams(connection, space) if _answered(each.about) in had),
         counts={"moves": count_moves(connection, space, name), "turns": count_saying(connection, space, had)},
     )
 
@@ -81,6 +85,15 @@ def erase_marked(connection: Connection, space: int, names: Sequence[ErasedName]
     for name in found:
         erase_name(connection, space, name, said, mint)
     return len(found)
+
+
+def _answered(about: bytes) -> bytes:
+    """The name that an answer which is still arriving is to move; its journal goes when its turn is stored."""
+    try:
+        name = msgspec.json.decode(about, type=dict[str, object]).get("bookmark")
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return b""  # damaged: ``verify`` says so
+    return name.encode(errors="surrogatepass") if isinstance(name, str) else b""
 
 
 def _marks(connection: Connection, space: int, name: bytes, others: Sequence[bytes]) -> tuple[str, ...]:

@@ -182,6 +182,8 @@ def _lines_of_name(found: Found) -> Iterator[str]:
     yield f"Its history stays under another name: {counted(found.counts['moves'], 'move')}."
     if found.counts["turns"]:
         yield f"Turns that go on saying it: {found.counts['turns']:,}; {_TO_TAKE_IT}"
+    if found.streams:
+        yield f"Answers to it are still arriving, and say it until they are stored: {', '.join(found.streams)}"
     for path in found.copies:
         yield f"An older copy of the database is not reached: {one_line(path, None)}"
 
