@@ -464,7 +464,11 @@ class PostgreSQLBackend:
         warned: list[str] = []
         try:
             with self._alone() as driver:
-                driver.add_notice_handler(lambda told: warned.append(told.message_primary or ""))
+                driver.add_notice_handler(
+                    lambda told: (
+                        warned.append(told.message_primary) if told.severity_nonlocalized == "WARNING" else None
+                    )
+                )
                 for table in (*ALL_TABLES, TEXT):
                     driver.execute(f'VACUUM (FULL) "{table}"')
                 if warned:  # a server passes over what the login may not vacuum, and calls it done
