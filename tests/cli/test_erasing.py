@@ -47,6 +47,23 @@ class TestErase:
         done = talk.run("erase", "main", "--yes")
         assert (done.code, "--reason" in done.err) == (2, True)
 
+    def test_the_name_of_a_bookmark_alone(self, talk: Command) -> None:
+        shown = talk("erase", "--bookmark", "main", "--dry-run")
+        assert "the name main" in shown.err
+        assert "3 moves" in shown.err
+        assert "Turns that go on saying it: 3" in shown.err
+        assert talk("erase", "--bookmark", "main", "--dry-run", "--json").json["names"] == ["main"]
+        assert "--yes" in talk.fails("erase", "--bookmark", "main", "--reason", "r")
+        done = talk("erase", "--bookmark", "main", "--reason", "a name", "--yes")
+        assert done.out == "1\n"
+        assert "called erased-1 from now on" in done.err
+        assert "the name of a bookmark, now erased-1" in talk("erasures").out
+        assert talk("verify").code == 0
+        assert "there never was" in talk.fails("erase", "--bookmark", "main", "--reason", "r", "--yes")
+        for beside in (("erased-1",), ("--thread",), ("--meta",), ("--said-before", "2026-01-01")):
+            assert talk.run("erase", "--bookmark", "main", "--reason", "r", *beside).code == 2
+        assert talk.run("erase", "--reason", "r", "--yes").code == 2
+
     def test_every_command_that_reads_says_so(self, talk: Command) -> None:
         talk("erase", "main~1", "--reason", "a card number", "--yes", "--meta")
         for words in (
@@ -116,7 +133,7 @@ def test_the_receipts_of_what_was_erased_since_go_into_a_restore(talk: Command, 
     receipts.write_text(talk("erasures", "--export").out)
     again = str(tmp_path / "again.db")
     done = talk("restore", str(tmp_path / "old.hbackup"), again, "--erasures", str(receipts))
-    assert "Erased again: 1 turn." in done.err
+    assert "Erased again, as the receipts say: 1." in done.err
     with Store.open(again) as store, pytest.raises(TurnErased, match="a card number"):
         store.text("main~1")
     receipts.write_text("no receipt")

@@ -42,6 +42,7 @@ WRITING = {
     "Streams.recover_remote": "answers/test_remote.py",
     "Database.move": COPIES,
     "Store.erase": "erasing/test_races.py",
+    "Bookmarks.erase": "erasing/test_names.py",
     "Spaces.erase": "erasing/test_spaces.py",
     "Database.gc": "erasing/test_killed.py",
     "Spaces.limit": "store/test_quotas.py",

@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy
 
 from headish import Store
+from headish.database import postgresql
 from headish.database.query import Connection
 from headish.errors import CorruptRecord
 from support.insides import query_of, unchanged
@@ -52,6 +53,19 @@ def test_it_is_named_whatever_moves_it(durable_place: Place, write: str) -> None
         WRITES[write](store)
     assert any("main" in problem.subject for problem in store.verify().problems)
     store.add_turn("elsewhere", bookmark="other")
+
+
+def test_it_is_named_at_once(durable_place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server calls it a lost race, and whoever loses one tries again; this one nobody can win."""
+    store = durable_place.open()
+    store.add_turn("a", bookmark="main")
+    store.add_turn("b", continues="main")
+    set_back(store)
+    pauses: list[float] = []
+    monkeypatch.setattr(postgresql, "pause", lambda *seconds: pauses.append(seconds[-1]))
+    with pytest.raises(CorruptRecord, match="bookmark 'main'"):
+        store.bookmarks.set("main", "main")
+    assert len(pauses) <= 1
 
 
 def test_it_is_named_where_the_store_remembers_the_name(durable_place: Place) -> None:

@@ -107,6 +107,21 @@ class TestDistribute:
         assert shown == list(STATEMENTS.values())
         assert run(like_citus, "SELECT * FROM pg_dist_partition") == []
 
+    def test_a_secured_database_is_not_spread(self, like_citus: str) -> None:
+        with Database.open(like_citus) as database:
+            database.secure()
+            for dry_run in (True, False):
+                with pytest.raises(DatabaseError, match="either secured or spread"):
+                    database.distribute(dry_run=dry_run)
+        assert run(like_citus, "SELECT * FROM pg_dist_partition") == []
+
+    def test_a_spread_database_is_not_secured(self, like_citus: str) -> None:
+        with Database.open(like_citus) as database:
+            database.distribute()
+            for check in (True, False):
+                with pytest.raises(DatabaseError, match="spread over several machines"):
+                    database.secure(check=check)
+
     def test_what_a_later_migration_adds_is_spread_by_the_next_run(self, like_citus: str) -> None:
         with Database.open(like_citus) as database:
             database.distribute()

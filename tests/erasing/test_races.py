@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import Thread
+from typing import Any
+
+import pytest
 
 from headish import Store
+from headish.content.encoding import encode_payload
+from headish.content.hashes import hash_payload
+from headish.erasing import collect
 from headish.errors import BarredContent, TurnErased
 from headish.limits import INLINE_BYTES
+from headish.rows.payloads import add_payloads
+from headish.rows.upkeep.erasures import drop_payloads
+from headish.values.blocks import Text
 from support.places import Place
 
 WORDS = "the same words " + "z" * INLINE_BYTES
@@ -76,3 +86,26 @@ def _is_readable(store: Store, turn_id: str) -> bool:
         return bool(store.text(turn_id))
     except TurnErased:
         return False
+
+
+def test_whoever_says_what_is_collected_at_that_moment_keeps_it(
+    durable_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Payloads have no age: what a writer is about to need is kept by the lock of its space."""
+    one, other = durable_place.open(), durable_place.open()
+    words = encode_payload((Text(WORDS),))
+    left = {hash_payload(words): words}
+    one._write(lambda connection: add_payloads(connection, one._number, left))
+    writer = Thread(target=partial(other.add_turn, WORDS, bookmark="main"))
+
+    def drop_beside_a_writer(*arguments: Any) -> None:
+        if arguments[1] == one._number:
+            writer.start()
+            writer.join(0.3)  # it would be done by then, if nothing held it
+        drop_payloads(*arguments)
+
+    monkeypatch.setattr(collect, "drop_payloads", drop_beside_a_writer)
+    assert one._database.gc().payloads >= 1
+    writer.join()
+    assert one.text("main") == WORDS
+    assert one.verify().problems == ()

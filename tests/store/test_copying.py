@@ -39,6 +39,12 @@ def spaces(place: Place) -> tuple[Store, Store]:
     return here, there
 
 
+def refer_to(id: str) -> list[dict[str, object]]:
+    """A result of a tool that refers to a document turn."""
+    document = {"type": "document", "source": {"type": "turn", "turn": id}}
+    return [{"type": "tool_result", "tool_use_id": id, "content": [document]}]
+
+
 class TestWhatGoes:
     @given(parents=dags(largest=12))
     def test_a_copy_is_equal_and_in_order(self, place: Place, parents: list[list[int]]) -> None:
@@ -71,6 +77,34 @@ class TestWhatGoes:
         here.copy_to(there.space, "main")
         assert there.payload(document.id) == b"\x00" * 50_000
         assert there.get("main").to_dict() == tip.to_dict()
+
+    def test_a_document_that_a_message_refers_to_goes_along(self, spaces: tuple[Store, Store]) -> None:
+        here, there = spaces
+        alone = here.add_document(b"alone" * 5000, name="a.txt", content_type="text/plain", bookmark="paper")
+        here.add_turn("q", bookmark="main")
+        here.add_turn(refer_to(alone.id), continues="main", role="tool")
+        copied = here.copy_to(there.space, "main", keep=False)
+        assert (copied.names, copied.stored, copied.documents) == (("main",), 3, ())
+        assert there.payload(alone.id) == b"alone" * 5000
+        assert dict(here.bookmarks) == {"paper": alone.id}
+        there.request("main", to="anthropic", model="m")
+        assert there.verify().problems == ()
+        here.bookmarks.set("main", there.bookmarks["main"])
+        assert here.copy_to(there.space, "main").stored == 0
+
+    def test_one_that_would_bring_other_turns_stays_and_is_named(self, spaces: tuple[Store, Store]) -> None:
+        here, there = spaces
+        private = here.add_turn("of another conversation", bookmark="other")
+        behind = here.add_document(b"behind", name="b.txt", content_type="text/plain", continues="other")
+        inside = here.add_document(b"inside", name="c.txt", content_type="text/plain", bookmark="main")
+        here.add_turn([*refer_to(behind.id), *refer_to(inside.id)], continues="main", role="tool")
+        copied = here.copy_to(there.space, "main")
+        assert (copied.stored, copied.documents) == (2, (behind.id,))
+        with pytest.raises(UnknownTurn):
+            there.get(private.id)
+        assert here.copy_to(there.space, behind.id).stored == 2
+        there.request("main", to="anthropic", model="m")
+        assert there.verify().problems == ()
 
     def test_a_move_takes_the_names_and_leaves_the_turns(self, spaces: tuple[Store, Store]) -> None:
         here, there = spaces

@@ -49,9 +49,24 @@ class Logins:
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
 
+    def renew(self) -> None:
+        """Make the spaces of ana and ben anew: nobody enters the former ones any more, whatever was done there."""
+        with Database.open(self.url) as database:
+            for space in SPACES:
+                former = f"{space}-{uuid4().hex}"
+                database.spaces.rename(space, former)
+                fill(database, space)
+                here, there = (f"(SELECT id FROM space WHERE name = '{name}')" for name in (former, space))
+                self.run(f"UPDATE member SET space = {there} WHERE space = {here}")
+
     def drop(self) -> None:
         for name in self._made:
             self.run(f"DROP OWNED BY {quoted(name)}; DROP ROLE {quoted(name)}")
+
+
+def fill(database: Database, space: str) -> None:
+    """Make a space with a turn."""
+    database.store(space).add_turn(f"the secret of {space}", bookmark="main")
 
 
 @contextmanager
@@ -60,8 +75,8 @@ def secured_database(url: str) -> Iterator[Logins]:
     ana; ``owner`` may do everything that the owner of the tables may."""
     logins = Logins(url)
     with Database.open(url) as database:
-        for space in ("ana", "ben"):
-            database.store(space).add_turn(f"the secret of {space}", bookmark="main")
+        for space in SPACES:
+            fill(database, space)
         database.secure(apps=[logins.make("app")])
         for space, who, role in WHO:
             database.spaces.grant(space, logins.make(who), role=role)
@@ -72,6 +87,7 @@ def secured_database(url: str) -> Iterator[Logins]:
         logins.drop()
 
 
+SPACES = ("ana", "ben")
 WHO: tuple[tuple[str, str, Any], ...] = (
     ("ana", "ana", "writer"),
     ("ben", "ben", "writer"),

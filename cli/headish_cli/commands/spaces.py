@@ -183,6 +183,7 @@ def move_command(settings: Settings, headish: tuple[str, ...], target: str, keep
         ("conversations went with their titles, tags and keys", copied.records),
         ("provider pointers are not there", copied.pointers),
         ("servers have no tools there", copied.servers),
+        ("documents are referred to there, and stay here, since they continue other turns", copied.documents),
         ("answers are still arriving here", copied.streams),
     ):
         if names:

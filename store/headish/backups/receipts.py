@@ -11,6 +11,7 @@ from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.erasing.choosing import Wish
 from headish.erasing.erase import Said, erase
+from headish.erasing.names import erase_marked
 from headish.errors import InvalidArgument, InvalidBackup, SpaceRestoring
 from headish.rows.keys import turns_by_ids
 from headish.rows.upkeep.whole import still_restores
@@ -51,16 +52,16 @@ def _read(line: bytes, name: str, number: int) -> Receipt:
 
 
 def apply_receipts(backend: Backend, space: int, mark: str, name: str, receipts: Sequence[Receipt], mint: Mint) -> int:
-    """Erase in a restored space the turns that the receipts list; how many that were.
+    """Erase in a restored space the turns and names that the receipts list; how many that were.
 
     Each erasure that takes something has a receipt of its own here, with the reason and the author of the other. What
     one of them barred is barred here, too, where it lists a turn of this space.
-    Cost: a transaction for each receipt that lists turns: one statement for each 64 of them, then that of an erasure.
+    Cost: a transaction for each receipt that lists any: one statement for each 64 of them, then that of an erasure.
     Raises: InvalidBackup where a turn has another seal than its receipt says; SpaceRestoring.
     """
     erased = 0
     for receipt in receipts:
-        if receipt.scope == SCRUB or not receipt.turns:
+        if receipt.scope == SCRUB or not (receipt.turns or receipt.names):
             continue
         kept = KeptIds(mint)
 
@@ -77,12 +78,14 @@ def apply_receipts(backend: Backend, space: int, mark: str, name: str, receipts:
 def _apply(
     connection: Connection, space: int, name: str, receipt: Receipt, not_reached: tuple[str, ...], mint: Mint
 ) -> int:
+    said = Said(receipt.reason, receipt.by, not_reached)
+    names = erase_marked(connection, space, receipt.names, said, mint) if receipt.names else 0
     ends = _places(connection, space, name, receipt)
     if not ends:
-        return 0
+        return names
     wish = Wish(meta=receipt.meta, content=receipt.content)
-    found, _ = erase(connection, space, ends, wish, Said(receipt.reason, receipt.by, not_reached), mint)
-    return len(found.turns)
+    found, _ = erase(connection, space, ends, wish, said, mint)
+    return names + len(found.turns)
 
 
 def _places(connection: Connection, space: int, name: str, receipt: Receipt) -> list[Place]:

@@ -47,7 +47,7 @@ class Rows(NamedTuple):
 
 
 class RestoredSpace(NamedTuple):
-    """A space that was put back; ``erased`` is how many of its turns the receipts took."""
+    """A space that was put back; ``erased`` is how many turns and names the receipts took."""
 
     name: str
     turns: int
@@ -156,7 +156,7 @@ def _add(connection: Connection, *, space: int, mark: str, name: str, rows: Rows
 
 
 def _finish(backend: Backend, space: int, mark: str, name: str, counts: Counts, receipts: Receipts | None) -> int:
-    """Count, verify, erase what the receipts list, and let everybody in; how many turns were erased."""
+    """Count, verify, erase what the receipts list, and let everybody in; how many turns and names were erased."""
     if not backend.write(partial(finish_restore, space=space, mark=mark, counts=counts)):
         raise SpaceRestoring(backend.target, name)
     _verify(backend, space, mark, name)

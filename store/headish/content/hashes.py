@@ -26,6 +26,10 @@ fixed for good.
 
                 "headish-rest-1", role, type, content type, cache, key, supersedes
 
+``mark``    over a name of a bookmark that was erased, for its receipt: the netstrings of ::
+
+                "headish-name-1", name, running hash of the first move of its log
+
 A netstring is ``<length>:<bytes>,`` with the length in decimal. Text is UTF-8; hashes are lower-case hex; ``cache`` is
 ``1`` or ``0``; an absent value is the empty string; ``attributes``, ``inherited``, ``system`` and ``app`` are the
 stored JSON bytes. Changing anything here needs a new version word, new vectors and a migration.
@@ -46,7 +50,7 @@ DIGEST_VERSION = b"headish-digest-1"
 SEAL_VERSION = b"headish-seal-1"
 MOVE_LOG, DEFINITION_LOG, SPACE_LOG = b"headish-log-1", b"headish-definition-1", b"headish-space-1"
 """What is logged: the moves of a name, the definitions under a name, the names of a space."""
-RECEIPT_VERSION, REST_VERSION = b"headish-erasure-1", b"headish-rest-1"
+RECEIPT_VERSION, REST_VERSION, NAME_VERSION = b"headish-erasure-1", b"headish-rest-1", b"headish-name-1"
 
 
 class Said(Struct, frozen=True):
@@ -140,6 +144,12 @@ def hash_rest(
 def hash_key(key: bytes) -> bytes:
     """What stands in place of the key of a turn that lost its meta: its BLAKE3-256, 32 bytes."""
     return blake3(key).digest()
+
+
+def mark_name(name: bytes, first: bytes) -> bytes:
+    """What a receipt says of the erased name of a bookmark, 32 bytes. ``first`` is the running hash of the first move
+    of its log: who has the receipt alone cannot confirm a guess."""
+    return blake3(_netstrings([NAME_VERSION, name, first.hex().encode()])).digest()
 
 
 def _netstrings(fields: Iterable[bytes]) -> bytes:

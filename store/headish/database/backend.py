@@ -119,6 +119,10 @@ class Backend(Protocol):
         """
         ...
 
+    def forget_statistics(self) -> str:
+        """Take away the samples of values that the database plans by. Empty, or why that could not be done."""
+        ...
+
     def copies(self) -> list[str]:
         """The copies beside the database, which upgrades made."""
         ...

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Backend, Settle
+from headish.database.file.fulltext import TEXT
+from headish.database.isolation.collected import forget_collected
 from headish.database.isolation.confined import Sent, confined_texts, translate_refusal, why_not_held
 from headish.database.isolation.grants import WRITER
 from headish.database.owner import Owner
@@ -291,7 +293,7 @@ class PostgreSQLBackend:
         """Try until the server could order the transaction with the others, or for a while after it was lost."""
         self._owner.check()
         deadline: float | None = None
-        tries = 0
+        tries, taken = 0, ""
         while True:
             tries += 1
             try:
@@ -305,7 +307,10 @@ class PostgreSQLBackend:
             except self._psycopg.Error as error:
                 # Once a connection was lost the server may still be starting; before that, nobody is there to wait for.
                 waits = deadline is not None and time.monotonic() < deadline and _is_away(error)
-                if not waits and (_state(error) not in _RETRIED or tries >= ATTEMPTS):
+                # Who lost a race sees the other's row when it tries again. A key that is taken once more was no race.
+                before, taken = taken, _taken(error)
+                is_lost = _state(error) in _RETRIED and not (taken and taken == before)
+                if not waits and (not is_lost or tries >= ATTEMPTS):
                     raise self._translate(error) from error
             pause(0, min(0.002 * tries, 0.1))
 
@@ -456,17 +461,41 @@ class PostgreSQLBackend:
     def scrub(self) -> str:
         """VACUUM (FULL) writes every table anew, under a lock that nobody else may share; the log keeps what it has."""
         self.check_writable()
+        warned: list[str] = []
         try:
-            driver = self._connect()
-            try:
-                driver.autocommit = True
-                for table in ALL_TABLES:
+            with self._alone() as driver:
+                driver.add_notice_handler(
+                    lambda told: (
+                        warned.append(told.message_primary) if told.severity_nonlocalized == "WARNING" else None
+                    )
+                )
+                for table in (*ALL_TABLES, TEXT):
                     driver.execute(f'VACUUM (FULL) "{table}"')
-            finally:
-                driver.close()
+                if warned:  # a server passes over what the login may not vacuum, and calls it done
+                    return f"PostgreSQL says: {warned[0]}"
+                forget_collected(driver)
+                driver.execute("VACUUM (FULL) pg_catalog.pg_statistic")
         except self._psycopg.Error as error:
             return self._translate(error).reason
         return ""
+
+    def forget_statistics(self) -> str:
+        try:
+            with self._alone() as driver:
+                forget_collected(driver)
+        except self._psycopg.Error as error:
+            return self._translate(error).reason
+        return ""
+
+    @contextmanager
+    def _alone(self) -> Iterator[Any]:
+        """A connection whose statements are transactions of their own."""
+        driver = self._connect()
+        try:
+            driver.autocommit = True
+            yield driver
+        finally:
+            driver.close()
 
     def copies(self) -> list[str]:
         return []
@@ -505,6 +534,14 @@ def _is_away(error: Exception) -> bool:
     """Whether the server cannot be reached, or is starting or stopping."""
     state = _state(error)
     return not state or state[:2] in ("08", "57")
+
+
+def _taken(error: Exception) -> str:
+    """The key that was taken already, as the server tells it: under a policy the constraint alone. Else empty."""
+    told = getattr(error, "diag", None)
+    if _state(error) != "23505" or told is None:
+        return ""
+    return f"{told.constraint_name} {told.message_detail or ''}"
 
 
 def _state(error: Exception) -> str:

@@ -33,6 +33,10 @@ SELECT c.relname, p.partmethod::text, p.repmodel::text, p.colocationid,
     CASE WHEN p.partkey IS NOT NULL THEN column_to_column_name(p.logicalrelid, p.partkey::text) END
 FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid WHERE pg_table_is_visible(c.oid)
 """
+_HAS_POLICIES = """
+SELECT c.relname FROM pg_class c WHERE c.relkind IN ('r', 'p') AND (c.relrowsecurity OR c.relforcerowsecurity)
+    AND pg_table_is_visible(c.oid) ORDER BY c.relname
+"""
 _TABLES = [ANCHOR, *(table for table in TABLES if table != ANCHOR), TEXT]
 STATEMENTS = {
     **{name: f"SELECT create_reference_table('{name}')" for name in WHOLE},
@@ -80,7 +84,8 @@ def distribute(database: Backend, *, dry_run: bool = False) -> list[Placed]:
     Run it again after an upgrade: it spreads what is new. Nobody should write meanwhile: writers fail, and store
     nothing, as long as some tables are spread and others are not.
     Cost: the server copies every row once.
-    Raises: DatabaseError without Citus, and where a table is kept in another way; UnknownDatabase, DatabaseTooOld.
+    Raises: DatabaseError without Citus, where a table is kept in another way, and where policies keep the spaces
+    apart; UnknownDatabase, DatabaseTooOld.
     """
     kept = _look_at_headish(database)
     if not dry_run:
@@ -115,7 +120,17 @@ def _look_at_headish(database: Backend) -> dict[str, _Kept]:
     if kept is None:
         raise DatabaseError(database.target, "only a PostgreSQL database that has the extension citus can be spread")
     _check(database, kept)
+    _refuse_secured(database)
     return kept
+
+
+def _refuse_secured(database: Backend) -> None:
+    """A policy asks a function and a table of this server, which the other machines do not have."""
+    with database.schema_connection() as connection:
+        held = [name for (name,) in connection.exec_driver_sql(_HAS_POLICIES) if name in STATEMENTS]
+    if held:
+        reason = "'headish db secure' keeps its spaces apart by policies, which other machines cannot hold to"
+        raise DatabaseError(database.target, f"{reason}; a database is either secured or spread")
 
 
 def _leave_nothing_behind(database: Backend) -> None:

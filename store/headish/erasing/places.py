@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from headish.content.searching.words import WORDS_VERSION
 from headish.database.query import Connection
 from headish.rows.keys import turns_by_ids
-from headish.rows.upkeep import searches
 from headish.searching.index import forget_entries
+from headish.searching.index import forget_space as forget_index
 from headish.values.ids import TurnId
 
 
@@ -32,14 +31,7 @@ def _forget_words(connection: Connection, space: int, ids: Sequence[TurnId]) -> 
     forget_entries(connection, space, turns_by_ids(connection, space, ids).values())
 
 
-def _forget_index(connection: Connection, space: int) -> None:
-    # On SQLite, other spaces build their index anew at their next search.
-    if searches.indexed(connection, space) is not None and searches.can_index(connection):
-        searches.restart(connection, space, WORDS_VERSION)
-    searches.forget_position(connection, space)
-
-
-REPEATING: tuple[Repeating, ...] = (Repeating("search index", _forget_words, _forget_index),)
+REPEATING: tuple[Repeating, ...] = (Repeating("search index", _forget_words, forget_index),)
 """The places that repeat a turn's words: whoever adds an index over what is said adds it here."""
 
 GOES, GOES_WITH_META = "goes", "goes with --meta"

@@ -17,14 +17,12 @@ from headish.errors import DatabaseError
 from headish.rows.counters import read_counter
 from headish.rows.upkeep import searches
 from headish.rows.upkeep.searches import Indexed, Source
-from headish.searching.entries import BEHIND, FACT, entry_of, read_said
+from headish.searching.entries import BEFORE, BEHIND, FACT, entry_of, read_said
 from headish.values.results.reports import Problem
 
 SUBJECT = "search index"
 PAGE_TURNS, PAGE_WORDS = 500, 50_000
 _MODULUS = 2**64
-_BEFORE = "+"
-"""Stands before every sign."""
 
 
 class Sum(NamedTuple):
@@ -97,7 +95,7 @@ def _held(connection: Connection, space: int) -> Held | None:
     known = searches.indexed(connection, space) or Indexed(0, WORDS_VERSION, 0)
     if not searches.can_index(connection) or 0 < known.version < WORDS_VERSION:
         return None
-    after, hashes, end = f"{space}{_BEFORE}", 0, f"{space}{BEHIND}"
+    after, hashes, end = f"{space}{BEFORE}", 0, f"{space}{BEHIND}"
     words, seqs = searches.sums(connection, space, after, end)
     while page := searches.words_page(connection, space, after, end, PAGE_WORDS):
         hashes += sum(hash(word) * turns for word, turns in page)

@@ -27,8 +27,8 @@ from headish.values.blocks import ContentBlock
 from headish.values.turns import DOCUMENT, reply_of
 
 READ, REASONED, FACT = ",", "-", "."
-BEHIND = "/"
-"""Follows every sign."""
+BEFORE, BEHIND = "+", "/"
+"""Sort before and behind every sign."""
 ENTRY_BYTES = 900_000
 """PostgreSQL takes a megabyte of words for a row."""
 _decode_system = msgspec.json.Decoder(dict[str, object]).decode

@@ -18,7 +18,7 @@ from headish.rows.counters import read_counter
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep import searches
 from headish.rows.upkeep.searches import Indexed
-from headish.searching.entries import entry_of, read_said
+from headish.searching.entries import BEFORE, BEHIND, entry_of, read_said
 
 Progress = Callable[[int], None]
 """Called with the number of turns indexed since the last call."""
@@ -85,6 +85,38 @@ def forget_entries(connection: Connection, space: int, turns: Iterable[StoredTur
     if entries:
         searches.remove_entries(connection, space, entries)
     return len(entries)
+
+
+def forget_space(connection: Connection, space: int) -> None:
+    """Take all words of a space out of the index, in the caller's transaction and before its turns go.
+
+    FTS5 can be emptied, or told the words of each entry. So they are derived once more, as in ``forget_entries``. Where
+    words are left then, or nobody knows them any more, the whole index goes, and other spaces build theirs anew.
+    Cost: on SQLite reads the space once, and writes the whole index anew.
+    """
+    known = searches.indexed(connection, space)
+    if known is not None and searches.can_index(connection):
+        if searches.is_shared(connection) and known.version == WORDS_VERSION:
+            _remove_all(connection, space, known.seq)
+        if not searches.is_shared(connection) or _holds_words(connection, space):
+            searches.restart(connection, space, WORDS_VERSION)
+    searches.forget_position(connection, space)
+
+
+def _remove_all(connection: Connection, space: int, last: int) -> None:
+    seq, is_more = 0, True
+    while is_more:
+        sources = searches.sources_after(connection, space, seq, PORTION_TURNS)
+        is_more = len(sources) == PORTION_TURNS and sources[-1].seq < last
+        said = read_said(connection, space, [each for each in sources if each.seq <= last])
+        entries = [(each.source.seq, entry) for each in said if (entry := entry_of(space, each))]
+        searches.remove_entries(connection, space, entries, merge=not is_more)
+        seq = sources[-1].seq if sources else last
+
+
+def _holds_words(connection: Connection, space: int) -> bool:
+    """Every sign of a word is between these two."""
+    return bool(searches.words_page(connection, space, f"{space}{BEFORE}", f"{space}{BEHIND}", 1))
 
 
 def _next_portion(connection: Connection, space: int) -> Portion | None:

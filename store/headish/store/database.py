@@ -237,7 +237,8 @@ class Database:
 
         Where each table is then; with ``dry_run``, what would be done, and nothing is. What is spread already is left
         alone, so it is run again after an upgrade that brought new tables. Nobody should write meanwhile.
-        Raises: DatabaseError without Citus, and for a table that is kept in another way; ReadOnly.
+        Raises: DatabaseError without Citus, for a table that is kept in another way, and on a secured database;
+        ReadOnly.
         """
         from headish.database.spreading import distribute
 

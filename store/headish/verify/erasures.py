@@ -80,6 +80,12 @@ def check_receipts(connection: Connection, space: int) -> Iterator[Problem]:
             yield Problem(f"payload {hash.hex()}", "whether it is barred disagrees with the receipts")
 
 
+def erased_names(connection: Connection, space: int) -> set[bytes]:
+    """What the erased names of bookmarks became, as the receipts say."""
+    receipts = filter(None, map(_decoded, all_receipts(connection, space)))
+    return {each.became.encode(errors="surrogatepass") for receipt in receipts for each in receipt.names}
+
+
 def _problems(logged: Logged, number: int, before: bytes) -> Iterator[str]:
     if logged.number != number:
         yield "receipts before it are missing"

@@ -12,9 +12,17 @@ from support.secured import Logins, WriterPlace, secured_database
 
 
 @pytest.fixture(scope="session")
-def logins(make_postgresql_database: Callable[[], str]) -> Iterator[Logins]:
+def secured(make_postgresql_database: Callable[[], str]) -> Iterator[Logins]:
+    """The database that tests share, each in spaces of its own."""
     with secured_database(make_postgresql_database()) as made:
         yield made
+
+
+@pytest.fixture
+def logins(secured: Logins) -> Logins:
+    """That database, with the spaces of ana and ben as if nobody had been there before."""
+    secured.renew()
+    return secured
 
 
 @pytest.fixture
@@ -25,8 +33,8 @@ def own(new_postgresql: str) -> Iterator[Logins]:
 
 
 @pytest.fixture
-def place(logins: Logins) -> Iterator[WriterPlace]:
-    made = WriterPlace(logins, f"test-{uuid4().hex}")
+def place(secured: Logins) -> Iterator[WriterPlace]:
+    made = WriterPlace(secured, f"test-{uuid4().hex}")
     yield made
     made.close()
 

@@ -34,7 +34,7 @@ ELSEWHERE = {
     **dict.fromkeys(
         (
             "Database.gc", "Database.search_index", "Spaces.remove", "Spaces.rename", "Spaces.limit", "Spaces.erase",
-            "Store.erase",
+            "Store.erase", "Bookmarks.erase",
         ),
         ROLES,
     ),

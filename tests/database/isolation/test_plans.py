@@ -21,9 +21,9 @@ AROUND = 100
 
 
 @pytest.fixture(scope="module")
-def grown(logins: Logins) -> str:
+def grown(secured: Logins) -> str:
     """A space of many turns."""
-    with Store.open(logins.url, space="grown") as store:
+    with Store.open(secured.url, space="grown") as store:
         store.add_turn("first", bookmark="main", key="first")
         store.add_turns({"content": f"turn {index}", "continues": "main"} for index in range(TURNS))
         store._database.backend.plan_again()  # type: ignore[attr-defined]
@@ -31,7 +31,7 @@ def grown(logins: Logins) -> str:
 
 
 @pytest.mark.parametrize("call", PLANS.CALLS)
-def test_a_call_reads_no_more_rows_under_a_policy(logins: Logins, grown: str, call: str) -> None:
+def test_a_call_reads_no_more_rows_under_a_policy(secured: Logins, grown: str, call: str) -> None:
     def measured(target: str) -> int:
         with Store.open(target, space=grown) as store:
             run: Any = PLANS.CALLS[call]
@@ -39,10 +39,10 @@ def test_a_call_reads_no_more_rows_under_a_policy(logins: Logins, grown: str, ca
             read: int = PLANS.rows_read(store, lambda: [run(store, 1 + index) for index in range(ROUNDS)])
             return read
 
-    assert measured(logins.at("app")) <= measured(logins.url) + ROUNDS * AROUND
+    assert measured(secured.at("app")) <= measured(secured.url) + ROUNDS * AROUND
 
 
-def test_what_is_said_otherwise_under_a_policy_finds_the_same(logins: Logins, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_said_otherwise_under_a_policy_finds_the_same(secured: Logins, monkeypatch: pytest.MonkeyPatch) -> None:
     run = set[str]()
     before = Sent.before
 
@@ -52,7 +52,7 @@ def test_what_is_said_otherwise_under_a_policy_finds_the_same(logins: Logins, mo
         return before(sent, query, space)
 
     monkeypatch.setattr(Sent, "before", noting)
-    with Store.open(logins.url, space="drawn") as plain, Store.open(logins.at("app"), space="drawn") as held:
+    with Store.open(secured.url, space="drawn") as plain, Store.open(secured.at("app"), space="drawn") as held:
         grow(plain, "q? <- a <- r? <- c, q? <- b <- s?, q? <- t?, z? <- y <- x?")
         for name, text in (("main", "c"), ("side", "s?")):
             [turn] = [each for each in plain.turns() if each.text == text]

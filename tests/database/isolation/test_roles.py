@@ -22,6 +22,8 @@ from support.secured import Logins
 LOGINS = {"reader": READER, "ana": WRITER, "eraser": ERASER}
 SAID = ("seq", "id", "role", "type", "content_type", "cache", "digest", "hash", "seal", "supersedes", "chain", "pos")
 """What nobody alters of a turn."""
+NAMES = {("bookmark_log", "name"), ("bookmark_log", "was"), ("record_log", "subject")}
+"""Where an eraser takes the name of a bookmark."""
 
 
 class TestTheServer:
@@ -49,9 +51,14 @@ class TestTheServer:
     def test_nobody_but_the_owner_alters_what_was_said_its_links_moves_and_receipts(self) -> None:
         given = {(each.privilege, each.table, each.column) for each in grants()}
         assert {column for _, table, column in given if table == "turn" and column}.isdisjoint(SAID)
-        for table in ("link", "erasure", "definition", "record_log", "space_log"):
+        for table in ("link", "erasure", "definition", "space_log"):
             assert not any(each[:2] in (("UPDATE", table), ("DELETE", table)) for each in given)
-        assert {column for _, table, column in given if table == "bookmark_log" and column} == {"name"}
+        for role, names in ((WRITER, {("bookmark_log", "name")}), (ERASER, NAMES)):
+            held = [
+                each for each in grants() if each.role in HELD[role] and each.table in ("bookmark_log", "record_log")
+            ]
+            assert {(each.table, each.column) for each in held if each.column} == names
+            assert {each.privilege for each in held if each.column is None} == {"SELECT", "INSERT"}
         assert ("DELETE", "turn", None) not in given
 
     def test_every_table_has_its_grants(self) -> None:
@@ -139,6 +146,18 @@ class TestVerbs:
                 store.text(turn.id)
             assert store.verify().problems == ()
             assert store._database.gc().payloads == 0  # type: ignore[attr-defined]
+
+    def test_a_name_is_the_erasers_to_take(self, own: Logins) -> None:
+        with Store.open(own.at("ana"), space="ana", isolation="required") as store:
+            store.conversations.set("main", title="t")
+            store.bookmarks.rename("main", "private")
+            with pytest.raises(RoleMissing, match="headish_eraser"):
+                store.bookmarks.erase("private", reason="asked")
+            assert list(store.bookmarks) == ["private"]
+        with Store.open(own.at("eraser"), space="ana", isolation="required") as store:
+            assert store.bookmarks.erase("private", reason="asked").became == "erased-1"
+            assert list(store.bookmarks) == ["erased-1"]
+            assert store.verify().problems == ()
 
     def test_a_backup_is_everybodys_of_their_own_space_and_put_back_by_the_owner(
         self, logins: Logins, tmp_path: Path

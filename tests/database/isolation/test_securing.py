@@ -35,6 +35,8 @@ TAKEN_AWAY = (
     ("policy", "CREATE POLICY everybody ON payload USING (true)"),
     ("policy", "CREATE TABLE later (space bigint, said text)"),
     ("index", "DROP INDEX turn_digest_whole"),
+    ("statistics", "ALTER TABLE turn ALTER COLUMN data SET STATISTICS 10"),
+    ("statistics", "ALTER INDEX turn_digest ALTER COLUMN 2 SET STATISTICS 10"),
     ("owner", "ALTER TABLE turn OWNER TO CURRENT_USER"),
     ("grant", "REVOKE SELECT ON turn FROM headish_reader"),
     ("grant", "REVOKE UPDATE (seq) ON counter FROM headish_writer"),

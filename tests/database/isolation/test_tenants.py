@@ -11,6 +11,7 @@ import pytest
 
 import headish
 from headish import Database, Store
+from headish.database.isolation import collected
 from headish.database.isolation.grants import EVERYWHERE
 from headish.database.query import Compiled, Query
 from headish.errors import (
@@ -162,6 +163,28 @@ class TestTheServer:
         logins.run("DELETE FROM object", "ana", "ana")
         [(recent,)] = logins.run("SELECT min(recent) FROM bookmark", "ben", "ben")
         assert recent > 1
+
+    @pytest.mark.parametrize("clearing", [collected.CLEARING, 10**9], ids=["this server", "an older one"])
+    def test_no_estimate_of_the_planner_tells_the_names_that_others_have(
+        self, own: Logins, clearing: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """EXPLAIN tells what statistics say of a name, and they are of all spaces."""
+        monkeypatch.setattr(collected, "CLEARING", clearing)
+        with Store.open(own.at("ben"), space="ben") as ben:
+            for number in range(120):
+                ben.bookmarks.set(f"patient-{number:03}", "main")
+
+        def estimates() -> set[str]:
+            own.run("ANALYZE bookmark")
+            asked = "EXPLAIN (FORMAT JSON) SELECT FROM bookmark WHERE name < '{}'"
+            plans = [own.run(asked.format(name), "ana", "ana") for name in ("a", "patient-050", "patient-100", "z")]
+            return {str(plan[0][0][0]["Plan"]["Plan Rows"]) for plan in plans}
+
+        own.run("ALTER TABLE bookmark ALTER COLUMN name SET STATISTICS 100")
+        assert len(estimates()) > 1
+        with Database.open(own.url) as database:
+            database.secure()
+        assert len(estimates()) == 1
 
     def test_who_may_enter_what_is_not_told(self, logins: Logins) -> None:
         for statement in ("SELECT * FROM member", "INSERT INTO member VALUES (session_user, 0)"):

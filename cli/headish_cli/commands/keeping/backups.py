@@ -62,6 +62,6 @@ def restore_command(
         return
     say(f"Restored {counted(done.turns, 'turn')} in {counted(len(done.spaces), 'space')} to {done.target}.")
     if erasures is not None:
-        say(f"Erased again: {counted(done.erased, 'turn')}.")
+        say(f"Erased again, as the receipts say: {done.erased:,}.")
     if done.unscrubbed:
         say(f"What was erased may be on the disk still: {done.unscrubbed}.")

@@ -30,10 +30,12 @@ SHOWN = 20
 
 
 @click.command("erase")
-@click.argument("headish", nargs=-1, required=True, metavar="HEADISH...")
+@click.argument("headish", nargs=-1, metavar="HEADISH...")
 @click.option("--thread", "scope", flag_value="thread", help="Every turn that leads to a HEADISH.")
 @click.option("--branch", "scope", flag_value="branch",
               help="Those of them that lead to no other branch, bookmark or remembered move.")  # fmt: skip
+@click.option("--bookmark", metavar="NAME",
+              help="In place of a HEADISH: a bookmark's name, and those that it had. Its moves stay.")  # fmt: skip
 @click.option("--said-before", metavar="TIME", help="Only what was said before TIME (RFC 3339).")
 @click.option("--meta", is_flag=True, help="Also speakers, options, application meta and keys of the turns.")
 @click.option("--content", is_flag=True, help="Erase the same bytes everywhere, and refuse them from now on.")
@@ -49,6 +51,7 @@ def erase_command(
     settings: Settings,
     headish: tuple[str, ...],
     scope: str | None,
+    bookmark: str | None,
     said_before: str | None,
     reason: str | None,
     by: str | None,
@@ -61,10 +64,19 @@ def erase_command(
     """Erase what turns say, for good. It shows first what goes and what stays, and asks.
 
     The turns stay as tombstones: id, role, links, times and hashes remain, and what continues them does not change.
-    With --meta the bookmark that moved along with a turn is taken from its record, too.
+    With --meta the bookmark that moved along with a turn is taken from its record, too. With --bookmark NAME only that
+    name goes, and becomes erased-N.
     """
     if reason is None and not dry_run:
         raise click.UsageError("say why: --reason TEXT")
+    if bookmark is not None:
+        given = [*headish, *filter(None, (scope, said_before)), *(f"--{each}" for each, on in wish.items() if on)]
+        if given:
+            raise click.UsageError(f"--bookmark takes a name alone, not {given[0]} beside it")
+        erase_name(settings, bookmark, reason, by, no_scrub=no_scrub, dry_run=dry_run, yes=yes, as_json=as_json)
+        return
+    if not headish:
+        raise click.UsageError("say what: HEADISH..., or --bookmark NAME")
     chosen: Any = {"scope": scope or "turn", "said_before": read_time(said_before, "--said-before"), **wish}
     if not (yes or dry_run):
         check_terminal()
@@ -131,6 +143,51 @@ def gc_command(settings: Settings, scrub: bool, dry_run: bool, as_json: bool) ->
         raise click.exceptions.Exit(1)
 
 
+def erase_name(
+    settings: Settings,
+    name: str,
+    reason: str | None,
+    by: str | None,
+    *,
+    no_scrub: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Erase the name of a bookmark; shown first, and asked."""
+    if not (yes or dry_run):
+        check_terminal()
+    with settings.open() as store:
+        found = store.bookmarks.erase(name, reason=reason or "dry run", by=by, dry_run=True).found
+        if dry_run and as_json:
+            print_json(found)
+            return
+        if dry_run or not yes:
+            for line in _lines_of_name(found):
+                say(line)
+        if dry_run:
+            return
+        if not yes:
+            ask_to_erase("Erase this name for good?")
+        done = store.bookmarks.erase(name, reason=reason or "", by=by, scrub=not no_scrub)
+        tell_done(done, as_json=as_json)
+        say(f"The bookmark is called {done.became} from now on.")
+
+
+_TO_TAKE_IT = "'headish erase HEADISH --thread --meta' takes it from those, with what they say."
+
+
+def _lines_of_name(found: Found) -> Iterator[str]:
+    yield f"This goes: the name {', '.join(one_line(each, 60) for each in found.names)}."
+    yield f"Its history stays under another name: {counted(found.counts['moves'], 'move')}."
+    if found.counts["turns"]:
+        yield f"Turns that go on saying it: {found.counts['turns']:,}; {_TO_TAKE_IT}"
+    if found.streams:
+        yield f"Answers to it are still arriving, and say it until they are stored: {', '.join(found.streams)}"
+    for path in found.copies:
+        yield f"An older copy of the database is not reached: {one_line(path, None)}"
+
+
 def tell_done(done: Erasure, *, as_json: bool) -> None:
     """The number of an erasure, or all of it as JSON; and what is left to do."""
     if as_json:
@@ -166,6 +223,8 @@ def _what(receipt: Receipt) -> str:
     if receipt.scope == "space":
         turns = receipt.counts.get("turns", 0)
         return f"the space, {counted(turns, 'turn')}"
+    if receipt.scope == "bookmark":
+        return f"the name of a bookmark, now {', '.join(one_line(each.became, 60) for each in receipt.names)}"
     words = counted(len(receipt.turns), "turn")
     words += " with meta" if receipt.meta else ""
     return words + (f", {len(receipt.barred):,} barred" if receipt.barred else "")

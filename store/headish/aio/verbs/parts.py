@@ -82,6 +82,12 @@ class AsyncBookmarks(MappingFront["Bookmarks", "str", "TurnId"]):
         """The names at each of these turns, in their order; a turn without a name is left out."""
         return await self._finish(self.sync.at, ids=ids)
 
+    async def erase(
+        self, name: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
+    ) -> Erasure:
+        """Erase a name, also one that was removed, with those that the bookmark had before: it becomes ``erased-N``."""
+        return await self._wait(self.sync.erase, name=name, reason=reason, by=by, dry_run=dry_run, scrub=scrub)
+
     async def history(self, name: str) -> builtins.list[Move]:
         """Every move of a name, the last first, even of a removed one. Raises: UnknownBookmark if it never was."""
         return await self._finish(self.sync.history, name=name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from headish.database.isolation.collected import NUMBERS
 from headish.database.isolation.grants import ROLES
 
 if TYPE_CHECKING:
@@ -14,7 +15,10 @@ PUBLIC = "PUBLIC"
 
 _HERE = "relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')"
 _GRANTEE = f"coalesce(g.rolname, '{PUBLIC}')"
-_SESSION = "SELECT quote_ident(current_schema()), session_user, rolsuper FROM pg_roles WHERE rolname = session_user"
+_SESSION = (
+    "SELECT quote_ident(current_schema()), session_user, rolsuper, current_setting('server_version_num')::int "
+    "FROM pg_roles WHERE rolname = session_user"
+)
 _ROLES = "SELECT rolname, rolcanlogin, rolsuper, rolbypassrls FROM pg_roles"
 _MEMBERSHIPS = (
     "SELECT r.rolname, m.rolname FROM pg_auth_members a JOIN pg_roles r ON r.oid = a.roleid "
@@ -54,6 +58,20 @@ SELECT {_GRANTEE}, a.privilege_type FROM pg_namespace n, aclexplode(coalesce(n.n
 LEFT JOIN pg_roles g ON g.oid = a.grantee WHERE n.nspname = current_schema()
 """
 _INDEXES = "SELECT indexname::text FROM pg_indexes WHERE schemaname = current_schema()"
+# What numbers say of all spaces together is told by nobody's name; without it plans begin at the wrong end. A column of
+# an index has statistics of its own where it is an expression.
+_COLLECTED = f"""
+SELECT c.relname, c.relname, t.attname::text, t.attnum::int FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND t.attnum > 0
+    AND NOT t.attisdropped AND coalesce(t.attstattarget, -1) <> 0
+    AND t.atttypid NOT IN {NUMBERS}
+UNION ALL
+SELECT o.relname, c.relname, NULL, t.attnum::int FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
+JOIN pg_class o ON o.oid = i.indrelid JOIN pg_attribute t ON t.attrelid = c.oid
+WHERE c.relnamespace = current_schema()::regnamespace AND i.indkey[t.attnum - 1] = 0
+    AND coalesce(t.attstattarget, -1) <> 0
+ORDER BY 1, 2, 4
+"""
 _MEMBERS = "SELECT login, space FROM member"
 _MAY_READ_MEMBERS = "SELECT coalesce(has_table_privilege(to_regclass('member'), 'SELECT'), false)"
 
@@ -77,12 +95,23 @@ class Kept(NamedTuple):
     columns: list[str]
 
 
+class Collected(NamedTuple):
+    """A column of a table, or of an index on it, of which ANALYZE collects what stands there."""
+
+    table: str
+    relation: str
+    column: str | None
+    """None: an expression of the index."""
+    number: int
+
+
 class Catalog(NamedTuple):
     """All that is asked of a server at one moment."""
 
     schema: str
     session: str
     is_superuser: bool
+    version: int
     roles: dict[str, Role]
     memberships: set[tuple[str, str]]
     """``(role, member)``, as granted."""
@@ -92,6 +121,7 @@ class Catalog(NamedTuple):
     grants: set[tuple[str, str, str, str | None]]
     executed: set[tuple[str, str]]
     of_schema: set[tuple[str, str]]
+    collected: list[Collected]
     indexes: set[str]
     members: set[tuple[str, int]] | None
     """``(login, space)``; None where the session may not read them."""
@@ -113,12 +143,13 @@ def read_catalog(connection: sqlalchemy.Connection) -> Catalog:
     def rows(statement: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in connection.exec_driver_sql(statement)]
 
-    [(schema, session, is_superuser)] = rows(_SESSION)
+    [(schema, session, is_superuser, version)] = rows(_SESSION)
     [(may_read,)] = rows(_MAY_READ_MEMBERS)
     return Catalog(
         schema=schema,
         session=session,
         is_superuser=is_superuser,
+        version=version,
         roles={row[0]: Role(*row) for row in rows(_ROLES)},
         memberships=set(rows(_MEMBERSHIPS)),
         tables={row[0]: Kept(*row) for row in rows(_TABLES)},
@@ -127,6 +158,7 @@ def read_catalog(connection: sqlalchemy.Connection) -> Catalog:
         grants=set(rows(_GRANTS)),
         executed=set(rows(_EXECUTED)),
         of_schema=set(rows(_OF_SCHEMA)),
+        collected=[Collected(*row) for row in rows(_COLLECTED)],
         indexes={name for (name,) in rows(_INDEXES)},
         members=set(rows(_MEMBERS)) if may_read else None,
     )

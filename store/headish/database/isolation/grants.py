@@ -1,8 +1,8 @@
 """Who may do what to which table of a secured database. Data, and what can be read out of it.
 
 Nobody but the owner updates or deletes turns, links, moves of names or receipts, so that the server itself holds what
-was said as it was (rule I1, turns never change). Three columns of these tables are exceptions: a rename gives the log
-of a bookmark its newest name, and an erasure empties a turn.
+was said as it was (rule I1, turns never change). A few columns of these tables are exceptions: a rename gives the log
+of a bookmark its newest name, and an erasure empties a turn, or takes a name.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
         "turn": ("attributes", "inherited", "system", "data", "head", "app", "erased", "key"),
         "payload": ("erased",),
         "counter": ("bars",),
+        "bookmark_log": ("was",),
+        "record_log": ("subject",),
     },
 }
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from headish.database.isolation.catalog import PUBLIC, Catalog
+from headish.database.isolation import collected
+from headish.database.isolation.catalog import PUBLIC, Catalog, Collected
 from headish.database.isolation.grants import ERASER, HELD, OWNER, READER, ROLES, VERSION, WRITER, Grant, grants
 from headish.database.isolation.objects import (
     ALL_SPACES,
@@ -25,8 +26,8 @@ from headish.database.isolation.plans import DIGESTS
 
 
 class Measure(Struct, frozen=True):
-    """One thing that keeps spaces apart, and is missing. ``kind`` is role, owner, table, index, function, policy,
-    grant or login; ``on`` is what it is about. ``statement`` mends it; None: no statement of ours can."""
+    """One thing that keeps spaces apart, and is missing. ``kind`` is role, owner, table, index, statistics, function,
+    policy, grant or login; ``on`` is what it is about. ``statement`` mends it; None: no statement of ours can."""
 
     kind: str
     on: str
@@ -41,6 +42,7 @@ def find_missing(catalog: Catalog, logins: Sequence[str], apps: Sequence[str] = 
         *_schema(catalog),
         *_owners(catalog),
         *_indexes(catalog),
+        *_statistics(catalog),
         *_functions(catalog),
         *_policies(catalog),
         *_grants(catalog),
@@ -113,6 +115,36 @@ def _indexes(catalog: Catalog) -> Iterator[Measure]:
     if name not in catalog.indexes and table in catalog.tables:
         made = f"CREATE INDEX {name} ON {_table(catalog, table)} {columns}"
         yield Measure("index", table, f"it lacks the index {name}, without which lists read whole spaces", made)
+
+
+def _statistics(catalog: Catalog) -> Iterator[Measure]:
+    """A planner estimates by what ANALYZE has found in all spaces, and EXPLAIN tells everybody what it expects. Who
+    asks for one name after the other finds out those of the others, and no policy holds that."""
+    for table in guarded(catalog):
+        found = [each for each in catalog.collected if each.table == table]
+        if found:
+            what = "its statistics tell what other spaces hold, by the rows that EXPLAIN expects"
+            statements = [_uncollected(each, catalog) for each in found]
+            yield Measure("statistics", table, what, "; ".join(statements))
+
+
+def _uncollected(each: Collected, catalog: Catalog) -> str:
+    """Collect no more of a column, and take away what was. Before PostgreSQL 18 only a superuser can do the latter."""
+    relation = _table(catalog, each.relation)
+    if each.column is None:
+        stop = f"ALTER INDEX {relation} ALTER COLUMN {each.number} SET STATISTICS 0"
+    else:
+        stop = f"ALTER TABLE {relation} ALTER COLUMN {quoted(each.column)} SET STATISTICS 0"
+    here = f"a.attrelid = {literal(relation)}::regclass AND a.attnum = {each.number}"
+    if catalog.version >= collected.CLEARING:
+        named = (
+            f"SELECT pg_clear_attribute_stats(current_schema()::text, {literal(each.relation)}, a.attname::text, false)"
+        )
+        return f"{stop}; {named} FROM pg_attribute a WHERE {here}"
+    if catalog.is_superuser:
+        found = f"s.starelid = a.attrelid AND s.staattnum = a.attnum AND {here}"
+        return f"{stop}; DELETE FROM pg_catalog.pg_statistic s USING pg_attribute a WHERE {found}"  # noqa: S608
+    return stop
 
 
 def _functions(catalog: Catalog) -> Iterator[Measure]:

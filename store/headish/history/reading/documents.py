@@ -7,12 +7,13 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from headish.content.encoding import decode_payload
 from headish.database.query import Connection
 from headish.errors import InvalidContent
 from headish.history.reading.decode import read_mapping, read_payload
 from headish.rows.turns import turn_by_id
 from headish.values.blocks import Base64Source, ContentBlock, Document, ToolResult, TurnSource
-from headish.values.ids import as_turn_id
+from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import Message
 from headish.values.turns import DOCUMENT
 
@@ -34,6 +35,21 @@ def with_documents(connection: Connection, space: int, messages: Iterable[Messag
 def refer(messages: Iterable[Message]) -> bool:
     """Whether a message refers to a document turn."""
     return any(_refers(block) for message in messages for block in message.content)
+
+
+def referred_by(payload: bytes) -> list[TurnId]:
+    """The document turns that a stored payload of blocks refers to; none where it does not decode."""
+    if b'"turn"' not in payload:
+        return []
+    try:
+        blocks = list(decode_payload(payload))
+    except InvalidContent:
+        return []  # reported by ``verify``
+    for block in blocks:
+        if isinstance(block, ToolResult):
+            blocks.extend(block.content)
+    sources = [block.source for block in blocks if isinstance(block, Document) and isinstance(block.source, TurnSource)]
+    return [id for source in sources if (id := as_turn_id(source.turn)) is not None]
 
 
 def _refers(block: ContentBlock) -> bool:

@@ -68,6 +68,7 @@ EMPTY = Query("empty the search index")
 ADD = Query("add to the search index")
 REMOVE = Query("take out of the search index")
 MERGE = Query("merge the search index")
+IS_SHARED = Query("whether the search index can only be emptied for all spaces")
 IS_WIPED = Query("whether what is freed is overwritten")
 WIPE_FREED = Query("overwrite what is freed")
 KEEP_FREED = Query("leave what is freed")
@@ -145,14 +146,23 @@ def add_entries(connection: Connection, space: int, entries: Iterable[tuple[int,
     connection.run_many(ADD, [{"space": space, "seq": seq, "words": words} for seq, words in entries])
 
 
-def remove_entries(connection: Connection, space: int, entries: Sequence[tuple[int, str]]) -> None:
-    """Take turns out, given the very words that were added, and leave nothing of them where they stood."""
+def is_shared(connection: Connection) -> bool:
+    """Whether ``empty`` takes the words of all spaces."""
+    return connection.row(IS_SHARED) == (1,)
+
+
+def remove_entries(
+    connection: Connection, space: int, entries: Sequence[tuple[int, str]], *, merge: bool = True
+) -> None:
+    """Take turns out, given the very words that were added, and leave nothing of them where they stood: with ``merge``,
+    which whoever takes several portions out needs for the last one."""
     is_wiped = connection.row(IS_WIPED) == (1,)
     if not is_wiped:
         connection.rows(WIPE_FREED)
     try:
         connection.run_many(REMOVE, [{"space": space, "seq": seq, "words": words} for seq, words in entries])
-        connection.run(MERGE)
+        if merge:
+            connection.run(MERGE)
     finally:
         if not is_wiped:
             connection.rows(KEEP_FREED)

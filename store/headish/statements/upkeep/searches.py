@@ -21,6 +21,7 @@ from headish.rows.upkeep.searches import (
     EMPTY,
     FIRST_WORD,
     FORGET_POSITION,
+    IS_SHARED,
     IS_WIPED,
     KEEP_FREED,
     LARGE,
@@ -128,6 +129,8 @@ define(
     MERGE,
     spelled(sqlite="INSERT INTO search_text(search_text) VALUES ('optimize')", postgresql="SELECT 1"),
 )
+
+define(IS_SHARED, spelled(sqlite="SELECT 1", postgresql="SELECT 0"))
 
 define(IS_WIPED, spelled(sqlite="PRAGMA secure_delete", postgresql="SELECT 1"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from headish.database.query import Connection, Row
 from headish.errors import InvalidArgument, UnknownBookmark, shown
@@ -23,11 +23,14 @@ from headish.rows.threads.names import names_of_turns
 from headish.rows.turns import parent_at
 from headish.store.paging import check_limit, check_order
 from headish.store.space import Space
-from headish.values.checks.doors import LIST, door
+from headish.values.checks.doors import FLAG, LIST, door
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import Absent, check_name, read_expect, refusal, stored_name
 from headish.values.turns import Bookmark, Move, Turn
+
+if TYPE_CHECKING:
+    from headish.values.results.erasures import Erasure
 
 PAGE = 500
 """Iteration reads so many names at a time."""
@@ -158,6 +161,22 @@ class Bookmarks(Mapping[str, TurnId]):
             return is_logged(connection, space._number, encoded, done[0])
 
         return space._write(work, settle)[1]
+
+    @door(dry_run=FLAG, scrub=FLAG)
+    def erase(
+        self, name: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
+    ) -> Erasure:
+        """Erase a name, also one that was removed, with those that the bookmark had before: it becomes ``erased-N``.
+
+        Its moves stay under that name, and so does what is said of its conversation. Turns that moved it go on saying
+        it under their seal, and are counted: ``Store.erase(…, meta=True)`` takes it from those. ``reason``, ``by``,
+        ``dry_run`` and ``scrub`` are those of ``Store.erase``. A restore that is given the receipt erases it again.
+        Cost: reads the space once for each name that it had; then SQLite writes the file anew.
+        Raises: UnknownBookmark if it never was one, InvalidName, InvalidArgument.
+        """
+        from headish.store.parts.erasing import erase_bookmark
+
+        return erase_bookmark(self._space, check_name(name), reason=reason, by=by, dry_run=dry_run, scrub=scrub)
 
     def _move(self, name: bytes, work: Callable[[Connection, int, bytes], Moved]) -> Moved:
         """Move a name once, even if the answer to the commit is lost: its number in the log tells."""

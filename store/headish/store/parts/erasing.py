@@ -20,6 +20,7 @@ from headish.erasing.choosing import Wish
 from headish.erasing.collect import collect, scrub
 from headish.erasing.erase import Said, plan
 from headish.erasing.erase import erase as erase_turns
+from headish.erasing.names import erase_name, find_name
 from headish.erasing.spaces import erase_space, find_in_space
 from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, UnknownSpace, shown
 from headish.history.reading.find import find_place
@@ -157,6 +158,26 @@ def erase_whole(
     )
 
 
+def erase_bookmark(
+    space: Space, name: bytes, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
+) -> Erasure:
+    """Erase the name of a bookmark: it becomes another one, and its moves stay."""
+    number = space._number
+    said = _read_said(reason, by, space._open_backend())
+    copies = tuple(space._backend.copies())
+    if dry_run:
+        found = space._read(lambda connection: find_name(connection, number, name))
+        return Erasure(replace(found, copies=copies))
+    kept = KeptIds(space._database.mint)
+
+    def work(connection: Connection) -> tuple[Found, Receipt, str]:
+        kept.rewind()
+        return erase_name(connection, number, name, said, kept)
+
+    found, receipt, became = space._write(work, lambda connection, _: _is_stored(connection, number, kept))
+    return _finish(space._database, replace(found, copies=copies), receipt, scrub=scrub, became=became)
+
+
 def collect_all(database: Database, *, dry_run: bool = False, forced: bool = False) -> Collected:
     """Collect in every space, then take what was erased off the disk where that was not done."""
     backend = database.backend
@@ -194,16 +215,26 @@ def _finish(
 ) -> Erasure:
     if receipt is None:
         return Erasure(found)
-    if not scrub:
+    if not scrub and database.backend.scrubs_itself:
         return Erasure(found, receipt, False, "it was not asked for; 'headish gc' does it", became)
     why = scrub_now(database)
     return Erasure(found, receipt, not why, why, became)
 
 
+def _on_a_server(database: Opened) -> str:
+    """What a server has collected of the values can be read by everybody, and dead rows by nobody."""
+    why = database.backend.forget_statistics()
+    return (
+        f"{SERVER}; its statistics may hold words of it until the owner of the tables does that ({why})"
+        if why
+        else SERVER
+    )
+
+
 def scrub_now(database: Opened) -> str:
-    """Take what was erased off the disk. Empty, or why that was not done."""
+    """Take what was erased off the disk; on a server, out of its statistics. Empty, or why it is on the disk still."""
     if not database.backend.scrubs_itself:
-        return SERVER
+        return _on_a_server(database)
     try:
         return scrub(database.backend, database.mint)
     except DatabaseError as error:

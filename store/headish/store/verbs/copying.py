@@ -35,6 +35,7 @@ def copy_to(space: Space, to: str | Space, headish: Headishes = "@", *, keep: bo
     said of their conversations. A turn that is there already is not stored twice, so a thread that has grown can be
     copied again. Without ``keep`` the bookmarks are removed here, which takes a space of this database; the turns stay
     in both spaces, since a turn never goes. A bookmark that the other space has must be on the way to where it goes.
+    A document that a message refers to goes along, too, unless it continues turns that do not: then it is named.
     Provider pointers, tools and answers that are still arriving stay here: what the threads need of them is named.
     Cost: about one statement for fifty new turns, one for each large payload, five for each bookmark.
     Raises: UnknownSpace, UnknownTurn, InvalidArgument for this space itself; TurnTaken for an id that the other space

@@ -19,7 +19,7 @@ class Backup(Struct, frozen=True):
 class Restored(Struct, frozen=True):
     """A database, or a space of it, that was put back and checked: where, and the spaces and turns in it.
 
-    ``erased`` counts the turns that receipts of erasures took; where their bytes may be on the disk still,
+    ``erased`` counts the turns and names that receipts of erasures took; where their bytes may be on the disk still,
     ``unscrubbed`` says why.
     """
 

@@ -11,8 +11,9 @@ from headish.values.ids import TurnId
 
 SCOPES = ("turn", "thread", "branch")
 """What ``erase`` takes: the named turns, all that lead to them, or those of them that lead nowhere else."""
-ARRIVED, SPACE, SCRUB = "arrived", "space", "scrub"
-"""The scopes that nobody chooses: tombstones that came with a copy, a whole space, and what was taken off the disk."""
+ARRIVED, SPACE, SCRUB, BOOKMARK = "arrived", "space", "scrub", "bookmark"
+"""The scopes that ``erase`` does not take: tombstones that came with a copy, a whole space, what was taken off the
+disk, and the name of a bookmark."""
 
 
 class ErasedTurn(Struct, frozen=True, omit_defaults=True):
@@ -30,6 +31,14 @@ class Barred(Struct, frozen=True):
 
     hash: str
     size: int
+
+
+class ErasedName(Struct, frozen=True):
+    """The name of a bookmark that went, and what it ``became``. ``marks`` tell it in a backup from before: for each
+    name that the bookmark had a hash over that name and the first move of its log."""
+
+    became: str
+    marks: tuple[str, ...]
 
 
 class Receipt(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -56,6 +65,7 @@ class Receipt(Struct, frozen=True, omit_defaults=True, kw_only=True):
     stays: Mapping[str, int] = {}
     not_reached: tuple[str, ...] = ()
     covers: int | None = None
+    names: tuple[ErasedName, ...] = ()
 
 
 class Kept(Struct, frozen=True):
@@ -82,7 +92,8 @@ class Found(Struct, frozen=True, kw_only=True):
     provider sent besides, the head and the rest of a transcript), which only ``meta`` takes. ``children`` is how many
     turns continue one that goes, and stay; ``names`` point at them. ``repeats`` may say the same words. ``streams`` are
     answers to these turns that are still arriving. ``options`` are set by turns that lose their meta. ``copies`` are
-    files beside the database that hold older states of it. ``counts`` is what a space holds.
+    files beside the database that hold older states of it. ``counts`` is what a space holds; of a
+    bookmark its ``moves``, and how many ``turns`` say one of the ``names`` that it had.
     """
 
     turns: tuple[TurnId, ...] = ()
@@ -108,7 +119,7 @@ class Erasure(Struct, frozen=True):
     """What ``erase`` found and did. ``receipt`` is None for a dry run, and where there was nothing to erase.
 
     ``scrubbed``: the bytes are off the disk, too; else ``unscrubbed`` says why not, and ``gc`` finishes it. ``became``
-    is the name that an erased space has from now on.
+    is the name that an erased space or bookmark has from now on.
     """
 
     found: Found

@@ -1,0 +1,113 @@
+"""Erasing the name of a bookmark: it becomes ``erased-N``, and its moves stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from headish.content.hashes import mark_name
+from headish.database.query import Connection
+from headish.erasing.erase import Said
+from headish.errors import UnknownBookmark
+from headish.history.tombstones import now
+from headish.rows.bookmarks import has_log
+from headish.rows.counters import take_change
+from headish.rows.streams import open_streams
+from headish.rows.upkeep.erasures import add_receipt, last_receipt
+from headish.rows.upkeep.names import (
+    count_moves,
+    count_saying,
+    first_move,
+    first_moves,
+    former_names,
+    renamed_from,
+    replace_name,
+)
+from headish.values.ids import Mint
+from headish.values.names import stored_name
+from headish.values.results.erasures import BOOKMARK, ErasedName, Found, Receipt
+
+
+def find_name(connection: Connection, space: int, name: bytes) -> Found:
+    """What the erasure of a name takes, and what still says it. Cost: reads the space once for each name that it had.
+
+    Raises: UnknownBookmark if it never was one.
+    """
+    if not has_log(connection, space, name):
+        raise UnknownBookmark(stored_name(name), "there never was such a bookmark")
+    had = [name, *former_names(connection, space, name)]
+    return Found(
+        names=tuple(map(stored_name, had)),
+        streams=tuple(each.id for each in open_streams(connection, space) if _answered(each.about) in had),
+        counts={"moves": count_moves(connection, space, name), "turns": count_saying(connection, space, had)},
+    )
+
+
+def erase_name(connection: Connection, space: int, name: bytes, said: Said, mint: Mint) -> tuple[Found, Receipt, str]:
+    """Take a name, and those that the bookmark had before, out of everything but turns. The space is locked.
+
+    Returns its name from now on. Cost: that of ``find_name``, and about fifteen statements.
+    Raises: UnknownBookmark.
+    """
+    found = find_name(connection, space, name)
+    others = former_names(connection, space, name)
+    marks = _marks(connection, space, name, others)
+    number, before, _ = last_receipt(connection, space)
+    became = _free_name(connection, space, number + 1)
+    replace_name(connection, space, name, others, became)
+    seq, change = take_change(connection, space)
+    receipt = Receipt(
+        number=number + 1,
+        id=mint(),
+        time=now(),
+        seq=seq,
+        change=change,
+        scope=BOOKMARK,
+        reason=said.reason,
+        by=said.by,
+        counts={"moves": found.counts["moves"]},
+        stays={"turns": found.counts["turns"]} if found.counts["turns"] else {},
+        not_reached=said.not_reached,
+        names=(ErasedName(became.decode(), marks),),
+    )
+    add_receipt(connection, space, receipt, before)
+    return found, receipt, became.decode()
+
+
+def erase_marked(connection: Connection, space: int, names: Sequence[ErasedName], said: Said, mint: Mint) -> int:
+    """Erase in a space that was put back what the receipt of another erasure marked; how many names that were.
+
+    Cost: reads the first move of every bookmark, and for each that is marked that of ``erase_name``.
+    """
+    marks = {mark for each in names for mark in each.marks}
+    found = [name for name, first in first_moves(connection, space) if mark_name(name, first).hex() in marks]
+    for name in found:
+        erase_name(connection, space, name, said, mint)
+    return len(found)
+
+
+def _answered(about: bytes) -> bytes:
+    """The name that an answer which is still arriving is to move; its journal goes when its turn is stored."""
+    try:
+        name = msgspec.json.decode(about, type=dict[str, object]).get("bookmark")
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return b""  # damaged: ``verify`` says so
+    return name.encode(errors="surrogatepass") if isinstance(name, str) else b""
+
+
+def _marks(connection: Connection, space: int, name: bytes, others: Sequence[bytes]) -> tuple[str, ...]:
+    """By what an older state of the space tells which bookmarks had the names that go."""
+    marks = {mark_name(each, first_move(connection, space, name)).hex() for each in (name, *others)}
+    for each in (name, *others):
+        for other in renamed_from(connection, space, each):
+            marks.add(mark_name(each, first_move(connection, space, other)).hex())
+    return tuple(sorted(marks))
+
+
+def _free_name(connection: Connection, space: int, number: int) -> bytes:
+    """``erased-N`` with the number of the receipt; somebody may have given that name to another bookmark."""
+    name = b"erased-%d" % number
+    while has_log(connection, space, name):
+        name += b"-"
+    return name
