@@ -13,8 +13,9 @@ from headish import Database, Store
 from headish.content.searching.questions import NESTED
 from headish.errors import InvalidArgument, InvalidRole, ReadOnly
 from headish.limits import QUESTION_WORDS_LIMIT
+from headish.searching import hits
 from support.growing import grow
-from support.insides import counted_steps, unchanged
+from support.insides import counted_statements, counted_steps, unchanged
 from support.places import FilePlace, Place
 
 WORDS = (
@@ -148,6 +149,29 @@ class TestHits:
         rare = store.add_turn("rare words")
         assert found(store, "common OR rare")[0] == rare.id
         assert len(found(store, "common OR rare")) == len(common) + 1
+
+    def test_a_word_that_is_too_common_to_be_counted_is_as_common_as_among_the_newest(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for number in range(12):
+            store.add_turn(f"always {'sometimes' if number % 3 == 2 else ''} {number}")
+        before = [(hit.turn.id, hit.score) for hit in store.search("always OR sometimes")]
+        monkeypatch.setattr(hits, "COUNTED", 2)
+        assert [(hit.turn.id, hit.score) for hit in store.search("always OR sometimes")] == before
+
+    def test_a_page_of_them_takes_as_many_statements_as_one_hit(self, store: Store) -> None:
+        """How far the index is, what may match, the turns, what grew from them, and the names and heads there."""
+        grow(store, "cat? <- cat 1 <- cat 2? <- cat 3 <- cat 4?")
+        found(store, "cat")
+        for limit in (1, 5):
+            with counted_statements() as counted:
+                assert len(found(store, "cat", order="time", limit=limit)) == limit
+            assert counted.count == 5
+
+    def test_their_turns_say_what_they_continue(self, store: Store) -> None:
+        grown = grow(store, "cat? <- cat 1 <- cat 2, cat? <- cat 3, cat 1 + cat 3 <- cat 4, cat 5?")
+        continues = {hit.turn.id: hit.turn.meta.continues for hit in store.search("cat")}
+        assert continues == {turn.id: turn.meta.continues for turn in grown.values()}
 
     def test_they_are_plain_data_with_their_turn(self, store: Store) -> None:
         turn = store.add_turn("a cat", bookmark="main")

@@ -17,9 +17,10 @@ WORDS_VERSION = 1
 WORD_CHARACTERS = 64
 """A longer word is cut: nobody types it, and a database takes no word of any length."""
 
-_ASCII = bytes(
+ASCII = bytes(
     each + 32 if 65 <= each <= 90 else each if bytes([each]).isalnum() and each < 128 else 32 for each in range(256)
 )
+"""For ``bytes.translate``: ASCII in lower case, with a blank for all that is neither letter nor digit."""
 # Marks that stand inside a word; they are left out of it. Then the joiners and the soft hyphen, likewise.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
@@ -42,7 +43,7 @@ _PAIRED_ALONE = re.compile(f"[{_PAIRED}]")
 def words_of(text: str) -> list[str]:
     """The words of a text in their order. Linear: some 5 µs for each KB of ASCII."""
     if text.isascii():
-        return _cut(text.encode().translate(_ASCII).decode().split())
+        return _cut(text.encode().translate(ASCII).decode().split())
     found: list[str] = []
     for run in _RUN.findall(text.replace("_", " ")):
         if run.isascii():
@@ -57,7 +58,7 @@ def signed_words(text: str, sign: str) -> str:
     if not text.isascii():
         words = words_of(text)
         return sign + f" {sign}".join(words) if words else ""
-    written = b" %b" % text.encode().translate(_ASCII)
+    written = b" %b" % text.encode().translate(ASCII)
     cut = written.split()
     if _LONG.search(written):
         cut = [word[:WORD_CHARACTERS] for word in cut]

@@ -9,6 +9,7 @@ from headish.database.file.fulltext import SEQ_BITS
 from headish.database.schema import payload, search, turn
 from headish.database.schema import space as spaces
 from headish.rows.payloads import PORTION
+from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.searches import (
     ADD,
     AFTER,
@@ -21,16 +22,19 @@ from headish.rows.upkeep.searches import (
     EMPTY,
     FIRST_WORD,
     FORGET_POSITION,
+    FOUND,
     IS_WIPED,
     KEEP_FREED,
     LARGE,
     LAST,
     MATCHING,
     MERGE,
+    PAGE,
     POSITION,
     REMOVE,
     RESTART,
     SPACES,
+    STATE,
     SUBJECTS,
     SUMS,
     TAKE,
@@ -60,6 +64,18 @@ define(
         sqlite="SELECT count(*) FROM sqlite_master WHERE name = 'search_text' "
         "AND EXISTS (SELECT 1 FROM pragma_module_list WHERE name = 'fts5')",
         postgresql="SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('search_text')",
+    ),
+)
+
+# Whether the index is switched off is not asked: that row has another space, so it may lie on another server.
+define(
+    STATE,
+    spelled(
+        sqlite="SELECT c.seq, s.seq, s.version, EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'search_text') "
+        "AND EXISTS (SELECT 1 FROM pragma_module_list WHERE name = 'fts5') FROM counter AS c "
+        "LEFT JOIN search AS s ON s.space = :space WHERE c.space = :space",
+        postgresql="SELECT c.seq, s.seq, s.version, 1 FROM counter AS c LEFT JOIN search AS s ON s.space = :space "
+        "WHERE c.space = :space",
     ),
 )
 
@@ -135,26 +151,25 @@ define(WIPE_FREED, spelled(sqlite="PRAGMA secure_delete = ON", postgresql="SELEC
 
 define(KEEP_FREED, spelled(sqlite="PRAGMA secure_delete = OFF", postgresql="SELECT 1"))
 
-define(
-    MATCHING,
-    spelled(
-        sqlite=f"SELECT rowid {_SEQ} FROM search_text WHERE search_text MATCH :question "
-        f"AND rowid > {_ROWID} + :low AND rowid < {_ROWID} + :high ORDER BY rowid DESC LIMIT :limit",
-        # OFFSET keeps the server from reading the space backwards until enough turns match.
-        postgresql=f"SELECT seq FROM (SELECT seq FROM search_text WHERE space = :space AND words @@ {_ASKED} "
-        "AND seq > :low AND seq < :high OFFSET 0) AS found ORDER BY seq DESC LIMIT :limit",
-    ),
-)
+# OFFSET keeps the server from reading the space backwards until enough turns match.
+_matching = {
+    "sqlite": f"SELECT rowid {_SEQ} AS seq FROM search_text WHERE search_text MATCH :question "
+    f"AND rowid > {_ROWID} + :low AND rowid < {_ROWID} + :high ORDER BY rowid DESC LIMIT :limit",
+    "postgresql": f"SELECT seq FROM (SELECT seq FROM search_text WHERE space = :space AND words @@ {_ASKED} "
+    "AND seq > :low AND seq < :high OFFSET 0) AS found ORDER BY seq DESC LIMIT :limit",
+}
 
-define(
-    COUNT_MATCHING,
-    spelled(
-        sqlite="SELECT count(*) FROM (SELECT rowid FROM search_text WHERE search_text MATCH :question "
-        f"AND rowid > {_ROWID} AND rowid < {_ROWID} + :high LIMIT :limit)",
-        postgresql=f"SELECT count(*) FROM (SELECT seq FROM search_text WHERE space = :space AND words @@ {_ASKED} "
-        "AND seq < :high LIMIT :limit) AS found",
-    ),
-)
+define(MATCHING, spelled(**_matching))
+
+_sources = ", ".join(f"t.{name}" for name in Source._fields)
+
+_turns = f"SELECT f.seq, {_sources} FROM (%s) AS f LEFT JOIN turn AS t ON t.space = :space AND t.seq = f.seq"
+
+define(FOUND, spelled(sqlite=_turns % _matching["sqlite"], postgresql=_turns % _matching["postgresql"]))
+
+_count = "SELECT count(*), coalesce(min(seq), 0) FROM (%s) AS found"
+
+define(COUNT_MATCHING, spelled(**{database: _count % sql for database, sql in _matching.items()}))
 
 define(
     WORDS,
@@ -213,6 +228,22 @@ define(
     select(payload.c.data)
     .select_from(turn.join(payload, OF_TURN))
     .where(turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos")),
+)
+
+_shown = (
+    ", ".join('t."key"' if name == "key" else f"t.{name}" for name in StoredTurn._fields)
+    + ", (SELECT p.id FROM turn AS p WHERE p.space = :space AND p.chain = t.chain AND p.pos = t.pos - 1), "
+    "t.pos = 0 AND EXISTS (SELECT 1 FROM link AS l WHERE l.space = :space AND l.chain = t.chain)"
+)
+
+define(
+    PAGE,
+    spelled(
+        sqlite=f"SELECT {_shown} FROM json_each(:seqs) AS w CROSS JOIN turn AS t "
+        "WHERE t.space = :space AND t.seq = w.value",
+        postgresql=f"SELECT {_shown} FROM json_array_elements_text(CAST(:seqs AS json)) AS w JOIN turn AS t "
+        "ON t.space = :space AND t.seq = CAST(w.value AS bigint)",
+    ),
 )
 
 define(SPACES, select(spaces.c.id).order_by(spaces.c.id))
