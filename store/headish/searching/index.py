@@ -116,6 +116,7 @@ def _store(connection: Connection, space: int, portion: Portion) -> bool:
         return False
     if portion.known.version != WORDS_VERSION:
         searches.begin(connection, space, WORDS_VERSION)
+        searches.configure(connection)
         known = searches.indexed(connection, space)
         if known is not None and known.version != WORDS_VERSION:
             searches.restart(connection, space, WORDS_VERSION)
@@ -129,4 +130,5 @@ def _store(connection: Connection, space: int, portion: Portion) -> bool:
 def _restart(connection: Connection, space: int) -> None:
     if searches.can_index(connection):
         searches.begin(connection, space, WORDS_VERSION)
+        searches.configure(connection)
         searches.restart(connection, space, WORDS_VERSION)

@@ -36,7 +36,9 @@ _PAIRED = (
 )
 _RUN = re.compile(f"[\\w{_MARKS}{_PAIRED}]+")
 _PARTS = re.compile(f"([{_PAIRED}]+)|[^{_PAIRED}]+")
-_LONG = re.compile(rb" [^ ]{%d}" % (WORD_CHARACTERS + 1))
+# A run of one byte is found in longer steps than any pattern; so long words are looked for where all letters are one.
+_ONE_LETTER = bytes(32 if each == 32 else 120 for each in ASCII)
+_TOO_LONG = b"x" * (WORD_CHARACTERS + 1)
 _PAIRED_ALONE = re.compile(f"[{_PAIRED}]")
 
 
@@ -58,9 +60,9 @@ def signed_words(text: str, sign: str) -> str:
     if not text.isascii():
         words = words_of(text)
         return sign + f" {sign}".join(words) if words else ""
-    written = b" %b" % text.encode().translate(ASCII)
-    cut = written.split()
-    if _LONG.search(written):
+    encoded = text.encode()
+    cut = encoded.translate(ASCII).split()
+    if _TOO_LONG in encoded.translate(_ONE_LETTER):
         cut = [word[:WORD_CHARACTERS] for word in cut]
     return sign + f" {sign}".encode().join(cut).decode() if cut else ""
 

@@ -291,6 +291,7 @@ WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.change IS NULL AND turn.h
     'how often turns moved each name': Compiled("""SELECT turn.head, count(*) AS count_1 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.head IS NOT NULL GROUP BY turn.head""", ('space',)),
+    'how the search index is merged': Compiled("""SELECT 1""", ()),
     'ids of the turns of a range, and what was erased of them': Compiled("""SELECT turn.id, turn.erased 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos BETWEEN %s::BIGINT AND %s::BIGINT ORDER BY turn.pos""", ('space', 'chain', 'low', 'high')),

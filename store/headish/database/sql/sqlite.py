@@ -291,6 +291,7 @@ WHERE bookmark_log.space = ? AND bookmark_log.change IS NULL AND turn.head IS NO
     'how often turns moved each name': Compiled("""SELECT turn.head, count(*) AS count_1 
 FROM turn 
 WHERE turn.space = ? AND turn.head IS NOT NULL GROUP BY turn.head""", ('space',)),
+    'how the search index is merged': Compiled("""INSERT INTO search_text(search_text, rank) VALUES ('automerge', 8)""", ()),
     'ids of the turns of a range, and what was erased of them': Compiled("""SELECT turn.id, turn.erased 
 FROM turn 
 WHERE turn.space = ? AND turn.chain = ? AND turn.pos BETWEEN ? AND ? ORDER BY turn.pos""", ('space', 'chain', 'low', 'high')),

@@ -17,6 +17,7 @@ from headish.rows.upkeep.searches import (
     BEFORE,
     BEGIN,
     CAN_INDEX,
+    CONFIGURE,
     COUNT_MATCHING,
     EMPTIED,
     EMPTY,
@@ -93,6 +94,11 @@ define(
     update(search)
     .where(search.c.space == _space, search.c.seq == bindparam("known"), search.c.emptied == bindparam("known_emptied"))
     .values(seq=bindparam("to_seq")),
+)
+
+define(
+    CONFIGURE,
+    spelled(sqlite="INSERT INTO search_text(search_text, rank) VALUES ('automerge', 8)", postgresql="SELECT 1"),
 )
 
 define(
