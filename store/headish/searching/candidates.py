@@ -54,28 +54,31 @@ def state_of(connection: Connection, space: int) -> Found:
     return Found(seq if seq and version == WORDS_VERSION and can_index else 0, turns)
 
 
-def candidates(connection: Connection, space: int, asked: Asked, state: Found, first: int) -> Iterator[list[Source]]:
+def candidates(
+    connection: Connection, space: int, asked: Asked, state: Found, first: int, between: tuple[int, int]
+) -> Iterator[list[Source]]:
     """Turns that may match, the newest first, in pages: one with the ``first`` turns of the index, then larger ones.
 
+    ``between`` are commit numbers, both left out.
     Cost: one statement for each page, which has 512 turns, or 500 that are not in the index. Without words, and
     without a filter that the index knows, all turns are read.
     """
     question = spell(space, asked)
     indexed = state.indexed if question else 0
+    low, end = between
     if indexed < state.turns:
-        yield from _after(connection, space, indexed)
-    high: int | None = indexed + 1
+        yield from _after(connection, space, max(low, indexed), end)
+    high = min(end, indexed + 1) if indexed else None
     limit = first
-    while indexed and high is not None:
-        page, high = searches.found_before(connection, space, question, high, limit)
+    while high is not None:
+        page, high = searches.found_before(connection, space, question, low, high, limit)
         yield page
         limit = PAGE
 
 
-def _after(connection: Connection, space: int, indexed: int) -> Iterator[list[Source]]:
-    """The turns that no index holds, the newest first."""
-    high = searches.LAST
-    while page := searches.sources_before(connection, space, indexed, high, READ_PAGE):
+def _after(connection: Connection, space: int, low: int, high: int) -> Iterator[list[Source]]:
+    """All turns between two commit numbers, the newest first."""
+    while page := searches.sources_before(connection, space, low, high, READ_PAGE):
         yield page
         high = page[-1].seq
 

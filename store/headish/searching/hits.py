@@ -15,7 +15,7 @@ from headish.content.searching.pieces import Piece
 from headish.content.searching.questions import EVERYTHING, Phrase, as_match, phrases_of
 from headish.content.searching.texts import Body, matches
 from headish.database.query import Connection
-from headish.rows.upkeep.searches import Source, count_matching
+from headish.rows.upkeep.searches import LAST, Source, count_matching
 from headish.searching.candidates import PAGE, Asked, Found, beginnings, candidates
 from headish.searching.entries import Said, last_part, model_of, read_said, system_of
 from headish.searching.scopes import Ranges, is_within
@@ -31,7 +31,8 @@ _SATURATION, _LENGTH = 1.2, 0.75
 
 
 class Wanted(NamedTuple):
-    """What a hit must be. Times are Unix milliseconds, ``until`` left out."""
+    """What a hit must be. Times are Unix milliseconds, ``until`` left out; ``between`` are commit numbers, both left
+    out."""
 
     asked: Asked
     since: int | None
@@ -39,6 +40,7 @@ class Wanted(NamedTuple):
     within: Sequence[Ranges]
     order: str
     limit: int
+    between: tuple[int, int] = (0, LAST)
 
 
 class Match(NamedTuple):
@@ -74,7 +76,7 @@ def each_match(connection: Connection, space: int, wanted: Wanted, state: Found)
     phrases = phrases_of(asked.question)
     # Most of what an index finds for words is a hit, so little more is read than is wanted.
     first = min(wanted.limit * 5 // 4 + 6, PAGE) if wanted.order == "time" else PAGE
-    pages = candidates(connection, space, asked, state, first)
+    pages = candidates(connection, space, asked, state, first, wanted.between)
     likely = ([each for each in page if _may_be(each, wanted)] for page in pages)
     for said in (said for page in likely for said in read_said(connection, space, page)):
         pieces = [piece for piece in said.pieces if piece.field in asked.fields]

@@ -199,10 +199,10 @@ def matching(connection: Connection, space: int, question: str, low: int, high: 
 
 
 def found_before(
-    connection: Connection, space: int, question: str, high: int, limit: int
+    connection: Connection, space: int, question: str, low: int, high: int, limit: int
 ) -> tuple[list[Source], int | None]:
-    """Turns before a commit number that may match, the newest first; and before which to go on, None at the end."""
-    rows = connection.rows(FOUND, space=space, question=question, low=0, high=high, limit=limit)
+    """Turns between two commit numbers that may match, the newest first; and before which to go on, None at the end."""
+    rows = connection.rows(FOUND, space=space, question=question, low=low, high=high, limit=limit)
     # A turn that an index holds and nobody has is verify's to name.
     sources = sorted((Source._make(row[1:]) for row in rows if row[1] is not None), reverse=True)
     return sources, min(row[0] for row in rows) if len(rows) == limit else None
