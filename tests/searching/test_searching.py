@@ -13,9 +13,10 @@ from headish import Database, Store
 from headish.content.searching.questions import NESTED
 from headish.errors import InvalidArgument, InvalidRole, ReadOnly
 from headish.limits import QUESTION_WORDS_LIMIT
-from headish.searching import hits
+from headish.rows.upkeep import searches
+from headish.searching import candidates, hits
 from support.growing import grow
-from support.insides import counted_statements, counted_steps, unchanged
+from support.insides import counted_statements, counted_steps, database_of, unchanged
 from support.places import FilePlace, Place
 
 WORDS = (
@@ -273,6 +274,19 @@ class TestTheSameEverywhere:
         expected = [found(reading, each, order="time", limit=100) for each in asked]
         assert [found(store, each, order="time", limit=100) for each in asked] == expected
         assert [found(reading, each, order="time", limit=100) for each in asked] == expected
+
+    def test_a_short_beginning_is_looked_for_among_the_newest_turns_before_the_index_is_asked(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        turns = [store.add_turn(text) for text in ("cat", "dog", "cow", "a cat", "dog", "cut")]
+        cats = [turns[number].id for number in (5, 3, 2, 0)]
+        for read_first in (0, 1, 2, 5, 6, 2000):
+            monkeypatch.setattr(candidates, "READ_FIRST", read_first)
+            assert found(store, "c*", order="time") == cats
+            assert found(store, "c* NOT cow", order="time", limit=2) == cats[:2]
+            assert set(found(store, "c*")) == set(cats)
+        database_of(store).write(lambda connection: searches.empty(connection, store._number))
+        assert found(store, "c*", order="time") == cats
 
     def test_a_read_only_store_writes_nothing_and_reads_what_no_index_holds(self, durable_place: Place) -> None:
         store = durable_place.open()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from headish.content.searching.pieces import FIELDS
-from headish.content.searching.questions import EVERYTHING, Question, as_match
+from headish.content.searching.questions import EVERYTHING, Question, as_match, phrases_of
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.query import Connection
 from headish.rows.upkeep import searches
@@ -28,6 +28,10 @@ from headish.searching.entries import (
 PAGE = 512
 """So many the index is asked for at once: a server looks all of them up for each page."""
 READ_PAGE = 500
+READ_FIRST = 2000
+"""So many turns are read before an index is asked for a short beginning of words, for which it gathers every turn that
+has one, half a second among a million: more often than not there are enough hits among the newest."""
+SHORT = 2
 GLOB = "*?["
 
 
@@ -65,6 +69,8 @@ def candidates(
     """
     question = spell(space, asked)
     indexed = state.indexed if question else 0
+    if indexed and is_broad(asked.question):
+        indexed = max(indexed - READ_FIRST, 0)
     low, end = between
     if indexed < state.turns:
         yield from _after(connection, space, max(low, indexed), end)
@@ -91,6 +97,13 @@ def spell(space: int, asked: Asked) -> str:
         return ""
     narrowed = " AND ".join([*words, *facts])
     return f'({narrowed}) OR "{unread_fact(space)}"' if not facts else f"({narrowed}) OR ({_unread(space, facts)})"
+
+
+def is_broad(question: Question) -> bool:
+    """Whether a beginning of words is so short that many words have it. A pair of characters is not: few have it."""
+    return any(
+        phrase.open and len(phrase.words[-1]) <= SHORT and phrase.words[-1].isascii() for phrase in phrases_of(question)
+    )
 
 
 def beginnings(space: int, fields: frozenset[str]) -> list[str]:

@@ -24,7 +24,7 @@ from headish.values.turns import said_at_of
 
 RANKED = 1000
 """A ranked search weighs so many matches, the newest, against each other."""
-COUNTED = 1000
+COUNTED = RANKED
 """So many turns that have a word are counted, the newest; a commoner one is taken to be as common before them."""
 _SATURATION, _LENGTH = 1.2, 0.75
 """BM25's k1 and b, as everybody has them."""
@@ -117,7 +117,8 @@ def _uses(said: Said, tool: str | None) -> bool:
 
 
 def _scored(connection: Connection, space: int, wanted: Wanted, found: list[Match], state: Found) -> list[Match]:
-    """BM25. The commonness of each phrase is that of its words in the index; without one, among what was found."""
+    """BM25. The commonness of each phrase is that of its words in the index; without one, or where there is no other,
+    among what was found."""
     phrases = phrases_of(wanted.asked.question)
     weights = {phrase: _weight(connection, space, wanted.asked, phrase, state, found) for phrase in phrases}
     lengths = [sum(text.length for text in match.texts) for match in found]
@@ -138,12 +139,13 @@ def _score(match: Match, weights: Mapping[Phrase, float], length: float) -> floa
 def _weight(
     connection: Connection, space: int, asked: Asked, phrase: Phrase, state: Found, found: Sequence[Match]
 ) -> float:
-    if state.indexed:
+    if not found:
+        return 0.0
+    holders, first = len(found), found[-1].source.seq
+    if state.indexed and phrase != asked.question:
         question = as_match(phrase, beginnings(space, asked.fields))
         holders, first = count_matching(connection, space, question, COUNTED)
-        if holders == COUNTED:
-            holders = max((holders - 1) * state.indexed // max(state.indexed - first, 1), holders)
-    else:
-        holders = len(found)
+    if holders == COUNTED:
+        holders = max((holders - 1) * state.turns // max(state.turns - first, 1), holders)
     turns = max(state.turns, holders)
     return log(1 + (turns - holders + 0.5) / (holders + 0.5))
