@@ -119,12 +119,13 @@ def unread_fact(space: int) -> str:
 
 
 def _facts(space: int, said: Said) -> str:
-    source, pieces = said.source, said.pieces
-    facts = _usual_facts(space, source.role, tuple([piece.field for piece in pieces]))
-    more = [tool_fact(space, tool) for tool in said.tools]
-    model = None if source.system is None else model_of(source)
-    more += [model_fact(space, each) for each in {model, last_part(model)}] if model else []
-    return " ".join([facts, *more]) if more else facts
+    source, pieces, tools = said
+    facts = _usual_facts(space, source.role, tuple([field for field, _ in pieces]))
+    if source.system is None and not tools:  # as of most turns
+        return facts
+    model = model_of(source)
+    named = [model_fact(space, each) for each in {model, last_part(model)}] if model else []
+    return " ".join([facts, *(tool_fact(space, tool) for tool in tools), *named])
 
 
 @lru_cache(maxsize=1024)

@@ -63,7 +63,8 @@ def search(
     Turns that were stored since the last search are indexed first; ``progress`` is called with the number of turns.
     Where nothing can be written they are read instead. A turn that was just stored is found either way.
     Turns are read as they were stored: those that are hidden, reworded by an overlay or superseded are found, too.
-    Cost: that of the turns that match, however many others there are. A ranked search weighs the newest 1,000 matches.
+    Cost: five statements, and that of the turns that match, however many others there are. A ranked search weighs the
+    newest 1,000 matches.
     Raises: InvalidArgument for a query without words and filters, another field or order, a ``limit`` that is not from
     1 to 1,000; InvalidRole.
     """
@@ -105,7 +106,7 @@ def reindex(space: Space, progress: Progress | None = None) -> None:
     """Build the search index of the space anew, from its first turn on; ``progress`` is called with turns.
 
     On SQLite, the other spaces of the file build theirs at their next search. If it is cut short, the next search goes
-    on. Nothing happens where the database keeps no index. Cost: some 40 µs for each turn, in portions between which
+    on. Nothing happens where the database keeps no index. Cost: some 30 µs for each turn, in portions between which
     others write; memory for one portion.
     Raises: ReadOnly.
     """
