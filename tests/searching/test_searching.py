@@ -299,6 +299,19 @@ class TestTheSameEverywhere:
         with pytest.raises(ReadOnly):
             reading.reindex()
 
+    def test_a_hit_costs_the_same_among_many_turns_that_do_not_match(self) -> None:
+        """Counted in steps of SQLite's machine."""
+        steps = []
+        with Store.open(":memory:") as store:
+            for more in (50, 3000):
+                store.add_turns({"content": f"number {number}"} for number in range(more))
+                needle = store.add_turn(f"needle{more}")
+                found(store, f"needle{more}")
+                with counted_steps(store) as counted:
+                    assert found(store, f"needle{more}") == [needle.id]
+                steps.append(counted[0])
+        assert steps[1] <= 2 * steps[0]  # sixty times as many turns, in four portions of the index
+
     def test_what_a_search_costs_is_what_its_own_space_holds(self) -> None:
         """Counted in steps of SQLite's machine, for two spaces of one database."""
         with Store.open(":memory:") as large, Database(large._backend) as database:

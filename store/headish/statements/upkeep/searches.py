@@ -236,19 +236,23 @@ define(
     .where(turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos")),
 )
 
-_shown = (
-    ", ".join('t."key"' if name == "key" else f"t.{name}" for name in StoredTurn._fields)
-    + ", (SELECT p.id FROM turn AS p WHERE p.space = :space AND p.chain = t.chain AND p.pos = t.pos - 1), "
-    "t.pos = 0 AND EXISTS (SELECT 1 FROM link AS l WHERE l.space = :space AND l.chain = t.chain)"
+_columns_of = ", ".join('%s."key"' if name == "key" else f"%s.{name}" for name in StoredTurn._fields)
+
+# What is compared are columns, and none is computed there: under a policy an index answers nothing else. The outer
+# joins fix the order: left to itself, SQLite begins with every turn of the space.
+_page = (
+    "WITH w(seq) AS (%s), t AS (SELECT " + _columns_of.replace("%s", "found") + ", found.pos - 1 AS earlier "
+    "FROM w LEFT JOIN turn AS found ON found.space = :space AND found.seq = w.seq) "
+    "SELECT " + _columns_of.replace("%s", "t") + ", p.id AS before, "
+    "t.pos = 0 AND EXISTS (SELECT 1 FROM link AS l WHERE l.space = :space AND l.chain = t.chain) "
+    "FROM t LEFT JOIN turn AS p ON p.space = :space AND p.chain = t.chain AND p.pos = t.earlier"
 )
 
 define(
     PAGE,
     spelled(
-        sqlite=f"SELECT {_shown} FROM json_each(:seqs) AS w CROSS JOIN turn AS t "
-        "WHERE t.space = :space AND t.seq = w.value",
-        postgresql=f"SELECT {_shown} FROM json_array_elements_text(CAST(:seqs AS json)) AS w JOIN turn AS t "
-        "ON t.space = :space AND t.seq = CAST(w.value AS bigint)",
+        sqlite=_page % "SELECT value FROM json_each(:seqs)",
+        postgresql=_page % "SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(:seqs AS json))",
     ),
 )
 
