@@ -13,8 +13,10 @@ from headish import Database, Store
 from headish.content.searching.questions import NESTED
 from headish.errors import InvalidArgument, InvalidRole, ReadOnly
 from headish.limits import QUESTION_WORDS_LIMIT
+from headish.rows.upkeep import searches
+from headish.searching import candidates, hits
 from support.growing import grow
-from support.insides import counted_steps, unchanged
+from support.insides import counted_statements, counted_steps, database_of, unchanged
 from support.places import FilePlace, Place
 
 WORDS = (
@@ -149,6 +151,29 @@ class TestHits:
         assert found(store, "common OR rare")[0] == rare.id
         assert len(found(store, "common OR rare")) == len(common) + 1
 
+    def test_a_word_that_is_too_common_to_be_counted_is_as_common_as_among_the_newest(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for number in range(12):
+            store.add_turn(f"always {'sometimes' if number % 3 == 2 else ''} {number}")
+        before = [(hit.turn.id, hit.score) for hit in store.search("always OR sometimes")]
+        monkeypatch.setattr(hits, "COUNTED", 2)
+        assert [(hit.turn.id, hit.score) for hit in store.search("always OR sometimes")] == before
+
+    def test_a_page_of_them_takes_as_many_statements_as_one_hit(self, store: Store) -> None:
+        """How far the index is, what may match, the turns, what grew from them, and the names and heads there."""
+        grow(store, "cat? <- cat 1 <- cat 2? <- cat 3 <- cat 4?")
+        found(store, "cat")
+        for limit in (1, 5):
+            with counted_statements() as counted:
+                assert len(found(store, "cat", order="time", limit=limit)) == limit
+            assert counted.count == 5
+
+    def test_their_turns_say_what_they_continue(self, store: Store) -> None:
+        grown = grow(store, "cat? <- cat 1 <- cat 2, cat? <- cat 3, cat 1 + cat 3 <- cat 4, cat 5?")
+        continues = {hit.turn.id: hit.turn.meta.continues for hit in store.search("cat")}
+        assert continues == {turn.id: turn.meta.continues for turn in grown.values()}
+
     def test_they_are_plain_data_with_their_turn(self, store: Store) -> None:
         turn = store.add_turn("a cat", bookmark="main")
         [record] = [hit.to_dict() for hit in store.search("cat")]
@@ -250,6 +275,19 @@ class TestTheSameEverywhere:
         assert [found(store, each, order="time", limit=100) for each in asked] == expected
         assert [found(reading, each, order="time", limit=100) for each in asked] == expected
 
+    def test_a_short_beginning_is_looked_for_among_the_newest_turns_before_the_index_is_asked(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        turns = [store.add_turn(text) for text in ("cat", "dog", "cow", "a cat", "dog", "cut")]
+        cats = [turns[number].id for number in (5, 3, 2, 0)]
+        for read_first in (0, 1, 2, 5, 6, 2000):
+            monkeypatch.setattr(candidates, "READ_FIRST", read_first)
+            assert found(store, "c*", order="time") == cats
+            assert found(store, "c* NOT cow", order="time", limit=2) == cats[:2]
+            assert set(found(store, "c*")) == set(cats)
+        database_of(store).write(lambda connection: searches.empty(connection, store._number))
+        assert found(store, "c*", order="time") == cats
+
     def test_a_read_only_store_writes_nothing_and_reads_what_no_index_holds(self, durable_place: Place) -> None:
         store = durable_place.open()
         first = store.add_turn("a cat")
@@ -260,6 +298,19 @@ class TestTheSameEverywhere:
             assert found(reading, "cat", order="time") == [second.id, first.id]
         with pytest.raises(ReadOnly):
             reading.reindex()
+
+    def test_a_hit_costs_the_same_among_many_turns_that_do_not_match(self) -> None:
+        """Counted in steps of SQLite's machine."""
+        steps = []
+        with Store.open(":memory:") as store:
+            for more in (50, 3000):
+                store.add_turns({"content": f"number {number}"} for number in range(more))
+                needle = store.add_turn(f"needle{more}")
+                found(store, f"needle{more}")
+                with counted_steps(store) as counted:
+                    assert found(store, f"needle{more}") == [needle.id]
+                steps.append(counted[0])
+        assert steps[1] <= 2 * steps[0]  # sixty times as many turns, in four portions of the index
 
     def test_what_a_search_costs_is_what_its_own_space_holds(self) -> None:
         """Counted in steps of SQLite's machine, for two spaces of one database."""

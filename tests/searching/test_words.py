@@ -11,12 +11,11 @@ from headish.content.searching.questions import (
     Any,
     Phrase,
     Without,
-    count,
-    matches,
     parse_question,
     phrases_of,
 )
 from headish.content.searching.snippets import SNIPPET_CHARACTERS, snippet_of
+from headish.content.searching.texts import Body, matches
 from headish.content.searching.words import WORD_CHARACTERS, signed_words, spans_of, words_of
 from headish.errors import InvalidArgument
 from headish.limits import QUESTION_LIMIT, QUESTION_WORDS_LIMIT
@@ -28,6 +27,7 @@ ANY_TEXT = st.text(
     ),
     max_size=60,
 )
+ASCII_TEXT = st.one_of(st.text(st.sampled_from("aB1 -_\n\0"), max_size=30), st.text("aB -", min_size=60, max_size=200))
 
 
 class TestWords:
@@ -111,21 +111,41 @@ class TestQuestions:
     @given(ANY_TEXT)
     def test_a_text_is_found_by_itself(self, text: str) -> None:
         if words_of(text):
-            assert matches(parse_question('"' + text.replace('"', " ") + '"'), [words_of(text)])
+            assert matches(parse_question('"' + text.replace('"', " ") + '"'), [Body(text)])
 
     def test_a_phrase_stands_in_one_text_in_its_order(self) -> None:
         question = parse_question('"big dog"')
-        assert matches(question, [["a", "big", "dog"]])
-        assert not matches(question, [["dog", "big"]])
-        assert not matches(question, [["big"], ["dog"]])
+        assert matches(question, [Body("a big dog")])
+        assert not matches(question, [Body("dog big")])
+        assert not matches(question, [Body("big"), Body("dog")])
 
     def test_words_may_stand_in_several_texts(self) -> None:
-        assert matches(parse_question("big dog"), [["big"], ["dog"]])
-        assert not matches(parse_question("big NOT dog"), [["big"], ["dog"]])
+        assert matches(parse_question("big dog"), [Body("big"), Body("dog")])
+        assert not matches(parse_question("big NOT dog"), [Body("big"), Body("dog")])
 
     def test_how_often_a_phrase_stands_there_is_counted(self) -> None:
-        words = words_of("go on and go on and gone")
-        assert [count(parse_question(each), words) for each in ("go", "go*", '"go on"', '"and go"*')] == [2, 3, 2, 2]
+        asked = [
+            Phrase(("go",)),
+            Phrase(("go",), open=True),
+            Phrase(("go", "on")),
+            Phrase(("and", "go"), open=True),
+            Phrase(("go", "on", "and", "go", "on")),
+        ]
+        for text in ("go on and go on and gone", "Go on, ánd gó on and gone"):
+            assert [Body(text).count(each) for each in asked] == [2, 3, 2, 2, 1]
+        assert Body("go go go go").count(Phrase(("go", "go"))) == 3  # one over the other
+
+    @given(ASCII_TEXT, st.lists(ASCII_TEXT, min_size=1, max_size=3))
+    def test_ascii_is_asked_as_its_words_are(self, text: str, asked: list[str]) -> None:
+        """Its bytes are searched; with a letter that is not ASCII behind it, it is cut into words."""
+        words = [*words_of(" ".join(asked)), *words_of(text)[1:4]]
+        for begun in range(len(words)):
+            for phrase in (Phrase((words[begun],)), Phrase(tuple(words[begun:])), Phrase(tuple(words[begun:]), True)):
+                plain, cut = Body(text), Body(text + " ж")
+                assert plain.count(phrase) == cut.count(phrase)
+                assert plain.holds(phrase) == cut.holds(phrase)
+                assert sorted(plain.spans([phrase])) == sorted(cut.spans([phrase]))
+        assert Body(text).length == Body(text + " ж").length - 1
 
 
 class TestSnippets:

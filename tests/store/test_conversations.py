@@ -20,7 +20,7 @@ from headish.errors import (
 from headish.limits import KEY_LIMIT_BYTES, PREVIEW_BYTES, TAGS_LIMIT, TITLE_LIMIT
 from headish.values.results.conversations import Entry, Record
 from support.growing import grow
-from support.insides import counted_statements, unchanged
+from support.insides import counted_rows, counted_statements, unchanged
 from support.places import Place
 
 
@@ -313,6 +313,35 @@ class TestTheList:
         listed = [entry.conversation for entry in store.conversations.list(tool="Look_Up").entries]
         assert [(each.name, each.first) for each in listed] == [("used", None), (None, nameless.id)]
         assert not store.conversations.list(tool="nothing").entries
+
+    def test_a_tool_before_a_fork_is_used_by_both_branches_and_one_behind_it_by_one(self, store: Store) -> None:
+        call = [{"type": "tool_use", "id": "c1", "name": "look_up", "input": {}}]
+        late = [{"type": "tool_use", "id": "c2", "name": "late", "input": {}}]
+        grown = grow(store, "before? <- after?")
+        early = store.add_turn(call, role="assistant", continues=grown["after?"].id)
+        store.bookmarks.set("early", grown["after?"].id)
+        for name in ("one", "two", "three"):
+            store.add_turn(f"in {name}", continues=early.id, bookmark=name)
+        store.add_turn(late, role="assistant", continues="two")
+        store.add_turn(late, role="assistant", bookmark="alone")
+        store.bookmarks.set("three", grown["before?"].id)
+        for limit in (1, 2, 50):
+            assert set(subjects(store, limit=limit, tool="look_up")) == {"one", "two"}
+            assert set(subjects(store, limit=limit, tool="late")) == {"two", "alone"}
+
+    def test_a_page_of_those_that_use_a_tool_reads_no_turns_of_others(self, store: Store) -> None:
+        call = [{"type": "tool_use", "id": "c1", "name": "look_up", "input": {}}]
+        read = []
+        for _ in range(2):
+            store.add_turns({"content": call, "role": "assistant"} for _ in range(200))
+            for number in range(3):
+                store.add_turn(call, role="assistant", bookmark=f"name{len(read)}-{number}")
+            store.conversations.list(limit=3, tool="look_up")
+            with counted_rows() as rows:
+                page = store.conversations.list(limit=3, tool="look_up")
+            assert len(page.entries) == 3
+            read.append(rows[0])
+        assert read[1] <= read[0] < 100
 
     def test_an_empty_space_has_none(self, store: Store) -> None:
         assert (store.conversations.list().entries, store.conversations.list().after) == ((), None)

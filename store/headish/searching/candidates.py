@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from headish.content.searching.pieces import FIELDS
-from headish.content.searching.questions import EVERYTHING, Question, as_match
+from headish.content.searching.questions import EVERYTHING, Question, as_match, phrases_of
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.query import Connection
-from headish.rows.counters import read_counter
 from headish.rows.upkeep import searches
 from headish.rows.upkeep.searches import Source
 from headish.searching.entries import (
@@ -26,9 +25,13 @@ from headish.searching.entries import (
     unread_fact,
 )
 
-PAGE, LATER_PAGE = 64, 512
-"""So many the index is asked for at first, and then: a server looks all of them up for each page."""
+PAGE = 512
+"""So many the index is asked for at once: a server looks all of them up for each page."""
 READ_PAGE = 500
+READ_FIRST = 2000
+"""So many turns are read before an index is asked for a short beginning of words, for which it gathers every turn that
+has one, half a second among a million: more often than not there are enough hits among the newest."""
+SHORT = 2
 GLOB = "*?["
 
 
@@ -50,34 +53,40 @@ class Found(NamedTuple):
 
 
 def state_of(connection: Connection, space: int) -> Found:
-    """How far the index of a space can be used."""
-    turns = read_counter(connection, space).seq
-    known = searches.indexed(connection, space)
-    if known is None or known.version != WORDS_VERSION or searches.is_off(connection):
-        return Found(0, turns)
-    return Found(known.seq if searches.can_index(connection) else 0, turns)
+    """How far the index of a space can be used. Where it is switched off, it holds nothing."""
+    turns, seq, version, can_index = searches.state_of(connection, space)
+    return Found(seq if seq and version == WORDS_VERSION and can_index else 0, turns)
 
 
-def candidates(connection: Connection, space: int, asked: Asked, state: Found) -> Iterator[Source]:
-    """Turns that may match, the newest first.
+def candidates(
+    connection: Connection, space: int, asked: Asked, state: Found, first: int, between: tuple[int, int]
+) -> Iterator[list[Source]]:
+    """Turns that may match, the newest first, in pages: one with the ``first`` turns of the index, then larger ones.
 
-    Cost: two statements for each 64 turns of the index, one for each 500 turns that are not in it. Without words, and
+    ``between`` are commit numbers, both left out.
+    Cost: one statement for each page, which has 512 turns, or 500 that are not in the index. Without words, and
     without a filter that the index knows, all turns are read.
     """
     question = spell(space, asked)
     indexed = state.indexed if question else 0
-    high = searches.LAST
-    while page := searches.sources_before(connection, space, indexed, high, READ_PAGE):
-        yield from page
+    if indexed and is_broad(asked.question):
+        indexed = max(indexed - READ_FIRST, 0)
+    low, end = between
+    if indexed < state.turns:
+        yield from _after(connection, space, max(low, indexed), end)
+    high = min(end, indexed + 1) if indexed else None
+    limit = first
+    while high is not None:
+        page, high = searches.found_before(connection, space, question, low, high, limit)
+        yield page
+        limit = PAGE
+
+
+def _after(connection: Connection, space: int, low: int, high: int) -> Iterator[list[Source]]:
+    """All turns between two commit numbers, the newest first."""
+    while page := searches.sources_before(connection, space, low, high, READ_PAGE):
+        yield page
         high = page[-1].seq
-    if not indexed:
-        return
-    high, limit = indexed + 1, PAGE
-    while seqs := searches.matching(connection, space, question, 0, high, limit):
-        yield from searches.sources_at(connection, space, seqs)
-        if len(seqs) < limit:
-            return
-        high, limit = seqs[-1], LATER_PAGE
 
 
 def spell(space: int, asked: Asked) -> str:
@@ -88,6 +97,13 @@ def spell(space: int, asked: Asked) -> str:
         return ""
     narrowed = " AND ".join([*words, *facts])
     return f'({narrowed}) OR "{unread_fact(space)}"' if not facts else f"({narrowed}) OR ({_unread(space, facts)})"
+
+
+def is_broad(question: Question) -> bool:
+    """Whether a beginning of words is so short that many words have it. A pair of characters is not: few have it."""
+    return any(
+        phrase.open and len(phrase.words[-1]) <= SHORT and phrase.words[-1].isascii() for phrase in phrases_of(question)
+    )
 
 
 def beginnings(space: int, fields: frozenset[str]) -> list[str]:

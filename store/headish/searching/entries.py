@@ -8,7 +8,7 @@ in their place, and every search looks into it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
@@ -23,7 +23,7 @@ from headish.database.query import Connection
 from headish.errors import HeadishError
 from headish.history.reading.decode import DECODED_TOGETHER
 from headish.rows.upkeep.searches import Source, large_payload
-from headish.values.blocks import ContentBlock
+from headish.values.blocks import ContentBlock, Text
 from headish.values.turns import DOCUMENT, reply_of
 
 READ, REASONED, FACT = ",", "-", "."
@@ -39,7 +39,10 @@ class Said(NamedTuple):
 
     source: Source
     pieces: list[Piece]
-    tools: set[str]
+    tools: Set[str]
+
+
+_NO_TOOLS: frozenset[str] = frozenset()
 
 
 def read_said(connection: Connection, space: int, sources: Iterable[Source]) -> Iterator[Said]:
@@ -55,10 +58,12 @@ def read_said(connection: Connection, space: int, sources: Iterable[Source]) -> 
         blocks = {} if together is None else {each.seq: found for each, found in zip(small, together, strict=True)}
         for source in portion:
             found = blocks.get(source.seq)
-            if found is not None:
-                yield Said(source, pieces_of(found), tools_of(found))
-            else:
+            if found is None:
                 yield _read_alone(connection, space, source)
+            elif len(found) == 1 and type(found[0]) is Text:  # as of most turns
+                yield Said(source, [Piece("text", found[0].text)], _NO_TOOLS)
+            else:
+                yield Said(source, pieces_of(found), tools_of(found))
 
 
 def entry_of(space: int, said: Said) -> str:
@@ -66,9 +71,11 @@ def entry_of(space: int, said: Said) -> str:
     if said.source.erased is not None:
         return ""
     facts = _facts(space, said)
-    read, reasoned = f"{space}{READ}", f"{space}{REASONED}"
-    signs = ((reasoned if piece.field == "reasoning" else read, piece.text) for piece in said.pieces)
-    parts = [facts, *(words for sign, text in signs if (words := signed_words(text, sign)))]
+    parts = [facts]
+    for field, text in said.pieces:
+        words = signed_words(text, f"{space}{REASONED}" if field == "reasoning" else f"{space}{READ}")
+        if words:
+            parts.append(words)
     entry = " ".join(parts)
     if len(entry) < ENTRY_BYTES // 4 or len(" ".join(set(entry.split())).encode()) < ENTRY_BYTES:
         return entry
@@ -112,17 +119,18 @@ def unread_fact(space: int) -> str:
 
 
 def _facts(space: int, said: Said) -> str:
-    source, pieces = said.source, said.pieces
-    facts = _usual_facts(space, source.role, tuple(dict.fromkeys([piece.field for piece in pieces])))
-    more = [tool_fact(space, tool) for tool in said.tools]
-    model = None if source.system is None else model_of(source)
-    more += [model_fact(space, each) for each in {model, last_part(model)}] if model else []
-    return " ".join([facts, *more]) if more else facts
+    source, pieces, tools = said
+    facts = _usual_facts(space, source.role, tuple([field for field, _ in pieces]))
+    if source.system is None and not tools:  # as of most turns
+        return facts
+    model = model_of(source)
+    named = [model_fact(space, each) for each in {model, last_part(model)}] if model else []
+    return " ".join([facts, *(tool_fact(space, tool) for tool in tools), *named])
 
 
 @lru_cache(maxsize=1024)
 def _usual_facts(space: int, role: str, fields: tuple[str, ...]) -> str:
-    return " ".join([role_fact(space, role), *(field_fact(space, field) for field in fields)])
+    return " ".join([role_fact(space, role), *(field_fact(space, field) for field in dict.fromkeys(fields))])
 
 
 def _code(name: str) -> str:

@@ -6,17 +6,17 @@ long turn less. It is the same on every database, since nothing of it is a datab
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from math import log
 from typing import NamedTuple
 
 from headish.content.searching.pieces import Piece
-from headish.content.searching.questions import EVERYTHING, Phrase, as_match, count, matches, phrases_of
-from headish.content.searching.words import words_of
+from headish.content.searching.questions import EVERYTHING, Phrase, as_match, phrases_of
+from headish.content.searching.texts import Body, matches
 from headish.database.query import Connection
-from headish.rows.upkeep.searches import Source, count_matching
-from headish.searching.candidates import Asked, Found, beginnings, candidates, state_of
+from headish.rows.upkeep.searches import LAST, Source, count_matching
+from headish.searching.candidates import PAGE, Asked, Found, beginnings, candidates
 from headish.searching.entries import Said, last_part, model_of, read_said, system_of
 from headish.searching.scopes import Ranges, is_within
 from headish.values.times import milliseconds_of
@@ -24,14 +24,15 @@ from headish.values.turns import said_at_of
 
 RANKED = 1000
 """A ranked search weighs so many matches, the newest, against each other."""
-COUNTED = 10_000
-"""A word that more turns have than this counts as if no more had it."""
+COUNTED = RANKED
+"""So many turns that have a word are counted, the newest; a commoner one is taken to be as common before them."""
 _SATURATION, _LENGTH = 1.2, 0.75
 """BM25's k1 and b, as everybody has them."""
 
 
 class Wanted(NamedTuple):
-    """What a hit must be. Times are Unix milliseconds, ``until`` left out."""
+    """What a hit must be. Times are Unix milliseconds, ``until`` left out; ``between`` are commit numbers, both left
+    out."""
 
     asked: Asked
     since: int | None
@@ -39,24 +40,23 @@ class Wanted(NamedTuple):
     within: Sequence[Ranges]
     order: str
     limit: int
+    between: tuple[int, int] = (0, LAST)
 
 
 class Match(NamedTuple):
-    """A turn that matches, the texts that were searched, and how often each phrase stands in them."""
+    """A turn that matches, and the texts that were searched."""
 
     source: Source
     pieces: list[Piece]
-    counts: tuple[int, ...]
-    length: int
+    texts: list[Body]
     score: float = 0.0
 
 
-def find_matches(connection: Connection, space: int, wanted: Wanted) -> list[Match]:
+def find_matches(connection: Connection, space: int, wanted: Wanted, state: Found) -> list[Match]:
     """The best matches, or the newest.
 
     Cost: that of the candidates, and for each of them its words once more, until there are enough.
     """
-    state = state_of(connection, space)
     is_ranked = wanted.order == "rank" and wanted.asked.question != EVERYTHING
     enough = max(RANKED, wanted.limit) if is_ranked else wanted.limit
     found: list[Match] = []
@@ -74,17 +74,18 @@ def each_match(connection: Connection, space: int, wanted: Wanted, state: Found)
     """All turns that match, the newest first, as far as they are asked for. Cost: as ``find_matches``."""
     asked = wanted.asked
     phrases = phrases_of(asked.question)
-    likely = (each for each in candidates(connection, space, asked, state) if _may_be(each, wanted))
-    # One by one: a turn is read when it is asked, for there may be enough before it.
-    for said in (said for source in likely for said in read_said(connection, space, [source])):
+    # Most of what an index finds for words is a hit, so little more is read than is wanted.
+    first = min(wanted.limit * 5 // 4 + 6, PAGE) if wanted.order == "time" else PAGE
+    pages = candidates(connection, space, asked, state, first, wanted.between)
+    likely = ([each for each in page if _may_be(each, wanted)] for page in pages)
+    for said in (said for page in likely for said in read_said(connection, space, page)):
         pieces = [piece for piece in said.pieces if piece.field in asked.fields]
         if not pieces or not _uses(said, asked.tool):
             continue
         # Where filters alone choose, no word has to be cut.
-        texts = [words_of(piece.text) for piece in pieces] if phrases else []
+        texts = [Body(piece.text) for piece in pieces] if phrases else []
         if matches(asked.question, texts):
-            counts = tuple(sum(count(phrase, words) for words in texts) for phrase in phrases)
-            yield Match(said.source, pieces, counts, sum(map(len, texts)))
+            yield Match(said.source, pieces, texts)
 
 
 def _may_be(source: Source, wanted: Wanted) -> bool:
@@ -116,26 +117,35 @@ def _uses(said: Said, tool: str | None) -> bool:
 
 
 def _scored(connection: Connection, space: int, wanted: Wanted, found: list[Match], state: Found) -> list[Match]:
-    """BM25. The commonness of each phrase is that of its words in the index; without one, among what was found."""
+    """BM25. The commonness of each phrase is that of its words in the index; without one, or where there is no other,
+    among what was found."""
     phrases = phrases_of(wanted.asked.question)
-    weights = [_weight(connection, space, wanted.asked, phrase, state, found) for phrase in phrases]
-    mean = sum(match.length for match in found) / len(found) if found else 1.0
-    return [match._replace(score=_score(match, weights, mean)) for match in found]
+    weights = {phrase: _weight(connection, space, wanted.asked, phrase, state, found) for phrase in phrases}
+    lengths = [sum(text.length for text in match.texts) for match in found]
+    mean = sum(lengths) / len(found) if found else 1.0
+    return [
+        match._replace(score=_score(match, weights, length / (mean or 1.0)))
+        for match, length in zip(found, lengths, strict=True)
+    ]
 
 
-def _score(match: Match, weights: Sequence[float], mean: float) -> float:
-    long = _SATURATION * (1 - _LENGTH + _LENGTH * match.length / (mean or 1.0))
-    parts = (weight * n * (_SATURATION + 1) / (n + long) for n, weight in zip(match.counts, weights, strict=True))
-    return round(sum(parts), 6)
+def _score(match: Match, weights: Mapping[Phrase, float], length: float) -> float:
+    """``length`` is that of the match by the mean of all."""
+    long = _SATURATION * (1 - _LENGTH + _LENGTH * length)
+    counts = ((sum(text.count(phrase) for text in match.texts), weight) for phrase, weight in weights.items())
+    return round(sum(weight * n * (_SATURATION + 1) / (n + long) for n, weight in counts), 6)
 
 
 def _weight(
     connection: Connection, space: int, asked: Asked, phrase: Phrase, state: Found, found: Sequence[Match]
 ) -> float:
-    if state.indexed:
+    if not found:
+        return 0.0
+    holders, first = len(found), found[-1].source.seq
+    if state.indexed and phrase != asked.question:
         question = as_match(phrase, beginnings(space, asked.fields))
-        holders = count_matching(connection, space, question, COUNTED)
-    else:
-        holders = len(found)
+        holders, first = count_matching(connection, space, question, COUNTED)
+    if holders == COUNTED:
+        holders = max((holders - 1) * state.turns // max(state.turns - first, 1), holders)
     turns = max(state.turns, holders)
     return log(1 + (turns - holders + 0.5) / (holders + 0.5))

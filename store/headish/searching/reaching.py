@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from headish.database.query import Connection
-from headish.rows.threads.reached import grown_chains, heads_of_chains, names_of_chains
+from headish.rows.threads.reached import ends_of_chains, grown_chains
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place
@@ -31,15 +31,18 @@ def grown_from(connection: Connection, space: int, places: Iterable[Place]) -> l
 def reach(connection: Connection, space: int, places: Iterable[Place]) -> Mapping[Place, Reached]:
     """What reaches each of the places.
 
-    Cost: a statement for each 64 places, which takes a step for each fork behind them, and two for each 64 chains that
-    grew from them. One of these looks at every bookmark of the space.
+    Cost: a statement for each 64 places, which takes a step for each fork behind them, and one for the chains that
+    grew from them, which looks at every bookmark of the space.
     """
     grown = grown_from(connection, space, places)
     chains = sorted({chain for _, chain, _ in grown})
     names: dict[int, list[tuple[int, bytes]]] = {}
-    for name, chain, pos in names_of_chains(connection, space, chains):
-        names.setdefault(chain, []).append((pos, name))
-    heads = {chain: (pos, id) for chain, pos, id in heads_of_chains(connection, space, chains)}
+    heads: dict[int, tuple[int, TurnId]] = {}
+    for chain, pos, id, name in ends_of_chains(connection, space, chains):
+        if name is not None:
+            names.setdefault(chain, []).append((pos, name))
+        elif id is not None:
+            heads[chain] = (pos, id)
     found: dict[Place, tuple[set[str], dict[int, TurnId]]] = {}
     for place, chain, low in grown:
         reached_names, reached_heads = found.setdefault(place, (set(), {}))

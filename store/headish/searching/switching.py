@@ -36,6 +36,7 @@ def switch(backend: Backend, on: bool) -> None:
 
 
 def _drop(connection: Connection, space: int) -> None:
-    searches.forget_position(connection, space)
+    # SQLite empties the index of all spaces: from then on, no search takes it for one that holds anything.
     if searches.can_index(connection):
-        searches.empty(connection, space)
+        searches.restart(connection, space, WORDS_VERSION)
+    searches.forget_position(connection, space)

@@ -2,52 +2,66 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from headish.content.searching.pieces import FIELDS
 from headish.content.searching.questions import EVERYTHING
 from headish.database.query import Connection
-from headish.rows.bookmarks import find_bookmark
 from headish.rows.turns import turn_by_id
+from headish.rows.upkeep.searches import LAST
 from headish.searching.candidates import Asked, state_of
 from headish.searching.hits import Wanted, each_match
-from headish.searching.scopes import Ranges, grown_into, leading_to
+from headish.searching.scopes import Ranges, grown_into, is_within, leading_to
 from headish.values.results.conversations import Conversation
 
 
-class Uses:
-    """The turns of a space that use a tool.
+class _Way(NamedTuple):
+    """The turns of a conversation, and the commit numbers that they lie between, both left out."""
 
-    Cost: that of the turns that use it, each of which is read; then for each conversation that is asked for two
-    statements, and a step for each fork on its way.
+    subject: str
+    ranges: Ranges
+    low: int
+    high: int
+
+
+def subjects_with(connection: Connection, space: int, tool: str, conversations: Iterable[Conversation]) -> set[str]:
+    """The subjects of those conversations in which a turn that leads to the bookmark, or any turn of one without a
+    bookmark, uses the tool.
+
+    Cost: two statements for each conversation, and a step for each fork on its way. Then turns that use the tool are
+    looked for from the newest turn of these conversations back to their first, as long as one is undecided. Only those
+    of an undecided conversation are read.
     """
+    left = [way for each in conversations if (way := _way_of(connection, space, each)).ranges]
+    found: set[str] = set()
+    if not left:
+        return found
+    merged: dict[int, list[tuple[int, int]]] = {}
+    for way in left:
+        for chain, ranges in way.ranges.items():
+            merged.setdefault(chain, []).extend(ranges)
+    asked = Asked(EVERYTHING, frozenset(FIELDS), tool=tool)
+    between = min(way.low for way in left), max(way.high for way in left)
+    wanted = Wanted(asked, None, None, (merged,), "time", len(left), between)
+    for match in each_match(connection, space, wanted, state_of(connection, space)):
+        reached = [way for way in left if is_within(way.ranges, match.source.place)]
+        found |= {way.subject for way in reached}
+        # The others may begin before this turn, and no earlier one is of those that begin behind it.
+        left = [way for way in left if way not in reached and way.low < match.source.seq]
+        if not left:
+            break
+        for chain in [chain for way in reached for chain in way.ranges]:
+            merged[chain] = [each for way in left for each in way.ranges.get(chain, ())]
+    return found
 
-    def __init__(self, connection: Connection, space: int, tool: str) -> None:
-        self._connection, self._space = connection, space
-        asked = Asked(EVERYTHING, frozenset(FIELDS), tool=tool)
-        wanted = Wanted(asked, None, None, (), "time", 1)
-        self._used: dict[int, list[int]] = {}
-        for match in each_match(connection, space, wanted, state_of(connection, space)):
-            self._used.setdefault(match.source.place.chain, []).append(match.source.place.pos)
-        for positions in self._used.values():
-            positions.sort()
 
-    def is_in(self, conversation: Conversation) -> bool:
-        """Whether a turn that leads to the bookmark, or any of a conversation without one, uses the tool."""
-        return bool(self._used) and any(
-            self._has(chain, low, high)
-            for chain, ranges in self._ranges_of(conversation).items()
-            for low, high in ranges
-        )
-
-    def _ranges_of(self, conversation: Conversation) -> Ranges:
-        if conversation.name is not None:
-            end = find_bookmark(self._connection, self._space, conversation.name.encode())
-            return leading_to(self._connection, self._space, [] if end is None else [end])
-        first = None if conversation.first is None else turn_by_id(self._connection, self._space, conversation.first)
-        return grown_into(self._connection, self._space, [] if first is None else [first.place])
-
-    def _has(self, chain: int, low: int, high: int) -> bool:
-        positions = self._used.get(chain, [])
-        at = bisect_left(positions, low)
-        return at < len(positions) and positions[at] <= high
+def _way_of(connection: Connection, space: int, conversation: Conversation) -> _Way:
+    # A chain has the number of its first turn.
+    if conversation.name is not None:
+        end = turn_by_id(connection, space, conversation.turn)
+        ranges = leading_to(connection, space, [] if end is None else [end.place])
+        return _Way(conversation.subject, ranges, min(ranges, default=0) - 1, LAST if end is None else end.seq + 1)
+    first = None if conversation.first is None else turn_by_id(connection, space, conversation.first)
+    ranges = grown_into(connection, space, [] if first is None else [first.place])
+    return _Way(conversation.subject, ranges, min(ranges, default=0) - 1, LAST)

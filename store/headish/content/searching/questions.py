@@ -1,7 +1,7 @@
-"""Questions: words, phrases, beginnings of words, AND, OR, NOT; what they match, and how often.
+"""Questions: words, phrases, beginnings of words, AND, OR, NOT.
 
 ``parse_question`` reads one, and takes what it cannot read as plain words. A question is asked twice: an index is asked
-for turns that may match (``as_match``), and each of them is asked itself (``matches``), word for word.
+for turns that may match (``as_match``), and each of them is asked itself, word for word (``texts``).
 """
 
 from __future__ import annotations
@@ -47,8 +47,6 @@ class Without(NamedTuple):
 Question = Phrase | All | Any | Without
 EVERYTHING = All(())
 """What every turn is, where only filters choose."""
-Texts = Sequence[list[str]]
-"""The words of each text of a turn."""
 _TOKENS = re.compile(r'"([^"]*)"(\*?)|([()])|([^\s()"]+)')
 _OPERATORS = ("AND", "OR", "NOT")
 
@@ -81,40 +79,6 @@ def phrases_of(question: Question) -> list[Phrase]:
     return list(dict.fromkeys(_wanted(question)))
 
 
-def matches(question: Question, texts: Texts) -> bool:
-    """Whether the texts of a turn together are what the question asks for."""
-    if isinstance(question, Phrase):
-        return any(count(question, words) for words in texts)
-    if isinstance(question, All):
-        return all(matches(part, texts) for part in question.parts)
-    if isinstance(question, Any):
-        return any(matches(part, texts) for part in question.parts)
-    return matches(question.kept, texts) and not matches(question.left, texts)
-
-
-def count(phrase: Phrase, words: list[str]) -> int:
-    """How often a phrase stands in a text."""
-    if len(phrase.words) == 1 and not phrase.open:
-        return words.count(phrase.words[0])
-    return sum(1 for _ in find(phrase, words))
-
-
-def find(phrase: Phrase, words: list[str]) -> Iterator[int]:
-    """Where a phrase begins in a text, by the number of its first word."""
-    *first, last = phrase.words
-    if not first:
-        yield from (at for at, word in enumerate(words) if _ends(phrase, word, last))
-        return
-    at, end = -1, len(words) - len(first)
-    try:
-        while True:
-            at = words.index(first[0], at + 1)
-            if at < end and words[at : at + len(first)] == first and _ends(phrase, words[at + len(first)], last):
-                yield at
-    except ValueError:
-        return
-
-
 def as_match(question: Question, beginnings: Sequence[str]) -> str:
     """For an index: turns that may match. Each word stands behind one of the ``beginnings``.
 
@@ -127,10 +91,6 @@ def as_match(question: Question, beginnings: Sequence[str]) -> str:
         return _one_of([_all_of(_words(question, beginning)) for beginning in beginnings])
     parts = [as_match(part, beginnings) for part in question.parts]
     return _all_of(parts) if isinstance(question, All) else _one_of(parts)
-
-
-def _ends(phrase: Phrase, word: str, last: str) -> bool:
-    return word.startswith(last) if phrase.open else word == last
 
 
 def _words(phrase: Phrase, beginning: str) -> list[str]:

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from headish.content.searching.questions import Phrase, find
-from headish.content.searching.words import spans_of
+from headish.content.searching.questions import Phrase
+from headish.content.searching.texts import Body
 
 SNIPPET_CHARACTERS = 160
 """How much of a text is shown around a match."""
@@ -25,8 +25,7 @@ class Snippet(NamedTuple):
 
 def snippet_of(text: str, phrases: Iterable[Phrase]) -> Snippet:
     """The part of a text with the most of what was looked for; its beginning where there is nothing of it."""
-    words, starts, ends = spans_of(text)
-    marks = _merged((starts[at], ends[at + len(phrase.words) - 1]) for phrase in phrases for at in find(phrase, words))
+    marks = _merged(Body(text).spans(list(phrases)))
     low, high = _window(text, marks)
     shown = [(max(start, low) - low, min(end, high) - low) for start, end in marks if start < high and end > low]
     before, behind = "…" if low else "", "…" if high < len(text) else ""

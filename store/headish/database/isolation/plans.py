@@ -58,7 +58,14 @@ _WANTED = (
 _WANTED_TAIL = f"FROM turn AS t WHERE t.space = {{space}} AND t.id IN ({_IDS})"
 CHANGES: dict[str, Changes] = {
     "last turns of chains, the youngest chain first": (("ends AS \n(", "ends AS MATERIALIZED \n("),),
-    "heads at the ends of chains": (("ends(chain, pos) AS (", "ends(chain, pos) AS MATERIALIZED ("),),
+    "heads at the ends of chains, and names in them": (
+        ("wanted(chain) AS (", "wanted(chain) AS MATERIALIZED ("),
+        ("ends(chain, pos) AS (", "ends(chain, pos) AS MATERIALIZED ("),
+    ),
+    "turns of a page of hits, with what they continue": (
+        ("w(seq) AS (", "w(seq) AS MATERIALIZED ("),
+        ("t AS (", "t AS MATERIALIZED ("),
+    ),
     "turns that nothing continues, the last stored first": _LASTS,
     "count turns that nothing continues": _LASTS,
     "how many turns continue each of some places": (

@@ -63,17 +63,23 @@ def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: 
 
 
 def complete_turns(
-    connection: Connection, space: int, stored: Iterable[StoredTurn], resolve_options: Resolver
+    connection: Connection,
+    space: int,
+    stored: Iterable[StoredTurn],
+    resolve_options: Resolver,
+    read: Mapping[Place, tuple[TurnId, ...]] | None = None,
 ) -> list[Turn]:
-    """Rows as the turns that callers get.
+    """Rows as the turns that callers get; ``read`` is what some of them continue, where the caller has read it.
 
-    Cost: one statement for each ``LOOKED_UP`` turns whose parent is not among the rows.
+    Cost: one statement for each ``LOOKED_UP`` turns whose parent is neither read nor among the rows.
     Raises: CorruptTurn if a turn that one of them continues is missing.
     """
     listed = list(stored)
     ids = {each.place: each.id for each in listed}
-    known = {each.place: _before(each, ids) for each in listed}
-    parents = parents_of_turns(connection, space, [place for place, before in known.items() if not before])
+    known = dict(read or {})
+    known |= {each.place: _before(each, ids) for each in listed if each.place not in known}
+    unread = [place for place, before in known.items() if not before and not (read and place in read)]
+    parents = parents_of_turns(connection, space, unread)
     return [
         make_turn(each, known[each.place] or whole_parents(each.id, parents.get(each.place, ())), resolve_options)
         for each in listed

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
 
 from headish.database.query import Connection, Query
-from headish.rows.payloads import in_portions
-from headish.rows.threads.places import place_portions
+from headish.rows.payloads import LOOKED_UP
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
 GROWN = Query("chains that grew from places")
-HEADS = Query("heads at the ends of chains")
-NAMES = Query("names in chains")
+ENDS = Query("heads at the ends of chains, and names in them")
+
+
+class End(NamedTuple):
+    """A place of a chain with the id of a head, or the name of a bookmark; the other is null."""
+
+    chain: int
+    pos: int
+    id: TurnId | None
+    name: bytes | None
 
 
 def grown_chains(
@@ -20,19 +30,21 @@ def grown_chains(
 ) -> list[tuple[Place, int, int]]:
     """The chains that grew from places, from which position on; ``limit`` for each ``LOOKED_UP`` places."""
     found: list[tuple[Place, int, int]] = []
-    for portion in place_portions(places):
-        rows = connection.rows(GROWN, space=space, limit=limit, **portion)
+    for start in range(0, len(places), LOOKED_UP):
+        listed = as_list(places[start : start + LOOKED_UP])
+        rows = connection.rows(GROWN, space=space, limit=limit, places=listed)
         found += [(Place(from_chain, from_pos), chain, low) for from_chain, from_pos, chain, low in rows]
     return found
 
 
-def heads_of_chains(connection: Connection, space: int, chains: Sequence[int]) -> set[tuple[int, int, TurnId]]:
-    """The ends of those chains that nothing continues: ``(chain, pos, id)``."""
-    rows = (row for portion in in_portions(chains) for row in connection.rows(HEADS, space=space, **portion))
-    return {(chain, pos, id) for chain, pos, id in rows if id is not None}
+def ends_of_chains(connection: Connection, space: int, chains: Sequence[int]) -> list[End]:
+    """The ends of those chains that nothing continues, and the bookmarks that name turns of the chains.
+
+    Cost: one statement, which looks at every bookmark of the space.
+    """
+    return list(map(End._make, connection.rows(ENDS, space=space, chains=as_list(chains))))
 
 
-def names_of_chains(connection: Connection, space: int, chains: Sequence[int]) -> set[tuple[bytes, int, int]]:
-    """The bookmarks that name turns of the chains: ``(name, chain, pos)``."""
-    rows = (row for portion in in_portions(chains) for row in connection.rows(NAMES, space=space, **portion))
-    return {(name, chain, pos) for name, chain, pos in rows}
+def as_list(values: Sequence[int | Place]) -> str:
+    """Values as one parameter: JSON, which every database takes apart, however many they are."""
+    return msgspec.json.encode(values).decode()

@@ -13,6 +13,8 @@ from typing import NamedTuple
 from headish.database.file.fulltext import SEQ_BITS
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import in_portions
+from headish.rows.threads.reached import as_list
+from headish.rows.turns import StoredTurn
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
@@ -50,6 +52,23 @@ class Source(NamedTuple):
         return Place(self.chain, self.pos)
 
 
+class Shown(NamedTuple):
+    """A turn, the turn before it in its chain, and whether it is the first of a chain that grew from other turns."""
+
+    turn: StoredTurn
+    before: TurnId | None
+    is_linked: bool
+
+
+class State(NamedTuple):
+    """How many turns a space has, and how far its index is; nulls where it has not begun."""
+
+    turns: int
+    seq: int | None
+    version: int | None
+    can_index: int
+
+
 class Word(NamedTuple):
     """A word of the index, with its sign, and how many turns of the space have it."""
 
@@ -58,9 +77,11 @@ class Word(NamedTuple):
 
 
 CAN_INDEX = Query("whether the database has a search index")
+STATE = Query("what a search can use")
 POSITION = Query("how far the search index is")
 BEGIN = Query("begin the search index of a space")
 TAKE = Query("the search index goes on")
+CONFIGURE = Query("how the search index is merged")
 EMPTIED = Query("words were taken out of the search index")
 FORGET_POSITION = Query("forget how far the search index is")
 RESTART = Query("begin the search index anew")
@@ -73,7 +94,8 @@ IS_WIPED = Query("whether what is freed is overwritten")
 WIPE_FREED = Query("overwrite what is freed")
 KEEP_FREED = Query("leave what is freed")
 MATCHING = Query("turns that may match, the newest first")
-COUNT_MATCHING = Query("how many turns may match, up to a limit")
+FOUND = Query("turns that may match, the newest first, with what of them is searched")
+COUNT_MATCHING = Query("how many turns may match, the newest up to a limit")
 WORDS = Query("words of the search index, a page")
 SUMS = Query("how many words the search index has, and of which turns")
 FIRST_WORD = Query("the next space with words in the search index")
@@ -81,6 +103,7 @@ AFTER = Query("what of turns after a commit number is searched")
 BEFORE = Query("what of turns before a commit number is searched")
 AT = Query("what of turns with these commit numbers is searched")
 LARGE = Query("large payload of a turn")
+PAGE = Query("turns of a page of hits, with what they continue")
 SPACES = Query("numbers of all spaces")
 SUBJECTS = Query("conversations that have tags, a page")
 
@@ -89,6 +112,12 @@ def can_index(connection: Connection) -> bool:
     """Whether the database has the table of the index, and can use it."""
     row = connection.row(CAN_INDEX)
     return row is not None and bool(row[0])
+
+
+def state_of(connection: Connection, space: int) -> State:
+    """How far a space and its index are."""
+    row = connection.row(STATE, space=space)
+    return State(0, None, None, 0) if row is None else State._make(row)
 
 
 def is_off(connection: Connection) -> bool:
@@ -120,6 +149,11 @@ def take(connection: Connection, space: int, known: Indexed, seq: int) -> bool:
     return connection.run(TAKE, space=space, known=known.seq, known_emptied=known.emptied, to_seq=seq) == 1
 
 
+def configure(connection: Connection) -> None:
+    """Have the index merge less often than it would by itself: filling it takes less, and searching it no more."""
+    connection.run(CONFIGURE)
+
+
 def count_emptied(connection: Connection, space: int) -> None:
     """Say that words are taken out. Nobody moves the index on until this transaction ends."""
     connection.run(EMPTIED, space=space)
@@ -143,7 +177,7 @@ def empty(connection: Connection, space: int) -> None:
 
 def add_entries(connection: Connection, space: int, entries: Iterable[tuple[int, str]]) -> None:
     """Add turns: pairs of a commit number and its words, separated by blanks."""
-    connection.run_many(ADD, [{"space": space, "seq": seq, "words": words} for seq, words in entries])
+    connection.run_rows(ADD, [(space, seq, words) for seq, words in entries])
 
 
 def is_shared(connection: Connection) -> bool:
@@ -174,10 +208,20 @@ def matching(connection: Connection, space: int, question: str, low: int, high: 
     return [int(seq) for (seq,) in rows]
 
 
-def count_matching(connection: Connection, space: int, question: str, limit: int) -> int:
-    """How many turns may match; counted up to the limit."""
-    row = connection.row(COUNT_MATCHING, space=space, question=question, high=LAST, limit=limit)
-    return 0 if row is None else int(row[0])
+def found_before(
+    connection: Connection, space: int, question: str, low: int, high: int, limit: int
+) -> tuple[list[Source], int | None]:
+    """Turns between two commit numbers that may match, the newest first; and before which to go on, None at the end."""
+    rows = connection.rows(FOUND, space=space, question=question, low=low, high=high, limit=limit)
+    # A turn that an index holds and nobody has is verify's to name.
+    sources = sorted((Source._make(row[1:]) for row in rows if row[1] is not None), reverse=True)
+    return sources, min(row[0] for row in rows) if len(rows) == limit else None
+
+
+def count_matching(connection: Connection, space: int, question: str, limit: int) -> tuple[int, int]:
+    """How many turns may match, the newest up to a limit, and the commit number of the first of these."""
+    row = connection.row(COUNT_MATCHING, space=space, question=question, low=0, high=LAST, limit=limit)
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
 def words_page(connection: Connection, space: int, after: str, end: str, limit: int) -> list[Word]:
@@ -212,6 +256,13 @@ def sources_at(connection: Connection, space: int, seqs: Iterable[int]) -> list[
     """Turns by their commit numbers, the newest first. Cost: one statement for each ``LOOKED_UP``."""
     rows = [row for portion in in_portions(seqs) for row in connection.rows(AT, space=space, **portion)]
     return sorted(map(Source._make, rows), reverse=True)
+
+
+def page_of(connection: Connection, space: int, seqs: Sequence[int]) -> dict[int, Shown]:
+    """The turns with these commit numbers, by these. One statement."""
+    rows = connection.rows(PAGE, space=space, seqs=as_list(seqs))
+    shown = (Shown(StoredTurn._make(row[:-2]), row[-2], bool(row[-1])) for row in rows if row[0] is not None)
+    return {each.turn.seq: each for each in shown}
 
 
 def large_payload(connection: Connection, space: int, place: Place) -> bytes | None:

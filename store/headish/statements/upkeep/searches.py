@@ -9,6 +9,7 @@ from headish.database.file.fulltext import SEQ_BITS
 from headish.database.schema import payload, search, turn
 from headish.database.schema import space as spaces
 from headish.rows.payloads import PORTION
+from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.searches import (
     ADD,
     AFTER,
@@ -16,11 +17,13 @@ from headish.rows.upkeep.searches import (
     BEFORE,
     BEGIN,
     CAN_INDEX,
+    CONFIGURE,
     COUNT_MATCHING,
     EMPTIED,
     EMPTY,
     FIRST_WORD,
     FORGET_POSITION,
+    FOUND,
     IS_SHARED,
     IS_WIPED,
     KEEP_FREED,
@@ -28,10 +31,12 @@ from headish.rows.upkeep.searches import (
     LAST,
     MATCHING,
     MERGE,
+    PAGE,
     POSITION,
     REMOVE,
     RESTART,
     SPACES,
+    STATE,
     SUBJECTS,
     SUMS,
     TAKE,
@@ -64,6 +69,18 @@ define(
     ),
 )
 
+# Whether the index is switched off is not asked: that row has another space, so it may lie on another server.
+define(
+    STATE,
+    spelled(
+        sqlite="SELECT c.seq, s.seq, s.version, EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'search_text') "
+        "AND EXISTS (SELECT 1 FROM pragma_module_list WHERE name = 'fts5') FROM counter AS c "
+        "LEFT JOIN search AS s ON s.space = :space WHERE c.space = :space",
+        postgresql="SELECT c.seq, s.seq, s.version, 1 FROM counter AS c LEFT JOIN search AS s ON s.space = :space "
+        "WHERE c.space = :space",
+    ),
+)
+
 define(
     POSITION,
     select(search.c.seq, search.c.version, search.c.emptied).where(search.c.space == _space),
@@ -78,6 +95,11 @@ define(
     update(search)
     .where(search.c.space == _space, search.c.seq == bindparam("known"), search.c.emptied == bindparam("known_emptied"))
     .values(seq=bindparam("to_seq")),
+)
+
+define(
+    CONFIGURE,
+    spelled(sqlite="INSERT INTO search_text(search_text, rank) VALUES ('automerge', 8)", postgresql="SELECT 1"),
 )
 
 define(
@@ -138,26 +160,25 @@ define(WIPE_FREED, spelled(sqlite="PRAGMA secure_delete = ON", postgresql="SELEC
 
 define(KEEP_FREED, spelled(sqlite="PRAGMA secure_delete = OFF", postgresql="SELECT 1"))
 
-define(
-    MATCHING,
-    spelled(
-        sqlite=f"SELECT rowid {_SEQ} FROM search_text WHERE search_text MATCH :question "
-        f"AND rowid > {_ROWID} + :low AND rowid < {_ROWID} + :high ORDER BY rowid DESC LIMIT :limit",
-        # OFFSET keeps the server from reading the space backwards until enough turns match.
-        postgresql=f"SELECT seq FROM (SELECT seq FROM search_text WHERE space = :space AND words @@ {_ASKED} "
-        "AND seq > :low AND seq < :high OFFSET 0) AS found ORDER BY seq DESC LIMIT :limit",
-    ),
-)
+# OFFSET keeps the server from reading the space backwards until enough turns match.
+_matching = {
+    "sqlite": f"SELECT rowid {_SEQ} AS seq FROM search_text WHERE search_text MATCH :question "
+    f"AND rowid > {_ROWID} + :low AND rowid < {_ROWID} + :high ORDER BY rowid DESC LIMIT :limit",
+    "postgresql": f"SELECT seq FROM (SELECT seq FROM search_text WHERE space = :space AND words @@ {_ASKED} "
+    "AND seq > :low AND seq < :high OFFSET 0) AS found ORDER BY seq DESC LIMIT :limit",
+}
 
-define(
-    COUNT_MATCHING,
-    spelled(
-        sqlite="SELECT count(*) FROM (SELECT rowid FROM search_text WHERE search_text MATCH :question "
-        f"AND rowid > {_ROWID} AND rowid < {_ROWID} + :high LIMIT :limit)",
-        postgresql=f"SELECT count(*) FROM (SELECT seq FROM search_text WHERE space = :space AND words @@ {_ASKED} "
-        "AND seq < :high LIMIT :limit) AS found",
-    ),
-)
+define(MATCHING, spelled(**_matching))
+
+_sources = ", ".join(f"t.{name}" for name in Source._fields)
+
+_turns = f"SELECT f.seq, {_sources} FROM (%s) AS f LEFT JOIN turn AS t ON t.space = :space AND t.seq = f.seq"
+
+define(FOUND, spelled(sqlite=_turns % _matching["sqlite"], postgresql=_turns % _matching["postgresql"]))
+
+_count = "SELECT count(*), coalesce(min(seq), 0) FROM (%s) AS found"
+
+define(COUNT_MATCHING, spelled(**{database: _count % sql for database, sql in _matching.items()}))
 
 define(
     WORDS,
@@ -216,6 +237,26 @@ define(
     select(payload.c.data)
     .select_from(turn.join(payload, OF_TURN))
     .where(turn.c.space == _space, turn.c.chain == bindparam("chain"), turn.c.pos == bindparam("pos")),
+)
+
+_columns_of = ", ".join('%s."key"' if name == "key" else f"%s.{name}" for name in StoredTurn._fields)
+
+# What is compared are columns, and none is computed there: under a policy an index answers nothing else. The outer
+# joins fix the order: left to itself, SQLite begins with every turn of the space.
+_page = (
+    "WITH w(seq) AS (%s), t AS (SELECT " + _columns_of.replace("%s", "found") + ", found.pos - 1 AS earlier "
+    "FROM w LEFT JOIN turn AS found ON found.space = :space AND found.seq = w.seq) "
+    "SELECT " + _columns_of.replace("%s", "t") + ", p.id AS before, "
+    "t.pos = 0 AND EXISTS (SELECT 1 FROM link AS l WHERE l.space = :space AND l.chain = t.chain) "
+    "FROM t LEFT JOIN turn AS p ON p.space = :space AND p.chain = t.chain AND p.pos = t.earlier"
+)
+
+define(
+    PAGE,
+    spelled(
+        sqlite=_page % "SELECT value FROM json_each(:seqs)",
+        postgresql=_page % "SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(:seqs AS json))",
+    ),
 )
 
 define(SPACES, select(spaces.c.id).order_by(spaces.c.id))

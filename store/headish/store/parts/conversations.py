@@ -134,7 +134,8 @@ class Conversations:
         None.
         Cost: five statements, and one more for each 64 entries; a step for each fork on the way to an entry. The
         statement for those without a bookmark looks at every bookmark, and at eight chains for each entry. With
-        ``tool``, every turn that uses it is read, and two statements are run for each entry.
+        ``tool``, two statements are run for each entry, and turns that use it are looked for among those between the
+        newest and the oldest of the page, until every entry has one.
         Raises: InvalidArgument.
         """
         if type(limit) is not int or not 0 < limit <= LIMIT:
@@ -152,17 +153,20 @@ class Conversations:
 
         def work(connection: Connection) -> Page:
             number, flags = space._number, {"archived": archived, "pinned": pinned}
-            takes = _taking(connection, number, chosen, tool)
+
+            def take(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+                return _taken(connection, number, chosen, tool, entries)
+
             listed = list_named(connection, number, before=before, limit=limit, **flags) if before else []
             entries = make_entries(connection, number, listed)
             is_past = start is not None and bool(entries) and entries[-1].time < start
             if len(listed) == limit and not is_past:
                 cursor = f"n{listed[-1].recent}.{(listed[-1].name or b'').hex()}"
-                return Page(tuple(filter(takes, entries)), cursor)
+                return Page(take(entries), cursor)
             if names is not None:
-                return Page(tuple(filter(takes, entries)), None)
+                return Page(take(entries), None)
             if len(listed) == limit:
-                return Page(tuple(filter(takes, entries)), f"c{NEWEST}")
+                return Page(take(entries), f"c{NEWEST}")
             left = limit - len(listed)
             looked_at = LOOKED_AT * left
             more = list_nameless(connection, number, before=chain, limit=left, window=looked_at)
@@ -170,7 +174,7 @@ class Conversations:
                 connection, number, before=chain, window=looked_at
             )  # fmt: skip
             entries += [each for each in make_entries(connection, number, more) if _is(each.conversation, **flags)]
-            return Page(tuple(filter(takes, entries)), None if lowest is None else f"c{lowest}")
+            return Page(take(entries), None if lowest is None else f"c{lowest}")
 
         return space._read(work)
 
@@ -189,14 +193,17 @@ def _is(conversation: Conversation, *, archived: bool | None, pinned: bool | Non
     return archived in (None, record.archived) and pinned in (None, record.pinned)
 
 
-def _taking(connection: Connection, space: int, chosen: Filter, tool: str | None) -> Callable[[Entry], bool]:
-    """Whether an entry is one of those that are asked for."""
+def _taken(
+    connection: Connection, space: int, chosen: Filter, tool: str | None, entries: Iterable[Entry]
+) -> tuple[Entry, ...]:
+    """The entries that are asked for."""
+    taken = tuple(filter(chosen.takes, entries))
     if tool is None:
-        return chosen.takes
-    from headish.searching.uses import Uses
+        return taken
+    from headish.searching.uses import subjects_with
 
-    uses = Uses(connection, space, tool)
-    return lambda entry: chosen.takes(entry) and uses.is_in(entry.conversation)
+    using = subjects_with(connection, space, tool, [entry.conversation for entry in taken])
+    return tuple(entry for entry in taken if entry.conversation.subject in using)
 
 
 def _read_cursor(after: object) -> tuple[tuple[int, bytes] | None, int]:
