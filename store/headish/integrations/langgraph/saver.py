@@ -33,6 +33,7 @@ from headish.integrations.langgraph.reading import Serde, configured
 from headish.integrations.langgraph.records import Lane
 from headish.integrations.langgraph.writing import Stale
 from headish.integrations.shared.forgetting import check_erase, erases
+from headish.integrations.shared.healing import heal
 from headish.integrations.shared.opening import Db, Held
 from headish.store.store import Store
 from headish.values.ids import KeptIds, Mint
@@ -76,6 +77,7 @@ class HeadishSaver(BaseCheckpointSaver[str]):
         """Store a checkpoint, with what is new of its values; the config that names it.
 
         Cost: one transaction; what it stores does not grow with the thread.
+        Raises: TooLarge for a message or value past the database's limit, and nothing is stored.
         """
         lane, parent = _lane(config), get_checkpoint_id(config)
         metadata = get_serializable_checkpoint_metadata(config, metadata)
@@ -100,12 +102,13 @@ class HeadishSaver(BaseCheckpointSaver[str]):
     ) -> None:
         """Store what a task wrote at a checkpoint. What it had written there stays; errors and interrupts are replaced.
 
-        Cost: one transaction.
+        Cost: one transaction. Raises: TooLarge.
         """
         lane, made = _lane(config), writing.make_writes(writes, task_path, self._serde.dump)
         key = lane.writes(str(configured(config)["checkpoint_id"]), task_id).encode()
         with self._held.use() as store:
-            store._write(lambda connection: writing.store_writes(connection, store._number, key, task_id, made))
+            limit = store._payload_limit_bytes
+            store._write(lambda connection: writing.store_writes(connection, store._number, key, task_id, made, limit))
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that a config names, or the last one of its namespace; None where there is none.
@@ -281,7 +284,17 @@ class HeadishSaver(BaseCheckpointSaver[str]):
 
     @property
     def _serde(self) -> Serde:
-        return Serde(self.serde.dumps_typed, self.serde.loads_typed, type(self.serde) is JsonPlusSerializer)
+        return Serde(self._dump, self.serde.loads_typed, type(self.serde) is JsonPlusSerializer)
+
+    def _dump(self, value: Any) -> tuple[str, bytes]:
+        """The serializer's bytes. Half a character that it refuses is healed, and does not end a run."""
+        try:
+            return self.serde.dumps_typed(value)
+        except (TypeError, ValueError):
+            mended, is_other = heal(value)
+            if not is_other:
+                raise
+            return self.serde.dumps_typed(mended)
 
     def _look_up(self, store: Store, lane: Lane, parent: str | None) -> None:
         """Make sure that the checkpoint before is known, so that its messages are not stored again."""
