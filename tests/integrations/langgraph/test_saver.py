@@ -397,6 +397,13 @@ class TestDeleting:
         put(saver, human("a", "b", "c"), metadata={"run_id": "r4"})
         assert texts(shown) == ["a", "b", "c"]
 
+    @pytest.mark.parametrize("verb", ["prune", "delete_for_runs"])
+    def test_refuses_one_id_in_the_place_of_a_list(self, saver: HeadishSaver, verb: str) -> None:
+        put(saver, human("a"), metadata={"run_id": "1"})
+        with pytest.raises(InvalidArgument, match="a list of ids"):
+            getattr(saver, verb)("1")
+        assert said(saver) == ["a"]
+
     def test_pruning_keeps_the_last_of_each_namespace(self, saver: HeadishSaver, shown: Store) -> None:
         for ns in ("", "inner"):
             put(saver, human("a", "secret"), ns=ns, value="secret")

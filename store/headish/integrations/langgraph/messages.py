@@ -327,8 +327,8 @@ def _read_result(kind: type[BaseMessage], blocks: list[ContentBlock], beside: Ma
 
 def _read_content(blocks: Sequence[ContentBlock], beside: Mapping[str, Any]) -> str | list[Any]:
     if "list" not in beside:
-        if len(blocks) == 1 and blocks[0].__class__ is Text:
-            return blocks[0].text
+        if len(blocks) == 1 and isinstance(first := blocks[0], Text):
+            return first.text
         return "".join(block.text for block in blocks if isinstance(block, Text))
     parts: list[Any] = [to_mapping(block) for block in blocks]
     for index in beside.get("texts", ()):

@@ -27,6 +27,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from headish.aio.threads import finish
 from headish.database.query import Connection
 from headish.erasing.erase import Said as Reason
+from headish.errors import InvalidArgument, shown
 from headish.integrations.langgraph import forgetting, listing, reading, writing
 from headish.integrations.langgraph.known import Known
 from headish.integrations.langgraph.reading import Serde, configured
@@ -177,8 +178,9 @@ class HeadishSaver(BaseCheckpointSaver[str]):
         """Erase the checkpoints of runs, their writes, and what only they said; with ``erase=False`` hide them.
 
         A delta channel of a later checkpoint loses what these runs wrote. Cost: looks at every checkpoint.
+        Raises: InvalidArgument.
         """
-        runs, serde = frozenset(map(str, run_ids)), self._serde
+        runs, serde = frozenset(_ids(run_ids, "run_ids")), self._serde
         is_final = erases(self._erase, "HeadishSaver", "delete_for_runs", deletes=True)
         with self._held.use() as store:
             reason = _reason(store, "its run was deleted") if is_final else None
@@ -195,14 +197,14 @@ class HeadishSaver(BaseCheckpointSaver[str]):
         """Hide all checkpoints of threads but the last of each namespace (``keep_latest``), or all (``delete``).
 
         With ``erase=True`` they are erased, and the turns that only they had. A delta channel keeps its state: what it
-        is rebuilt from stays, out of sight. Raises: ValueError for another strategy.
+        is rebuilt from stays, out of sight. Raises: ValueError for another strategy; InvalidArgument.
         """
         if strategy not in ("keep_latest", "delete"):
             raise ValueError(f"the strategy is 'keep_latest' or 'delete', not {strategy!r}")
         is_final = erases(self._erase, "HeadishSaver", "prune")
         with self._held.use() as store:
             reason = _reason(store, "its checkpoints were pruned") if is_final else None
-            for thread in map(str, thread_ids):
+            for thread in _ids(thread_ids, "thread_ids"):
                 keep = strategy == "keep_latest"
                 self._change(partial(forgetting.prune_thread, thread=thread, keep_latest=keep, reason=reason))
 
@@ -331,6 +333,13 @@ class HeadishSaver(BaseCheckpointSaver[str]):
                 work(connection, store._number, kept)
 
             store._write(run)
+
+
+def _ids(given: Sequence[str], what: str) -> list[str]:
+    """Ids as texts. A single text is refused: its letters would be taken for ids, and nothing be erased."""
+    if isinstance(given, str | bytes):
+        raise InvalidArgument(f"{what} is a list of ids, not {shown(given)}: write [{shown(given)}]")
+    return [str(each) for each in given]
 
 
 def _lane(config: RunnableConfig) -> Lane:
