@@ -49,6 +49,16 @@ test-peers-%: .venv-peers-%/.installed
 	.venv-peers-$*/bin/python -c "import $(PEER_MODULE)"
 	.venv-peers-$*/bin/python -m pytest -m peers -r fE $(PEER_TESTS) $(PYTEST)
 
+# LangGraph's own tests come with its source: the one that is pinned, by its hash.
+test-peers-langgraph: .venv-peers-langgraph/langgraph/.fetched
+.venv-peers-langgraph/langgraph/.fetched: .venv-peers-langgraph/.installed
+	rm -rf $(@D) && mkdir -p $(@D)
+	sed -n '/^langgraph==/,/[^\\]$$/p' requirements/peers-langgraph.txt > $(@D)/pinned.txt
+	.venv-peers-langgraph/bin/python -m pip --disable-pip-version-check --quiet download --require-hashes --no-deps \
+		--no-build-isolation --no-binary langgraph --dest $(@D) -r $(@D)/pinned.txt
+	tar -xzf $(@D)/langgraph-*.tar.gz -C $(@D) --strip-components 1
+	@touch $@
+
 .PRECIOUS: .venv-peers-%/.installed
 
 quick: .venv/.dev

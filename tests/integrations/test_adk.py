@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headish import Database
+from headish.errors import TooLarge
 from support.frameworks import needs
 from support.later import Later
 
@@ -135,6 +136,22 @@ class TestState:
             assert (await service.create_session(**WHO, session_id=one.id)).state == {"app:a": 1, "user:u": 2}
 
         run(work())
+
+    @pytest.mark.parametrize("scope", ["", "user__", "app__"])
+    def test_that_grows_past_the_limit_is_refused_and_the_event_with_it(self, tmp_path: Path, scope: str) -> None:
+        async def work() -> None:
+            made = await service.create_session(**WHO, session_id="s")
+            await service.append_event(made, said("fits", actions=changed(**{f"{scope}one": "x" * 2000})))
+            with pytest.raises(TooLarge, match="object of kind adk"):
+                await service.append_event(made, said("does not", actions=changed(**{f"{scope}two": "x" * 2000})))
+            found = await service.get_session(**WHO, session_id="s")
+            kept = [each.content.parts[0].text for each in found.events]
+            assert (kept, len(found.state)) == (["fits"], 1)
+            await service.close()
+
+        with Database.open(tmp_path / "a.db", payload_limit_bytes=3000) as database:
+            service = adapter.HeadishSessionService(database)
+            run(work())
 
     def test_that_is_no_json_becomes_text(self, service: Any) -> None:
         async def work() -> None:

@@ -204,3 +204,8 @@ class TestHealing:
 
     def test_replaces_halves_of_characters_in_keys_and_texts(self) -> None:
         assert healing.heal({"\ud800": ["x\udfff"]}) == ({"\ufffd": ["x\ufffd"]}, True)
+
+    def test_looks_at_a_list_that_holds_itself_once(self) -> None:
+        endless: list[object] = ["whole"]
+        endless.append(endless)
+        assert healing.heal(endless) == (endless, False)

@@ -67,6 +67,7 @@ SAID: list[BaseMessage] = [
         tool_calls=[call(a=1)],
     ),
     AIMessage([{"type": "thinking", "thinking": "hm", "signature": "x"}, {"type": "text", "text": "yes"}]),
+    AIMessage([{"signature": "x", "thinking": "hm", "type": "thinking"}, {"text": "yes", "type": "text"}]),
     AIMessage(
         "bad call",
         invalid_tool_calls=[{"name": "f", "args": "{", "id": "1", "error": "no", "type": "invalid_tool_call"}],
@@ -107,6 +108,7 @@ class TestAMessage:
     def test_comes_back_from_its_blocks(self, message: BaseMessage) -> None:
         written, again = through(message)
         assert held(again) == held(message)
+        assert repr(again) == repr(message)  # keys are in order, too
         assert written.app["langchain"]["type"] == message.type
 
     @pytest.mark.parametrize("message", ODD, ids=range(len(ODD)))

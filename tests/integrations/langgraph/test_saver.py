@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import subprocess
+import sys
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -128,6 +131,36 @@ class TestPut:
             assert list(saver.list(None)) == []
             assert database.store().stats().turns == 0
 
+    @pytest.mark.parametrize("where", ["value", "metadata", "write"])
+    def test_names_what_is_too_large_whatever_it_is(self, tmp_path: Path, where: str) -> None:
+        with Database.open(tmp_path / "a.db", payload_limit_bytes=3000) as database, HeadishSaver(database) as saver:
+            last, large = put(saver, human("a"), value=1), "x" * 4000
+            store_it = {
+                "value": lambda: put(saver, human("a", "b"), value=large),
+                "metadata": lambda: put(saver, human("a", "b"), metadata={"note": large}),
+                "write": lambda: saver.put_writes(last, [("value", large)], "task"),
+            }[where]
+            with pytest.raises(TooLarge, match="the limit is 3,000"):
+                store_it()
+            assert [(each.config, each.pending_writes) for each in saver.list(None)] == [(last, [])]
+            assert texts(database.store()) == ["a"]
+
+    @pytest.mark.parametrize("broken", ["\ud800", {"\udfff": 1}, [{"a": ("\ud800", 1)}]], ids=repr)
+    def test_of_half_a_character_ends_no_run(self, tmp_path: Path, broken: Any) -> None:
+        with HeadishSaver(tmp_path / "a.db") as saver:
+            config = put(saver, value=broken, metadata={"note": broken})
+            saver.put_writes(config, [("value", broken)], "task")
+            found = saver.get_tuple(config)
+            kept = [found.checkpoint["channel_values"]["value"], found.metadata["note"], found.pending_writes[0][2]]
+        assert [str(each).isprintable() for each in kept] == [True, True, True]
+        assert not any("\ud800" in repr(each) or "\\ud" in repr(each) for each in kept)
+
+    def test_of_a_list_that_holds_itself_is_refused(self, tmp_path: Path) -> None:
+        endless: list[Any] = []
+        endless.append(endless)
+        with HeadishSaver(tmp_path / "a.db") as saver, pytest.raises(TypeError, match="Recursion"):
+            put(saver, value=endless)
+
     def test_takes_a_large_state(self, tmp_path: Path) -> None:
         with HeadishSaver(tmp_path / "a.db") as saver:
             config = put(saver, human("x" * 5_000_000), data=b"\x00" * 5_000_000)
@@ -218,6 +251,52 @@ class TestSeveralWriters:
             told = asyncio.run(run(saver))
             stored = {each.checkpoint["channel_values"]["x"] for each in saver.list(at())}
         assert stored == {number for number, is_stored in told if is_stored}
+
+    @pytest.mark.slow
+    def test_killed_at_any_moment_keep_whole_checkpoints(self, durable_place: Place) -> None:
+        place, last = durable_place, 0
+        for seconds in (0.05, 0.15, 0.3):
+            told = _kill_a_writer(place, seconds)
+            with HeadishSaver(place.target, space=place.space) as saver:
+                found = [each.checkpoint["channel_values"] for each in saver.list(at())]
+                assert [(len(each["messages"]), each["count"]) for each in found] == [
+                    (count, count) for count in range(len(found), 0, -1)
+                ]
+                assert last <= told <= len(found) <= told + 1
+                last = len(found)
+                with saver._held.use() as store:
+                    assert store.stats().turns == last
+                    assert store.verify().problems == ()
+        assert last > 3
+
+
+WRITER = """
+import sys
+from langchain_core.messages import HumanMessage
+from headish.integrations.langgraph import HeadishSaver
+from support.savers import put
+
+with HeadishSaver(sys.argv[1], space=sys.argv[2]) as saver:
+    last = saver.get_tuple({"configurable": {"thread_id": "1"}})
+    config, said = (None, []) if last is None else (last.config, last.checkpoint["channel_values"]["messages"])
+    while True:
+        print(len(said), flush=True)
+        said = [*said, HumanMessage(f"number {len(said)}", id=str(len(said)))]
+        config = put(saver, said, parent=config, count=len(said))
+"""
+
+
+def _kill_a_writer(place: Place, seconds: float) -> int:
+    """Let another process write for a while and kill it; how many messages it knew to be stored."""
+    paths = os.pathsep.join([*sys.path])
+    command = [sys.executable, "-c", WRITER, place.target, place.space]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": paths}) as child:
+        assert child.stdout is not None
+        first = child.stdout.readline()
+        time.sleep(seconds)
+        child.kill()
+        lines = [line for line in (first + child.stdout.read()).splitlines(keepends=True) if line.endswith("\n")]
+    return int(lines[-1])
 
 
 def _write_in_a_child(saver: HeadishSaver, path: Path, number: int) -> int:
@@ -317,6 +396,13 @@ class TestDeleting:
         assert b"secret" not in everything(shown)
         put(saver, human("a", "b", "c"), metadata={"run_id": "r4"})
         assert texts(shown) == ["a", "b", "c"]
+
+    @pytest.mark.parametrize("verb", ["prune", "delete_for_runs"])
+    def test_refuses_one_id_in_the_place_of_a_list(self, saver: HeadishSaver, verb: str) -> None:
+        put(saver, human("a"), metadata={"run_id": "1"})
+        with pytest.raises(InvalidArgument, match="a list of ids"):
+            getattr(saver, verb)("1")
+        assert said(saver) == ["a"]
 
     def test_pruning_keeps_the_last_of_each_namespace(self, saver: HeadishSaver, shown: Store) -> None:
         for ns in ("", "inner"):

@@ -27,12 +27,14 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from headish.aio.threads import finish
 from headish.database.query import Connection
 from headish.erasing.erase import Said as Reason
+from headish.errors import InvalidArgument, shown
 from headish.integrations.langgraph import forgetting, listing, reading, writing
 from headish.integrations.langgraph.known import Known
 from headish.integrations.langgraph.reading import Serde, configured
 from headish.integrations.langgraph.records import Lane
 from headish.integrations.langgraph.writing import Stale
 from headish.integrations.shared.forgetting import check_erase, erases
+from headish.integrations.shared.healing import heal
 from headish.integrations.shared.opening import Db, Held
 from headish.store.store import Store
 from headish.values.ids import KeptIds, Mint
@@ -76,6 +78,7 @@ class HeadishSaver(BaseCheckpointSaver[str]):
         """Store a checkpoint, with what is new of its values; the config that names it.
 
         Cost: one transaction; what it stores does not grow with the thread.
+        Raises: TooLarge for a message or value past the database's limit, and nothing is stored.
         """
         lane, parent = _lane(config), get_checkpoint_id(config)
         metadata = get_serializable_checkpoint_metadata(config, metadata)
@@ -100,12 +103,13 @@ class HeadishSaver(BaseCheckpointSaver[str]):
     ) -> None:
         """Store what a task wrote at a checkpoint. What it had written there stays; errors and interrupts are replaced.
 
-        Cost: one transaction.
+        Cost: one transaction. Raises: TooLarge.
         """
         lane, made = _lane(config), writing.make_writes(writes, task_path, self._serde.dump)
         key = lane.writes(str(configured(config)["checkpoint_id"]), task_id).encode()
         with self._held.use() as store:
-            store._write(lambda connection: writing.store_writes(connection, store._number, key, task_id, made))
+            limit = store._payload_limit_bytes
+            store._write(lambda connection: writing.store_writes(connection, store._number, key, task_id, made, limit))
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that a config names, or the last one of its namespace; None where there is none.
@@ -174,8 +178,9 @@ class HeadishSaver(BaseCheckpointSaver[str]):
         """Erase the checkpoints of runs, their writes, and what only they said; with ``erase=False`` hide them.
 
         A delta channel of a later checkpoint loses what these runs wrote. Cost: looks at every checkpoint.
+        Raises: InvalidArgument.
         """
-        runs, serde = frozenset(map(str, run_ids)), self._serde
+        runs, serde = frozenset(_ids(run_ids, "run_ids")), self._serde
         is_final = erases(self._erase, "HeadishSaver", "delete_for_runs", deletes=True)
         with self._held.use() as store:
             reason = _reason(store, "its run was deleted") if is_final else None
@@ -192,14 +197,14 @@ class HeadishSaver(BaseCheckpointSaver[str]):
         """Hide all checkpoints of threads but the last of each namespace (``keep_latest``), or all (``delete``).
 
         With ``erase=True`` they are erased, and the turns that only they had. A delta channel keeps its state: what it
-        is rebuilt from stays, out of sight. Raises: ValueError for another strategy.
+        is rebuilt from stays, out of sight. Raises: ValueError for another strategy; InvalidArgument.
         """
         if strategy not in ("keep_latest", "delete"):
             raise ValueError(f"the strategy is 'keep_latest' or 'delete', not {strategy!r}")
         is_final = erases(self._erase, "HeadishSaver", "prune")
         with self._held.use() as store:
             reason = _reason(store, "its checkpoints were pruned") if is_final else None
-            for thread in map(str, thread_ids):
+            for thread in _ids(thread_ids, "thread_ids"):
                 keep = strategy == "keep_latest"
                 self._change(partial(forgetting.prune_thread, thread=thread, keep_latest=keep, reason=reason))
 
@@ -281,7 +286,17 @@ class HeadishSaver(BaseCheckpointSaver[str]):
 
     @property
     def _serde(self) -> Serde:
-        return Serde(self.serde.dumps_typed, self.serde.loads_typed, type(self.serde) is JsonPlusSerializer)
+        return Serde(self._dump, self.serde.loads_typed, type(self.serde) is JsonPlusSerializer)
+
+    def _dump(self, value: Any) -> tuple[str, bytes]:
+        """The serializer's bytes. Half a character that it refuses is healed, and does not end a run."""
+        try:
+            return self.serde.dumps_typed(value)
+        except (TypeError, ValueError):
+            mended, is_other = heal(value)
+            if not is_other:
+                raise
+            return self.serde.dumps_typed(mended)
 
     def _look_up(self, store: Store, lane: Lane, parent: str | None) -> None:
         """Make sure that the checkpoint before is known, so that its messages are not stored again."""
@@ -318,6 +333,13 @@ class HeadishSaver(BaseCheckpointSaver[str]):
                 work(connection, store._number, kept)
 
             store._write(run)
+
+
+def _ids(given: Sequence[str], what: str) -> list[str]:
+    """Ids as texts. A single text is refused: its letters would be taken for ids, and nothing be erased."""
+    if isinstance(given, str | bytes):
+        raise InvalidArgument(f"{what} is a list of ids, not {shown(given)}: write [{shown(given)}]")
+    return [str(each) for each in given]
 
 
 def _lane(config: RunnableConfig) -> Lane:

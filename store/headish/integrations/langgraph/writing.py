@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from headish.content.drafts import Draft, make_draft
 from headish.database.query import Connection
-from headish.errors import InvalidContent, RecordChanged
+from headish.errors import InvalidContent, RecordChanged, TooLarge, shown
 from headish.history.reading.find import find_turn
 from headish.history.writing.append import append
 from headish.integrations.langgraph import messages, records
@@ -96,6 +96,7 @@ def plan_checkpoint(
     record = Checkpoint(
         lane.thread, lane.ns, checkpoint["id"], parent, versions, {}, serde.dump(rest), serde.dump(metadata), delta
     )
+    check_size("the checkpoint without its values", len(record.body[1]) + len(record.metadata[1]), limit_bytes)
     new: dict[str, Plain | Said] = {}
     for channel, value in values.items():
         had = before.get(channel)
@@ -103,8 +104,19 @@ def plan_checkpoint(
             record.values[channel] = had[1]
         else:
             lists = [] if known is None else known.lists(channel)
-            new[channel] = _plan_value(value, lists, serde, limit_bytes)
+            new[channel] = made = _plan_value(value, lists, serde, limit_bytes)
+            check_size(
+                f"the value of the channel {shown(channel)}",
+                len(made.data) if isinstance(made, Plain) else 0,
+                limit_bytes,
+            )
     return Plan(lane, record, new, None if known is None else known.revision)
+
+
+def check_size(what: str, size: int, limit_bytes: int) -> None:
+    """Raises: TooLarge."""
+    if size > limit_bytes:
+        raise TooLarge(what, size, limit_bytes)
 
 
 def _plan_value(value: Any, lists: Sequence[KnownList], serde: Serde, limit_bytes: int) -> Plain | Said:
@@ -287,16 +299,19 @@ def make_writes(writes: Sequence[tuple[str, Any]], path: str, dump: Callable[[An
     ]
 
 
-def store_writes(connection: Connection, space: int, key: bytes, task: str, writes: Sequence[Write]) -> None:
+def store_writes(
+    connection: Connection, space: int, key: bytes, task: str, writes: Sequence[Write], limit_bytes: int
+) -> None:
     """Store the writes of a task. One that is there stays, but those of errors, interrupts and the like are replaced.
 
-    The space is locked. Cost: three statements.
+    The space is locked. Cost: three statements. Raises: TooLarge, and nothing is stored.
     """
     row = find_object(connection, space, records.WRITES, key)
     had = {} if row is None else {each.index: each for each in records.decode(Writes, row[3], key.decode()).writes}
     now = had | {each.index: each for each in writes if each.index < 0 or each.index not in had}
     if now != had:
         data = records.encode(Writes(task, tuple(now.values())))
+        check_size("what a task wrote", len(data), limit_bytes)
         put_object(connection, space, Put(records.WRITES, key, data))
 
 

@@ -34,13 +34,16 @@ def heal_text(text: str) -> tuple[str, bool]:
 
 
 def _is_broken(value: Any) -> bool:
-    left = [value]  # and no recursion: what is nested too deep is found out elsewhere
+    left, seen = [value], set[int]()  # and no recursion: what is nested too deep is found out elsewhere
     while left:
         each = left.pop()
         if isinstance(each, str):
             if _LONE.search(each):
                 return True
-        elif isinstance(each, Mapping):
+        elif id(each) in seen:  # a list may hold itself
+            continue
+        seen.add(id(each))
+        if isinstance(each, Mapping):
             left += [*each.keys(), *each.values()]
         elif isinstance(each, list | tuple):
             left += each

@@ -14,7 +14,7 @@ from headish.database.query import Connection
 from headish.erasing.choosing import Wish
 from headish.erasing.erase import Said as Reason
 from headish.erasing.erase import erase as erase_turns
-from headish.errors import CorruptTurn, InvalidContent, KeyTaken
+from headish.errors import CorruptTurn, InvalidContent, KeyTaken, TooLarge
 from headish.history.conversations import Found, change_record, check_changes, read_record
 from headish.history.reading.order import arrange
 from headish.history.reading.walk import walk_first_parents
@@ -54,9 +54,12 @@ def read_puts(connection: Connection, space: int, puts: Puts) -> Sequence[Put]:
     return puts(connection, space) if callable(puts) else puts
 
 
-def put_all(connection: Connection, space: int, puts: Sequence[Put]) -> None:
+def put_all(connection: Connection, store: Store, puts: Sequence[Put]) -> None:
+    """Raises: TooLarge for an object past the database's limit; RecordChanged."""
     for put in puts:
-        put_object(connection, space, put)
+        if len(put.data) > store._payload_limit_bytes:
+            raise TooLarge(f"the object of kind {put.kind}", len(put.data), store._payload_limit_bytes)
+        put_object(connection, store._number, put)
 
 
 def is_small(draft: Draft) -> bool:

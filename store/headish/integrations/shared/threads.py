@@ -77,7 +77,7 @@ def add(store: Store, session: Session, drafts: Sequence[Draft], puts: Puts = ()
     """
     if not drafts:
         number = store._number
-        store._write(lambda connection: put_all(connection, number, read_puts(connection, number, puts)))
+        store._write(lambda connection: put_all(connection, store, read_puts(connection, number, puts)))
         return []
     known = store._remembered or NOTHING
     quick = None
@@ -87,7 +87,7 @@ def add(store: Store, session: Session, drafts: Sequence[Draft], puts: Puts = ()
     def work(connection: Connection, mint: Mint) -> Written:
         listed = read_puts(connection, store._number, puts)
         written = append(connection, store, session, drafts, mint)
-        put_all(connection, store._number, listed)
+        put_all(connection, store, listed)
         return written
 
     written = store._store(work, quick)
