@@ -113,7 +113,7 @@ def import_command(
                 if len(listed) == 1 or isinstance(error, UnknownFormat):  # which no other file would mend
                     raise
                 refused += 1
-                say(f"{one_line(file, None)}: {error}")
+                say(f"{one_line(_shown(file), None)}: {error}")
     if as_json:
         print_json(done)
     else:
@@ -124,6 +124,13 @@ def import_command(
         files_told = f"{counted(refused, 'file')} of {len(listed)}" if refused else ""
         records_told = counted(done.broken, "record") if done.broken else ""
         raise Told(f"{' and '.join(filter(None, (files_told, records_told)))} could not be imported")
+
+
+def _shown(file: str) -> str:
+    """A file as people see it: of a server's URL no more than that it is one, for its password's sake."""
+    from headish.imports.readers.shared.servers import is_address
+
+    return "the server" if is_address(file) else file
 
 
 def _summarize(done: Imported, dry_run: bool) -> None:

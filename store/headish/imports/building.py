@@ -62,6 +62,8 @@ class Talk(Struct, frozen=True, kw_only=True):
     app: Mapping[str, Any] = {}
     logged: bool = False
     """As ``ImportedTree.logged``."""
+    is_state: bool = False
+    """As ``About.is_state``."""
 
 
 def build_tree(talk: Talk, nodes: Iterable[Node], notes: Notes, limit_bytes: int) -> ImportedTree | None:
@@ -111,6 +113,7 @@ def about_of(talk: Talk, notes: Notes) -> About:
         archived=talk.archived,
         pinned=talk.pinned,
         app=app,
+        is_state=talk.is_state,
     )
 
 

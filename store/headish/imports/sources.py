@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from importlib import import_module
-from typing import BinaryIO, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
 from headish.errors import InvalidImport
 from headish.imports.archives import ZIP, Archive, open_matching
@@ -17,13 +17,17 @@ from headish.imports.files import Progress
 from headish.imports.imported import ImportedTree
 from headish.imports.notes import Notes
 
+if TYPE_CHECKING:
+    from headish.imports.readers.shared.servers import Address
+
 SQLITE, PARQUET = b"SQLite format 3\0", b"PAR1"
 EXPORTS = re.compile(r"conversations(?:[-_]\d+)?\.json")
 """The files of ChatGPT's and of Claude.ai's exports, which have one name."""
 
 
 class Given(NamedTuple):
-    """A file that is read: ``path`` is None for a stream, which is rewindable all the same."""
+    """A file that is read: ``path`` is None for a stream, which is rewindable all the same. With ``server`` it is a
+    database on a server, and the file is empty."""
 
     file: BinaryIO
     path: str | None
@@ -31,6 +35,7 @@ class Given(NamedTuple):
     notes: Notes
     limit_bytes: int
     progress: Progress | None = None
+    server: Address | None = None
 
 
 Reader: TypeAlias = Callable[[Given], Iterator[ImportedTree]]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
 from functools import partial as bind
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from headish.imports.folders import LOGS, choose_sessions, list_files
 from headish.imports.imported import Imported, ImportedTree, Names
 from headish.imports.notes import ImportNote, Notes, Told
 from headish.imports.readers import READERS
+from headish.imports.readers.shared.servers import Address, is_address
 from headish.imports.seen import changed_files, make_stamp, read_stamps, stamp_of
 from headish.imports.sources import CONVERSATIONS, Given, reader_of
 from headish.imports.trees import in_tree_batches, preview_trees, store_trees
@@ -65,6 +67,9 @@ def import_file(
     counts, and stores nothing; transcripts do not take it. A file that is packed with zstd is unpacked while it is
     read.
 
+    ``source`` may also be the URL of a PostgreSQL database (``postgresql://…``) that holds LangGraph's checkpoints. It
+    is read in one read-only transaction. Its password is neither stored nor told.
+
     ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
     ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
     nothing; a ``bookmark`` is set or moved forward all the same, and ``force`` takes it from wherever it is.
@@ -72,6 +77,16 @@ def import_file(
     ``bookmark`` of trees, which are named by their own ids.
     """
     space._check_writable()
+    if is_address(source):
+        return _import_server(
+            space,
+            cast("str | os.PathLike[str]", source),
+            format,
+            Names(bookmark, force, None),
+            continues,
+            dry_run,
+            told,
+        )
     if format not in READERS and format not in CONVERSATIONS:
         settings = {"partial": partial, "strict": strict, "start_role": start_role, "bos": bos, "eos": eos}
         names = Names(bookmark, force, None if continues is None else parse_headish(continues))
@@ -100,9 +115,11 @@ def import_changed(
     or is new, is read whole; what is in the space stays as it is. A file that cannot be read is told, counted as
     broken, and tried again by the next call.
     Cost: a look at each file, one statement for what was seen before, then as ``import_file``.
-    Raises: UnknownFormat; InvalidArgument for a folder of another format.
+    Raises: UnknownFormat; InvalidArgument for a folder of another format, and for a database on a server.
     """
     space._check_writable()
+    if is_address(source):
+        raise InvalidArgument("a database on a server is not kept imported: import it anew, which adds what is new")
     done = Imported()
     for path in _changed(space, source, format):
         stamp = stamp_of(path)  # first: what is written while it is read changes the next one
@@ -174,6 +191,27 @@ def _import_other(
         done = importing.run(file, name, found, names, keep_raw, progress, settings)
     bring_up_to_date_quietly(space)
     return done
+
+
+def _import_server(
+    space: Space,
+    source: str | os.PathLike[str],
+    format: str | None,
+    names: Names,
+    continues: str | None,
+    dry_run: bool,
+    told: Told | None,
+) -> Imported:
+    """The conversations of a database on a server: LangGraph alone keeps them so."""
+    if format not in (None, "langgraph"):
+        if not (format in READERS or format in CONVERSATIONS):
+            raise UnknownFormat(str(format), (*READERS, *CONVERSATIONS))
+        raise InvalidArgument(f"from a PostgreSQL server, checkpoints of langgraph are read, and no {format}")
+    _refuse_names("langgraph", names.bookmark, continues)
+    address = Address(source)
+    notes = Notes(address.name, told)
+    given = Given(io.BytesIO(), None, address.name, notes, _limit(space), None, address)
+    return _import_trees(space, given, "langgraph", dry_run)
 
 
 def _refuse_names(format: str, bookmark: str | None, continues: object) -> None:
