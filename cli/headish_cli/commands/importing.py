@@ -77,6 +77,7 @@ def import_command(
     from headish.errors import InputError, UnknownFormat
     from headish.imports.folders import files_in
     from headish.imports.imported import Imported
+    from headish.imports.trees import Preview
 
     if watch:
         refuse_beside_watch(files, bookmark, dry_run, further["continues"])
@@ -90,6 +91,7 @@ def import_command(
         raise click.UsageError("--bookmark names one thread: give one file")
     if further["continues"] is not None and len(listed) != 1:
         raise click.UsageError("--continues takes one thread: give one file")
+    counted_only = Preview() if dry_run else False
     done, refused = Imported(), 0
     with settings.open(create=True) as store, _reporting(report) as told, _progress(listed) as progress:
         for file in listed:
@@ -103,7 +105,7 @@ def import_command(
                         partial=partial,
                         strict=not relaxed,
                         keep_raw=keep_raw,
-                        dry_run=dry_run,
+                        dry_run=counted_only,
                         progress=progress,
                         told=told,
                         **further,

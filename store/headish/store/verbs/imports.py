@@ -20,15 +20,17 @@ from headish.imports.readers import READERS
 from headish.imports.readers.shared.servers import Address, is_address
 from headish.imports.seen import changed_files, make_stamp, read_stamps, stamp_of
 from headish.imports.sources import CONVERSATIONS, Given, reader_of
-from headish.imports.trees import in_tree_batches, preview_trees, store_trees
+from headish.imports.trees import Preview, in_tree_batches, preview_trees, store_trees
 from headish.rows.objects import object_is, put_object
 from headish.store.keeping.finding import bring_up_to_date_quietly
 from headish.store.space import Space
-from headish.values.checks.doors import FILE, PATH, door
+from headish.values.checks.doors import FILE, PATH, Kind, door
 from headish.values.grammar import parse_headish
 
+_COUNTED = Kind(lambda value: isinstance(value, bool | Preview), "True, False or a Preview")
 
-@door(source=FILE)
+
+@door(source=FILE, dry_run=_COUNTED)
 def import_file(
     space: Space,
     source: str | os.PathLike[str] | BinaryIO,
@@ -43,7 +45,7 @@ def import_file(
     bos: str = "[BOS]",
     eos: str = "[EOS]",
     keep_raw: bool = False,
-    dry_run: bool = False,
+    dry_run: bool | Preview = False,
     progress: Progress | None = None,
     told: Told | None = None,
 ) -> Imported:
@@ -64,7 +66,8 @@ def import_file(
     ``openai-finetune``, ``sharegpt``, ``openai-log``) are conversations without names. A second import stores
     nothing, that of a longer file its tails. A record that cannot be read costs itself: it is counted
     (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for all that had no place of its own. ``dry_run``
-    counts, and stores nothing; transcripts do not take it. A file that is packed with zstd is unpacked while it is
+    counts, and stores nothing; transcripts do not take it. One ``Preview`` (``headish.imports.trees``) that is given
+    for several files counts what they share once, as it would be stored. A file that is packed with zstd is unpacked while it is
     read.
 
     ``source`` may also be the URL of a PostgreSQL database (``postgresql://…``) that holds LangGraph's checkpoints. It
@@ -166,7 +169,7 @@ def _import_other(
     format: str | None,
     names: Names,
     keep_raw: bool,
-    dry_run: bool,
+    dry_run: bool | Preview,
     progress: Progress | None,
     told: Told | None,
     settings: dict[str, Any],
@@ -199,7 +202,7 @@ def _import_server(
     format: str | None,
     names: Names,
     continues: str | None,
-    dry_run: bool,
+    dry_run: bool | Preview,
     told: Told | None,
 ) -> Imported:
     """The conversations of a database on a server: LangGraph alone keeps them so."""
@@ -221,14 +224,15 @@ def _refuse_names(format: str, bookmark: str | None, continues: object) -> None:
         raise InvalidArgument(f"a file of {format} names its trees itself; bookmark is for one thread")
 
 
-def _import_trees(space: Space, given: Given, format: str, dry_run: bool) -> Imported:
+def _import_trees(space: Space, given: Given, format: str, dry_run: bool | Preview) -> Imported:
+    preview = dry_run if isinstance(dry_run, Preview) else Preview() if dry_run else None
     done = Imported()
     for trees in in_tree_batches(_trees(given, format)):
-        if dry_run:
-            done = done.plus(space._read(bind(preview_trees, space=space._number, trees=trees)))
+        if preview is not None:
+            done = done.plus(space._read(bind(preview_trees, space=space._number, trees=trees, preview=preview)))
         else:
             done = done.plus(space._store(bind(store_trees, space=space._number, trees=trees)))
-    if not dry_run:
+    if preview is None:
         bring_up_to_date_quietly(space)
     return replace(done, broken=given.notes.broken, unmapped=dict(given.notes.counts))
 
