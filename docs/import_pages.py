@@ -9,7 +9,7 @@ TITLE = """# Import formats
 
 {note}What each reader of `headish import` makes of a file. How it is used:
 [Import from other programs](../how-to/import-from-other-programs.md). The files of frameworks and services have
-[a page of their own](imports/frameworks-and-services.md). This applies to every format but `records`:
+[a page of their own](imports/frameworks-and-services.md). This applies to every format:
 every branch is kept, a second import stores nothing, what has no place is kept under `app` or counted, and a record
 that cannot be read costs itself.
 """

@@ -224,7 +224,7 @@ FORMATS: dict[str, Described] = {
             ("`head`", "the bookmark"),
             ("all else of a record", "`app.record`, as it was"),
         ),
-        (("a record that cannot be read", "refuses the file: a thread is stored as a whole"),),
+        (("a record that cannot be read", "left out, reported; what continues it continues what is before it"),),
         "specification 002",
     ),
 }

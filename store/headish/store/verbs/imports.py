@@ -67,8 +67,8 @@ def import_file(
     nothing, that of a longer file its tails. A record that cannot be read costs itself: it is counted
     (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for all that had no place of its own. ``dry_run``
     counts, and stores nothing; transcripts do not take it. One ``Preview`` (``headish.imports.trees``) that is given
-    for several files counts what they share once, as it would be stored. A file that is packed with zstd is unpacked while it is
-    read.
+    for several files counts what they share once, as it would be stored. A file that is packed with zstd is unpacked
+    while it is read.
 
     ``source`` may also be the URL of a PostgreSQL database (``postgresql://…``) that holds LangGraph's checkpoints. It
     is read in one read-only transaction. Its password is neither stored nor told.
@@ -240,7 +240,7 @@ def _import_trees(space: Space, given: Given, format: str, dry_run: bool | Previ
 def _trees(given: Given, format: str) -> Iterator[ImportedTree]:
     if format in CONVERSATIONS:
         return reader_of(format)(given)
-    return READERS[format](read_lines(given.file, given.name, given.progress), given.name)
+    return READERS[format](read_lines(given.file, given.name, given.progress), given.notes)
 
 
 def _limit(space: Space) -> int:
