@@ -114,7 +114,7 @@ class _Scan:
                 at = end
                 continue
             if len(self._data) - begin > IMPORT_LINE_BYTES:
-                raise InvalidImport(self._name, None, f"one conversation is longer than {IMPORT_LINE_BYTES:,} bytes")
+                raise InvalidImport(self._name, None, f"one value in it is longer than {IMPORT_LINE_BYTES:,} bytes")
             at = end  # inside a text, or at the end of what was read
             self._grow()
 
