@@ -13,7 +13,7 @@ import pytest
 
 from headish import Store
 from headish.errors import InvalidImport
-from headish.imports import arrays
+from headish.imports import arrays, sources
 from headish.imports.notes import Notes
 
 
@@ -54,3 +54,9 @@ def test_what_stands_around_items_is_not_held(around: str) -> None:
         tracemalloc.stop()
     assert items[-1] == ({"a": 1} if around == "before" else {"a": 2})
     assert peak_bytes < 6_000_000
+
+
+def test_a_format_is_told_in_one_look_however_many_blanks_there_are() -> None:
+    """By a mark that shares blanks in every way this would take hours."""
+    assert sources.detect_beginning(b"[" + b" " * 1_000_000 + b"]") is None
+    assert sources.detect_beginning(b"[" + b" " * 100_000 + b'{"mapping": {}}]') == "chatgpt"

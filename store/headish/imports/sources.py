@@ -83,6 +83,8 @@ _SERVICES = (
     ("pydantic-ai", re.compile(rb'[\[{]\s*\{?\s*"(?:parts|kind)"\s*:.{0,100000}?"part_kind"\s*:', re.S)),
 )
 """As ``_EXPORTS``, and before them: of frameworks and services."""
+_BLANKS = re.compile(rb"\s{16,}")
+"""Long runs of blanks are looked at as one: a mark that allows blanks in two places would try each way to share them."""
 _BEGINNING_BYTES = 1024 * 1024
 _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("gemini-cli", re.compile(rb'"projectHash"\s*:')),
@@ -157,6 +159,7 @@ def _detect_export(beginning: bytes) -> str | None:
     """The one whose mark comes first: people paste the other one's exports into their messages."""
     if not _JSON.match(beginning):
         return None
+    beginning = _BLANKS.sub(b" ", beginning)
     known = (*_SERVICES, *_EXPORTS)
     marks = [(found.start(), at) for at, (_, mark) in enumerate(known) if (found := mark.search(beginning)) is not None]
     return known[min(marks)[1]][0] if marks else None
@@ -188,4 +191,5 @@ _ROWS_BYTES = 64 * 1024
 def _detect_rows(beginning: bytes) -> str | None:
     if not _JSON.match(beginning):
         return None
-    return next((format for format, mark in _ROWS if mark.search(beginning, 0, _ROWS_BYTES)), None)
+    beginning = _BLANKS.sub(b" ", beginning[:_ROWS_BYTES])
+    return next((format for format, mark in _ROWS if mark.search(beginning)), None)
