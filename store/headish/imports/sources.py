@@ -84,7 +84,7 @@ _SERVICES = (
 )
 """As ``_EXPORTS``, and before them: of frameworks and services."""
 _BLANKS = re.compile(rb"\s{16,}")
-"""Long runs of blanks are looked at as one: a mark that allows blanks in two places would try each way to share them."""
+"""Long runs of blanks are looked at as one: a mark with blanks in two places would try each way to share them."""
 _BEGINNING_BYTES = 1024 * 1024
 _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("gemini-cli", re.compile(rb'"projectHash"\s*:')),
