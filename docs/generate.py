@@ -74,8 +74,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from compared import write_compared
 from dialect_pages import write_dialect, write_dialects, write_refusals
-from foreign_pages import write_frameworks_and_services
-from import_pages import write_imports
+from import_pages import write_frameworks_and_services, write_imports
 from provider_pages import write_overview, write_provider
 
 VALUES = (

@@ -1,32 +1,117 @@
-"""The page of the formats that are imported, written from the table of their readers."""
+"""The pages of the formats that are imported: what becomes of pieces is computed by importing each by itself.
+
+Where a file is found, and what is lost and why, stands in the table of the readers.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from import_pieces import FILES, PIECES, PNG, Said
+
+from headish import Store
 from headish.imports.folders import LOGS
-from headish.imports.readers.described import FORMATS, Described, Rows
+from headish.imports.imported import Imported
+from headish.imports.readers.described import FORMATS, FRAMEWORKS, Described, Rows
 
 TITLE = """# Import formats
 
-{note}What each reader of `headish import` makes of a file. How it is used:
-[Import from other programs](../how-to/import-from-other-programs.md). The files of frameworks and services have
-[a page of their own](imports/frameworks-and-services.md). This applies to every format but `records`:
-every branch is kept, a second import stores nothing, what has no place is kept under `app` or counted, and a record
-that cannot be read costs itself.
+{note}What each reader of `headish import` makes of a file: each piece was imported by itself, and what was stored is
+shown. How it is used: [Import from other programs](../how-to/import-from-other-programs.md). The files of frameworks
+and services have [a page of their own](imports/frameworks-and-services.md).
+
+{rules}"""
+FRAMEWORKS_TITLE = """# What imports make of frameworks' and services' files
+
+This page is written by `docs/generate.py`: each piece was imported by itself, and what was stored is shown.
+How to import the files: [Import from frameworks and services](../../how-to/import-from-frameworks-and-services.md).
+
+{rules}"""
+RULES = """This applies to every format: every branch is kept, a second import stores nothing, what has no place is kept
+under `app` or counted, and a record that cannot be read costs itself. What has no block of its own is a `provider`
+block, which holds it whole and is sent to nobody; `app` is the turn's own meta.
 """
 
 
 def write_imports(note: str) -> str:
-    """Every format: where its file is, what becomes what, what is lost, and what was seen."""
-    return TITLE.format(note=note) + "".join(_section(name, each) for name, each in FORMATS.items())
+    """Every program's format: where its file is, what becomes what, what is lost, and what was seen."""
+    own = (_section(name, each) for name, each in FORMATS.items() if name not in FRAMEWORKS)
+    return TITLE.format(note=note, rules=RULES) + "".join(own)
+
+
+def write_frameworks_and_services() -> str:
+    """The same of frameworks and services."""
+    return FRAMEWORKS_TITLE.format(rules=RULES) + "".join(_section(name, FORMATS[name]) for name in FRAMEWORKS)
 
 
 def _section(name: str, said: Described) -> str:
     watched = " `--watch` keeps its folder imported." if name in LOGS else ""
-    facts = f"{said.where}{watched}\n\nFormat: `{name}`. Keys: `{said.key}`. Seen: {said.seen}.\n"
-    maps = _table("in the file", "becomes", said.maps)
-    return f"\n## {said.title}\n\n{facts}\n{maps}\n{_table('lost, or not read', 'why', said.lost)}"
+    facts = f"{said.where}{watched}\n\nFormat: `{name}`. Keys: {said.key}. Seen: {said.seen}.\n"
+    computed = tuple((_shown(piece), _becomes(name, piece)) for piece in PIECES[name])
+    return (
+        f"\n## {said.title}\n\n{facts}\n{_table('piece', 'becomes', computed)}"
+        f"\n{_table('lost, or not read', 'why', said.lost)}"
+    )
 
 
 def _table(left: str, right: str, rows: Rows) -> str:
     lines = [f"| {left} | {right} |", "|---|---|", *(f"| {one} | {other} |" for one, other in rows)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" if rows else ""
+
+
+def _shown(piece: Any) -> str:
+    if isinstance(piece, Said):
+        return piece.words
+    text = piece if isinstance(piece, str) else json.dumps(piece, ensure_ascii=False)
+    text = text.replace(PNG, "…").replace("|", "\\|").replace("\n", " ")
+    return f"`{text if len(text) < 150 else text[:147] + '…'}`"
+
+
+def _becomes(format: str, piece: Any) -> str:
+    given = piece.piece if isinstance(piece, Said) else piece
+    with Store.open(":memory:") as store, FILES[format](given) as source:
+        done = store.import_file(source, format)
+        heads = sorted(store.heads(), key=lambda each: each.id)
+        known: set[str] = set()
+        told: list[str] = []
+        for head in heads:
+            thread = [turn.id for turn in reversed(store.log(head.id, limit=9))]
+            told += [_turn(store, id) for id in thread if id not in known]
+            known.update(thread)
+        branches = [f"{len(heads)} branches"] if len(heads) > 1 else []
+        return "; ".join([*told, *branches, *_conversation(store), *_left(done)]) or "nothing"
+
+
+def _turn(store: Store, id: str) -> str:
+    turn = store.get(id)
+    [message] = [kept for stored, kept in store.messages(id, limit=1)] or [None]
+    kinds = "document" if message is None else ", ".join(f"`{block['type']}`" for block in message.to_dict()["content"])
+    data = {} if message is None else message.to_dict()
+    hidden = turn.meta.attributes.hidden if turn.meta.attributes is not None else None
+    facts = [f"hidden from {hidden}"] if hidden else []
+    facts += [f"reply {key}" for key in turn.meta.reply if key != "provider"]
+    facts += [f"inherits {key}" for key in turn.meta.inherited]
+    facts += ["cache"] if turn.meta.cache else []
+    kept = [key for each in turn.meta.app.values() for key in each]
+    facts += [f"`app`: {', '.join(kept)}"] if kept else []
+    facts += ["failed"] if '"is_error": true' in json.dumps(data) else []
+    return f"{turn.meta.role}: {kinds}" + (f" ({', '.join(facts)})" if facts else "")
+
+
+def _conversation(store: Store) -> Iterator[str]:
+    """What the record of the conversation says beside its title."""
+    for entry in store.conversations.list(archived=None).entries:
+        record = entry.conversation.record
+        tags = [tag for tag in record.tags if tag not in PIECES]
+        yield from (f"tag `{tag}`" for tag in tags)
+        yield from (word for word, is_so in (("pinned", record.pinned), ("archived", record.archived)) if is_so)
+
+
+def _left(done: Imported) -> Iterator[str]:
+    yield from (
+        f"left out: {what.removesuffix(' (left out)')}" for what in done.unmapped if what.endswith("(left out)")
+    )
+    if done.broken:
+        yield "reported as broken"

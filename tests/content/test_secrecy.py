@@ -113,3 +113,11 @@ class TestTools:
         with Store.open(":memory:") as store:
             store.tools.set("files", [{"name": "login", "description": "takes an api_key", "inputSchema": schema}])
             assert store.tools["files"][0]["inputSchema"] == schema
+
+
+@pytest.mark.parametrize("text", SHAPES)
+def test_one_text_among_many_gives_a_key_away_and_its_place_is_told(text: str) -> None:
+    harmless = {f"n{each}": ["of no key", {"at": "https://host/a_b-c"}] for each in range(50)}
+    assert find_secret({**harmless, "last": [{"deep": f"behind words: {text}"}]}, "$") == "$.last[0].deep"
+    assert find_secret({**harmless, text: 1}, "$") == "$"
+    assert find_secret(harmless, "$") is None

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from headish import Store
+from headish.content import secrecy
 from headish.errors import InvalidArgument, InvalidImport
 from headish.imports import archives, arrays
 from support.insides import unchanged
@@ -287,3 +288,13 @@ def test_two_imports_of_one_file_at_once_store_it_once(durable_place: Place) -> 
     with ThreadPoolExecutor(2) as pool:
         done = list(pool.map(lambda store: store.import_file(as_json(TIDES)), stores))
     assert (sum(each.added for each in done), stores[0].stats().turns, len(stores[0].bookmarks)) == (4, 4, 1)
+
+
+def test_keys_are_looked_for_once_in_each_message(memory: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[object] = []
+    look = secrecy._is_harmless
+    monkeypatch.setattr(secrecy, "_is_harmless", lambda value, prose: (looked.append(value), look(value, prose))[1])
+    nodes = [node(f"m{each}", f"m{each - 1}" if each else "root", "user", text(f"Say {each}")) for each in range(20)]
+    done = memory.import_file(as_json(conversation("22222222", "Long", *nodes)))
+    assert done.added == 20
+    assert sum("finished_successfully" in str(value) for value in looked) == 20

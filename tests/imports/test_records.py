@@ -11,6 +11,8 @@ import pytest
 
 from headish import Store
 from headish.errors import InvalidArgument, InvalidImport
+from headish.imports.notes import ImportNote
+from support.command import Command
 from support.insides import unchanged
 
 FIRST, SECOND, THIRD = ("03dxl6w8q53vjhs6i91q9r7m1", "03dxl6w8q53vjhs6i91q9r7m2", "03dxl6w8q53vjhs6i91q9r7m3")
@@ -90,12 +92,42 @@ def test_a_record_may_continue_several(store: Store) -> None:
         ({"content": [{"type": 5}]}, "a block needs a `type`"),
     ],
 )
-def test_what_is_no_record_is_refused_with_its_line_and_nothing_is_stored(
-    store: Store, record: Any, reason: str
-) -> None:
-    with unchanged(store), pytest.raises(InvalidImport, match="the input, line 4: ") as refused:
-        store.import_file(io.BytesIO(as_lines([*THREAD, record])), "records")
-    assert reason in str(refused.value)
+@pytest.mark.parametrize("is_list", [False, True])
+def test_what_is_no_record_costs_itself_and_is_named(memory: Store, record: Any, reason: str, is_list: bool) -> None:
+    records = [*THREAD[:2], record, THREAD[2]]
+    notes: list[ImportNote] = []
+    data = json.dumps(records).encode() if is_list else as_lines(records)
+    done = memory.import_file(io.BytesIO(data), "records", told=notes.append)
+    assert (done.added, done.broken, done.bookmarks) == (3, 1, 1)
+    assert [(each.where, each.kind) for each in notes] == [("record 3" if is_list else "line 3", "broken")]
+    assert reason in notes[0].what
+    assert [each.text for each in memory.resolve("capitals").messages] == ["Be brief.", "Capital of France?", "Paris"]
+
+
+def test_what_continues_a_broken_record_continues_what_is_before_it(memory: Store) -> None:
+    records = [
+        {"id": "a", "content": "one"}, {"id": "b", "content": "two"},
+        {"id": "c", "content": "broken", "role": "robot", "continues": ["a"]},
+        {"id": "d", "content": "three", "continues": ["c"]}, {"id": "e", "content": "four", "continues": ["c", "b"]},
+    ]  # fmt: skip
+    assert memory.import_file(io.BytesIO(as_lines(records)), "records").broken == 1
+    found = {each.text: [memory.get(to).text for to in each.meta.continues] for each in memory.log("@", limit=9)}
+    assert found["four"] == ["one", "two"]
+    three = next(each for each in memory.heads() if each.text == "three")
+    assert [memory.get(to).text for to in three.meta.continues] == ["one"]
+
+
+def test_lines_that_are_no_json_are_named_by_the_command_which_fails_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "thread.jsonl").write_bytes(as_lines(THREAD[:2]) + b"{nonsense\n" + as_lines(THREAD[2:]))
+    done = Command(str(tmp_path / "ours.db")).run("import", str(tmp_path / "thread.jsonl"), "--from", "records")
+    assert done.code == 1
+    assert "thread.jsonl, line 3: broken" in done.err
+    assert "3 turns" in done.err
+
+
+def test_a_list_that_is_no_json_is_refused(memory: Store) -> None:
+    with pytest.raises(InvalidImport, match="not a JSON list"):
+        memory.import_file(io.BytesIO(json.dumps(THREAD).encode()[:-1]), "records")
 
 
 def test_an_empty_file_holds_no_thread(store: Store) -> None:

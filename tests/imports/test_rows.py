@@ -179,3 +179,12 @@ def test_what_a_row_is_is_told_by_its_keys(row: Any, format: str) -> None:
 
     assert detect_beginning(lines(row).getvalue()) == format
     assert detect_beginning(json.dumps([row], indent=1).encode()) == format
+
+
+def test_a_weight_of_sharegpt_is_honoured_by_exports_for_trainers(memory: Store) -> None:
+    row = {"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "No", "weight": 0},
+                             {"from": "human", "value": "And?"},
+                             {"from": "gpt", "value": "Yo", "weight": 1}]}  # fmt: skip
+    memory.import_file(io.BytesIO(json.dumps(row).encode()), "sharegpt")
+    exported = json.loads(memory.export("@", "openai-finetune", for_training=True))
+    assert [each.get("weight") for each in exported["messages"]] == [None, 0, None, 1]

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.errors import FileTaken, UnknownFormat, UnknownTurn, Unmappable
+from headish.errors import FileTaken, InvalidArgument, UnknownFormat, UnknownTurn, Unmappable
 from headish.store.keeping.exporting import file_name
+from support.command import Command
+from support.growing import grow
 
 JSON_FORMATS = ("chat", "responses", "anthropic", "gemini", "cohere", "openai-finetune", "hf", "sharegpt")
 
@@ -110,3 +112,31 @@ class TestFolder:
     def test_names_that_look_alike_to_a_file_system_are_two_files(self) -> None:
         names = [file_name(each, each, ".md") for each in ("Straße", "straße", "STRASSE", "a/b", "a-b", "a:b", "A-B")]
         assert len({name.casefold() for name in names}) == len(names)
+
+
+class TestBranches:
+    def test_each_branch_of_a_tree_is_a_line_once_whoever_names_it(self, store: Store) -> None:
+        grow(store, "one <- a <- left, a <- right, a <- named, other")
+        ends = {store.get(each.id).text for each in store.heads()}
+        store.bookmarks.set("n", next(each.id for each in store.heads() if each.text == "named"))
+        lines = [*store.export_each(None, "chat", branches=True)]
+        said = [json.loads(each.text)["messages"][-1]["content"] for each in lines]
+        assert sorted(said) == sorted(ends)
+        assert lines[0].subject == "n"
+        asked = [*store.export_each(["n"], "hf", branches=True)]
+        assert [json.loads(each.text)["messages"][-1]["content"] for each in asked] == ["named", "left", "right"]
+
+    def test_a_folder_has_a_file_for_each_branch_and_a_transcript_takes_none(
+        self, store: Store, tmp_path: Path
+    ) -> None:
+        grow(store, "one <- a, one <- b")
+        assert store.export_folder(tmp_path / "out", format="chat", branches=True).written == 2
+        with pytest.raises(InvalidArgument, match="takes no 'branches'"):
+            store.export_each(None, "2.2", branches=True)
+
+    def test_the_command_prints_a_line_for_each(self, store: Store, tmp_path: Path) -> None:
+        command = Command(str(tmp_path / "ours.db"))
+        with Store.open(tmp_path / "ours.db") as other:
+            grow(other, "one <- a, one <- b")
+        assert len(command("export", "--to", "chat", "--branches").out.splitlines()) == 2
+        assert "--branches is for" in command.misused("export", "--to", "2.2", "--branches")

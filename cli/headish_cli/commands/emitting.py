@@ -45,7 +45,11 @@ DROPPED = "the transcript does not say so"
 @click.option("--tight", is_flag=True, help="v0.1: no line break before <|im_end|> where headish writes a message.")
 @click.option("--bos", default="[BOS]", help="v0.1: the base model's token for the beginning.")
 @click.option("--eos", default="[EOS]", help="v0.1: the base model's token for the end.")
-@click.option("--branches", is_flag=True, help="In a page for people, show the other branches and the bookmarks too.")
+@click.option(
+    "--branches",
+    is_flag=True,
+    help="In a page for people, show the other branches and the bookmarks too. As JSON, each branch is a line.",
+)
 @click.option("--raw", is_flag=True, help="In a transcript, every turn as it was stored, whatever overlays say.")
 @click.option("--debug", is_flag=True, help="In a page for people, show hidden messages too.")
 @pass_settings
@@ -72,13 +76,19 @@ def export_command(
 
     A thread that was imported from this format comes back byte for byte. What the format cannot carry is refused,
     unless --drop gives it up. A page holds only what an end user may see, and only this thread: --branches adds every
-    other branch of its tree.
+    other branch of its tree. As JSON, --branches prints a line for each branch.
 
     --all prints every conversation as JSON Lines, and -o writes a file for each. One that the format cannot carry is
     reported, and the others follow.
     """
-    if branches and (viewer is not None or target not in PAGES):
-        raise click.UsageError(f"--branches is for {', '.join(PAGES)}, without --as: all else is the thread alone")
+    from headish.content.forms.table import FORMS
+    from headish.transcripts.datasets.rows import ROWS
+
+    rows = {*FORMS, *ROWS}
+    if branches and (viewer is not None or (target not in PAGES and target not in rows)):
+        raise click.UsageError(
+            f"--branches is for {', '.join(PAGES)} and for JSON, without --as: all else is the thread alone"
+        )
     if debug and (viewer is not None or target not in PAGES):
         raise click.UsageError(f"--debug shows hidden messages in {', '.join(PAGES)}; other formats carry them anyway")
     if target in PAGES and (drop or for_completion or for_training):
@@ -101,10 +111,11 @@ def export_command(
         else {
             "drop": drop, "as_user": viewer == "user", "for_completion": for_completion, "for_training": for_training,
             "with_reasoning": with_reasoning, "strict": not relaxed, "raw": raw, **spelling,
+            **({"branches": True} if branches else {}),
         }
     )  # fmt: skip
     with settings.open() as store, reporting(report) as notes:
-        if takes_all or folder is not None:
+        if takes_all or folder is not None or (branches and target not in PAGES):
             wanted = None if takes_all else [headish or "@"]
             export_many(store, wanted, target, folder, overwrite, notes, shown)
         else:

@@ -77,6 +77,7 @@ def import_command(
     from headish.errors import InputError, UnknownFormat
     from headish.imports.folders import files_in
     from headish.imports.imported import Imported
+    from headish.imports.trees import Preview
 
     if watch:
         refuse_beside_watch(files, bookmark, dry_run, further["continues"])
@@ -90,6 +91,7 @@ def import_command(
         raise click.UsageError("--bookmark names one thread: give one file")
     if further["continues"] is not None and len(listed) != 1:
         raise click.UsageError("--continues takes one thread: give one file")
+    counted_only = Preview() if dry_run else False
     done, refused = Imported(), 0
     with settings.open(create=True) as store, _reporting(report) as told, _progress(listed) as progress:
         for file in listed:
@@ -103,7 +105,7 @@ def import_command(
                         partial=partial,
                         strict=not relaxed,
                         keep_raw=keep_raw,
-                        dry_run=dry_run,
+                        dry_run=counted_only,
                         progress=progress,
                         told=told,
                         **further,
@@ -113,7 +115,7 @@ def import_command(
                 if len(listed) == 1 or isinstance(error, UnknownFormat):  # which no other file would mend
                     raise
                 refused += 1
-                say(f"{one_line(file, None)}: {error}")
+                say(f"{one_line(_shown(file), None)}: {error}")
     if as_json:
         print_json(done)
     else:
@@ -124,6 +126,13 @@ def import_command(
         files_told = f"{counted(refused, 'file')} of {len(listed)}" if refused else ""
         records_told = counted(done.broken, "record") if done.broken else ""
         raise Told(f"{' and '.join(filter(None, (files_told, records_told)))} could not be imported")
+
+
+def _shown(file: str) -> str:
+    """A file as people see it: of a server's URL no more than that it is one, for its password's sake."""
+    from headish.imports.readers.shared.servers import is_address
+
+    return "the server" if is_address(file) else file
 
 
 def _summarize(done: Imported, dry_run: bool) -> None:

@@ -260,6 +260,14 @@ def with_reply(draft: Draft, reply: Mapping[str, Any]) -> Draft:
     return replace(draft, system=_encode_mapping({"reply": dict(reply), **system}, "system"))
 
 
+def with_clean_meta(draft: Draft, meta: Mapping[str, Any]) -> Draft:
+    """The draft with an application's meta, which was looked through for keys before.
+
+    Raises: InvalidContent, TooLarge.
+    """
+    return replace(draft, app=_encode_mapping(meta, "meta"))
+
+
 def with_form(draft: Draft, form: Mapping[str, Any]) -> Draft:
     """The draft with how an API's client wrote it; without, where that is longer than a turn can keep."""
     system = {} if draft.system is None else strictjson.decode(draft.system, "system")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 _NAMES = re.compile(
@@ -34,6 +35,13 @@ _SHAPES = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
 """What keys look like, by the prefixes that their makers give them."""
+_BEGINNINGS = (
+    "sk-", "zk-", "xai-", "gsk_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "AIza", "AKIA",
+    "earer ", "-----BEGIN ",
+)  # fmt: skip
+"""One of them stands in every text that has a shape."""
+_SHORTEST = 19
+"""A text that has a shape is at least so long."""
 _LOGIN = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/?#@:]*:(?!\*+@)(?!\$)[^\s/?#@]+@")
 """An address with a user and a password."""
 _NO_KEY = re.compile(
@@ -53,13 +61,49 @@ def find_secret(value: Any, path: str, *, prose: Collection[str] = ()) -> str | 
 
     Texts under a name of ``prose`` are written for readers and not looked at. Any nesting is looked through: no frame
     of ours lies on another. What stands in itself is looked through once.
+    Cost: nearly every text is ruled out by its name, and by the few letters that each kind of key has.
     """
+    if _is_harmless(value, prose):
+        return None
     for where, name, text in _texts(value, path):
         if name in prose:
             continue
-        if _is_named_like_one(name, text) or _SHAPES.search(text) or _LOGIN.search(text):
+        if _gives_away(name, text):
             return where
     return None
+
+
+def _is_harmless(value: Any, prose: Collection[str]) -> bool:
+    """Whether nothing in a value looks like a key. No paths are made, which would cost more than looking."""
+    waiting: list[tuple[str, Any]] = [("", value)]
+    seen: set[int] = set()
+    while waiting:
+        name, item = waiting.pop()
+        if isinstance(item, str):
+            if name not in prose and _gives_away(name, item):
+                return False
+        elif isinstance(item, Mapping | list | tuple) and id(item) not in seen:
+            seen.add(id(item))
+            if isinstance(item, Mapping):
+                for key, inner in item.items():
+                    if isinstance(key, str):
+                        if _has_shape(key) and "" not in prose:
+                            return False
+                        waiting.append((key, inner))
+            else:
+                waiting += [(name, each) for each in item]
+    return True
+
+
+def _gives_away(name: str, text: str) -> bool:
+    return _has_shape(text) or _is_named_like_one(name, text)
+
+
+def _has_shape(text: str) -> bool:
+    """Whether something in a text looks like a key, or like an address with a password."""
+    if len(text) >= _SHORTEST and any(each in text for each in _BEGINNINGS) and _SHAPES.search(text):
+        return True
+    return "://" in text and "@" in text and _LOGIN.search(text) is not None
 
 
 def hide_secrets(value: Any, name: str = "") -> Any:
@@ -80,16 +124,20 @@ def hide_secrets(value: Any, name: str = "") -> Any:
 
 def _hide_shapes(text: str) -> str:
     """A text without what looks like a key; of a private key all that stands between its first line and its last."""
-    if not (_SHAPES.search(text) or _LOGIN.search(text)):
+    if not _has_shape(text):
         return text
     text = _PRIVATE.sub(HIDDEN, text)
     return _LOGIN.sub(HIDDEN, _SHAPES.sub(HIDDEN, text))
 
 
 def _is_named_like_one(name: str, text: str) -> bool:
-    if not text or _NO_KEY.fullmatch(text):
-        return False
-    return _NAMES.fullmatch(_CAMEL.sub("_", name[:_NAME_LIMIT]).lower()) is not None
+    return _is_name_of_keys(name[:_NAME_LIMIT]) and text != "" and _NO_KEY.fullmatch(text) is None
+
+
+@lru_cache(maxsize=1024)
+def _is_name_of_keys(name: str) -> bool:
+    """Remembered: the same few names stand in each message of a history."""
+    return _NAMES.fullmatch(_CAMEL.sub("_", name).lower()) is not None
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str, str]]:

@@ -37,7 +37,7 @@ class Archive:
     """An open archive; ``name`` is the file's, as errors say it."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
-        """Raises: InvalidImport for what is no archive, or has too many members."""
+        """Raises: InvalidImport for what is no archive, has too many members, or two of one name."""
         self._name = name
         try:
             self._zip = zipfile.ZipFile(file)
@@ -45,7 +45,12 @@ class Archive:
             raise InvalidImport(name, None, f"it is no ZIP archive that can be read ({error})") from None
         if len(self._zip.infolist()) > MEMBERS_LIMIT:
             raise InvalidImport(name, None, f"it has more than {MEMBERS_LIMIT:,} members")
-        self._safe = {each.filename: each for each in self._zip.infolist() if _is_safe(each.filename)}
+        self._safe: dict[str, zipfile.ZipInfo] = {}
+        for each in self._zip.infolist():
+            known = self._safe.setdefault(each.filename, each) if _is_safe(each.filename) else each
+            if (known.CRC, known.file_size) != (each.CRC, each.file_size):
+                reason = f"it holds {each.filename[:200]!r} twice, and they differ: unpack it, and import the right one"
+                raise InvalidImport(name, None, reason)
 
     @property
     def members(self) -> list[str]:

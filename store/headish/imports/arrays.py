@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from headish.errors import InvalidImport
 from headish.imports.archives import CHUNK_BYTES
@@ -73,8 +73,10 @@ class _Scan:
         """The first character that is no blank."""
         self._more()
         self._data = self._data.removeprefix(_BOM)
-        while not self._data.strip() and self._more():
-            pass
+        while not self._data.strip():
+            self._data = b""
+            if not self._more():
+                break
         self._at = len(self._data) - len(self._data.lstrip())
         return self._data[self._at : self._at + 1]
 
@@ -93,6 +95,9 @@ class _Scan:
                 return True
             if mark in (b"]", b"}"):
                 return False
+            self._at = end  # blanks and numbers between items are not held, however many there are
+            if len(self._data) - end > IMPORT_LINE_BYTES:
+                self._refuse()
             self._grow()
 
     def value(self) -> bytes:
@@ -114,9 +119,12 @@ class _Scan:
                 at = end
                 continue
             if len(self._data) - begin > IMPORT_LINE_BYTES:
-                raise InvalidImport(self._name, None, f"one conversation is longer than {IMPORT_LINE_BYTES:,} bytes")
+                self._refuse()
             at = end  # inside a text, or at the end of what was read
             self._grow()
+
+    def _refuse(self) -> NoReturn:
+        raise InvalidImport(self._name, None, f"one value in it is longer than {IMPORT_LINE_BYTES:,} bytes")
 
     def _plain_end(self, at: int) -> int:
         found = _PLAIN.match(self._data, at)

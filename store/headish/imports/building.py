@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from headish.content.drafts import Draft, make_draft, with_form, with_reply
+from headish.content.drafts import Draft, make_draft, with_clean_meta, with_form, with_reply
 from headish.content.facts import plausible_time
 from headish.content.forms.kept import Kept, read_kept
 from headish.errors import HeadishError
@@ -62,6 +62,8 @@ class Talk(Struct, frozen=True, kw_only=True):
     app: Mapping[str, Any] = {}
     logged: bool = False
     """As ``ImportedTree.logged``."""
+    is_state: bool = False
+    """As ``About.is_state``."""
 
 
 def build_tree(talk: Talk, nodes: Iterable[Node], notes: Notes, limit_bytes: int) -> ImportedTree | None:
@@ -111,6 +113,7 @@ def about_of(talk: Talk, notes: Notes) -> About:
         archived=talk.archived,
         pinned=talk.pinned,
         app=app,
+        is_state=talk.is_state,
     )
 
 
@@ -174,11 +177,12 @@ def draft_node(format: str, node: Node, notes: Notes, limit_bytes: int) -> Draft
     for key in gone:
         notes.leave_out(node.where, f"{key}, too large for meta")
     options = {
-        "role": node.role, "meta": {format: meta} if meta else None, "said_at": plausible_time(node.said_at),
-        "key": node.key, "attributes": _attributes(node), "inherited": node.inherited, "cache": node.cache,
+        "role": node.role, "said_at": plausible_time(node.said_at), "key": node.key, "attributes": _attributes(node),
+        "inherited": node.inherited, "cache": node.cache,
     }  # fmt: skip
     try:
         draft = make_draft(node.content, options, limit_bytes)
+        draft = with_clean_meta(draft, {format: meta}) if meta else draft
         draft = draft if node.form is None else with_form(draft, node.form)
         return with_reply(draft, node.reply) if node.reply else draft
     except HeadishError as error:

@@ -16,7 +16,10 @@ from headish.values.ids import TurnId
 
 
 class About(Struct, frozen=True, kw_only=True):
-    """What a source says of a conversation. ``names`` are those that its tip may get, the first choice first."""
+    """What a source says of a conversation. ``names`` are those that its tip may get, the first choice first.
+
+    ``is_state``: ``app`` tells how the conversation stands now, and a later import says it anew.
+    """
 
     key: str | None
     format: str
@@ -26,6 +29,7 @@ class About(Struct, frozen=True, kw_only=True):
     archived: bool = False
     pinned: bool = False
     app: Mapping[str, Any] = {}
+    is_state: bool = False
 
 
 Link: TypeAlias = "int | bytes | tuple[int | bytes, ...] | None"

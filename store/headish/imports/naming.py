@@ -64,15 +64,16 @@ def _name_new(connection: Connection, space: int, about: About, tip: StoredTurn)
 
 
 def _changes(about: About, record: Record, noted: Mapping[str, Any], tip: StoredTurn | None) -> dict[str, Any]:
-    """What is said anew: the tip, and a title that nobody has changed here."""
+    """What is said anew: the tip, a title that nobody has changed here, and the state of what goes on."""
     changes: dict[str, Any] = {}
     again = dict(noted)
     if about.title and about.title != record.title == noted.get("title"):
         changes["title"] = again["title"] = about.title
     if tip is not None:
         again["tip"] = tip.id
-    if again != noted:
-        changes["app"] = {**record.app, "import": again}
+    state = about.app if about.is_state else {}
+    if again != noted or any(record.app.get(key) != value for key, value in state.items()):
+        changes["app"] = {**record.app, **state, "import": again}
     return changes
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from importlib import import_module
-from typing import BinaryIO, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
 from headish.errors import InvalidImport
 from headish.imports.archives import ZIP, Archive, open_matching
@@ -17,13 +17,17 @@ from headish.imports.files import Progress
 from headish.imports.imported import ImportedTree
 from headish.imports.notes import Notes
 
+if TYPE_CHECKING:
+    from headish.imports.readers.shared.servers import Address
+
 SQLITE, PARQUET = b"SQLite format 3\0", b"PAR1"
 EXPORTS = re.compile(r"conversations(?:[-_]\d+)?\.json")
 """The files of ChatGPT's and of Claude.ai's exports, which have one name."""
 
 
 class Given(NamedTuple):
-    """A file that is read: ``path`` is None for a stream, which is rewindable all the same."""
+    """A file that is read: ``path`` is None for a stream, which is rewindable all the same. With ``server`` it is a
+    database on a server, and the file is empty."""
 
     file: BinaryIO
     path: str | None
@@ -31,6 +35,7 @@ class Given(NamedTuple):
     notes: Notes
     limit_bytes: int
     progress: Progress | None = None
+    server: Address | None = None
 
 
 Reader: TypeAlias = Callable[[Given], Iterator[ImportedTree]]
@@ -78,6 +83,8 @@ _SERVICES = (
     ("pydantic-ai", re.compile(rb'[\[{]\s*\{?\s*"(?:parts|kind)"\s*:.{0,100000}?"part_kind"\s*:', re.S)),
 )
 """As ``_EXPORTS``, and before them: of frameworks and services."""
+_BLANKS = re.compile(rb"\s{16,}")
+"""Long runs of blanks are looked at as one: a mark with blanks in two places would try each way to share them."""
 _BEGINNING_BYTES = 1024 * 1024
 _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("gemini-cli", re.compile(rb'"projectHash"\s*:')),
@@ -152,6 +159,7 @@ def _detect_export(beginning: bytes) -> str | None:
     """The one whose mark comes first: people paste the other one's exports into their messages."""
     if not _JSON.match(beginning):
         return None
+    beginning = _BLANKS.sub(b" ", beginning)
     known = (*_SERVICES, *_EXPORTS)
     marks = [(found.start(), at) for at, (_, mark) in enumerate(known) if (found := mark.search(beginning)) is not None]
     return known[min(marks)[1]][0] if marks else None
@@ -183,4 +191,5 @@ _ROWS_BYTES = 64 * 1024
 def _detect_rows(beginning: bytes) -> str | None:
     if not _JSON.match(beginning):
         return None
-    return next((format for format, mark in _ROWS if mark.search(beginning, 0, _ROWS_BYTES)), None)
+    beginning = _BLANKS.sub(b" ", beginning[:_ROWS_BYTES])
+    return next((format for format, mark in _ROWS if mark.search(beginning)), None)

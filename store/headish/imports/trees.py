@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from msgspec.structs import replace
 
@@ -27,7 +27,7 @@ from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark
 from headish.rows.keys import turns_by_keys
 from headish.rows.turns import StoredTurn, turns_by_digest
-from headish.values.ids import Mint
+from headish.values.ids import Mint, TurnId
 from headish.values.names import check_name
 from headish.values.places import Place
 from headish.values.turns import said_of
@@ -57,13 +57,63 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
     return _imported(trees, len(met.new), named)
 
 
-def preview_trees(connection: Connection, space: int, trees: Sequence[ImportedTree]) -> Imported:
-    """What ``store_trees`` would do, storing nothing. A name counts where its conversation was not imported before."""
-    met = _Met(connection, space, trees)
+class Preview:
+    """What was counted and not stored, so that what several files share is counted once, as it would be stored.
+
+    Memory: some hundred bytes for each message.
+    """
+
+    def __init__(self) -> None:
+        self.versions: defaultdict[bytes, list[StoredTurn]] = defaultdict(list)
+        self.by_digest: defaultdict[bytes, list[StoredTurn]] = defaultdict(list)
+        self.named: set[object] = set()
+        self._turns: list[StoredTurn] = []
+
+    def add(self, draft: Draft, parents: Iterable[bytes]) -> StoredTurn:
+        """The turn that a draft would become."""
+        facts, said = draft.facts, draft.said
+        turn = StoredTurn(
+            chain=NOWHERE, pos=len(self._turns), seq=NOWHERE, id=TurnId(f"preview {len(self._turns)}"),
+            role=said.role or "", type=said.type, content_type=said.content_type, cache=None,
+            attributes=said.attributes, inherited=None, system=draft.system, digest=digest_turn(said, list(parents)),
+            hash=said.hash, seal=b"", head=None, app=None, erased=None, key=facts.key, supersedes=facts.supersedes,
+        )  # fmt: skip
+        self._turns.append(turn)
+        self.by_digest[turn.digest].append(turn)
+        if turn.key is not None:
+            first = turn.key if turn.supersedes is None else turn.key.rpartition(b";")[0]
+            self.versions[first].append(turn)
+        return turn
+
+    def count_name(self, name: object) -> bool:
+        """Whether a name, or the key of a conversation, was not counted before."""
+        is_new = name not in self.named
+        self.named.add(name)
+        return is_new
+
+
+NOWHERE = -1
+"""The chain of a turn that is counted, and not stored."""
+
+
+def preview_trees(
+    connection: Connection, space: int, trees: Sequence[ImportedTree], preview: Preview | None = None
+) -> Imported:
+    """What ``store_trees`` would do after all that a preview holds, storing nothing.
+
+    A name counts where its conversation was not imported before.
+    """
+    preview = Preview() if preview is None else preview
+    met = _Met(connection, space, trees, preview)
     met.meet_all(trees)
+    met.count_new(preview)
     free = {tree.bookmark for tree in trees if tree.bookmark is not None}
-    named = sum(find_bookmark(connection, space, check_name(name)) is None for name in free)
-    named += sum(tree.about is not None and find_named(connection, space, tree.about) is None for tree in trees)
+    named = sum(
+        find_bookmark(connection, space, check_name(name)) is None and preview.count_name(name) for name in free
+    )
+    talks = [tree.about for tree in trees if tree.about is not None]
+    new = [about for about in talks if find_named(connection, space, about) is None]
+    named += sum(about.key is None or preview.count_name(about.key.encode()) for about in new)
     return _imported(trees, len(met.new), named)
 
 
@@ -80,15 +130,39 @@ def _imported(trees: Sequence[ImportedTree], added: int, named: int) -> Imported
 class _Met:
     """The messages that were met: each one stands for a stored turn, or for one of the drafts that are ``new``."""
 
-    def __init__(self, connection: Connection, space: int, trees: Sequence[ImportedTree]) -> None:
+    def __init__(
+        self, connection: Connection, space: int, trees: Sequence[ImportedTree], preview: Preview | None = None
+    ) -> None:
         self._connection, self._space = connection, space
         keys = dict.fromkeys(draft.facts.key for tree in trees for draft in tree.drafts if draft.facts.key is not None)
         linked = (each for tree in trees for index in range(len(tree.drafts)) for each in tree.continues(index))
         parents = dict.fromkeys(each for each in linked if isinstance(each, bytes))
         self._by_key = turns_by_keys(connection, space, [*keys, *(parent for parent in parents if parent not in keys)])
         self._by_digest = _stored_turns(connection, space, trees)
+        self._preview = Preview() if preview is None else preview
+        if preview is not None:
+            self._take_in(preview, keys.keys() | parents.keys())
         self._met_keys: dict[bytes, StoredTurn | int] = {}
+        self._digests: dict[Place, bytes] = {}
         self.new: list[Draft] = []
+
+    def _take_in(self, preview: Preview, keys: Iterable[bytes]) -> None:
+        """Meet what was only counted as if it was stored."""
+        self._by_key |= {
+            key: preview.versions[key][0] for key in keys if key in preview.versions and key not in self._by_key
+        }
+        for digest, known in self._by_digest.items():
+            known.extend(preview.by_digest.get(digest, ()))
+
+    def count_new(self, preview: Preview) -> None:
+        """Let a preview hold what is new here."""
+        made: list[StoredTurn] = []
+        for draft in self.new:
+            parents = [
+                made[each].digest if isinstance(each, int) else self._digests[cast(Place, each)]
+                for each in draft.continues
+            ]
+            made.append(preview.add(draft, parents))
 
     def meet_all(self, trees: Sequence[ImportedTree]) -> list[StoredTurn | int]:
         """What the named message of each tree stands for."""
@@ -100,9 +174,15 @@ class _Met:
             listed = tree.continues(index)
             found = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in listed)
             before = tuple(each for each in found if each is not None)
-            linked = replace(draft, continues=tuple(map(_reference, before)))
+            linked = replace(draft, continues=tuple(map(self._reference, before)))
             where.append(self._meet_logged(linked, before) if tree.logged else self.meet(linked, digest))
         return where
+
+    def _reference(self, turn: StoredTurn | int) -> Place | int:
+        if isinstance(turn, int):
+            return turn
+        self._digests[turn.place] = turn.digest
+        return turn.place
 
     def _elsewhere(self, key: bytes) -> StoredTurn | int | None:
         """The turn of another file; of one that has changed since, its newest version."""
@@ -120,7 +200,7 @@ class _Met:
         first = None if key is None else self._by_key.get(key)
         if key is None or first is None or not follows:
             return self.meet(draft, self._digest(draft, before))
-        versions = versions_of(self._connection, self._space, key, first)
+        versions = self._all_versions(key, first)
         same = next((each for each in versions if self._is_behind(each, draft, before)), None)
         if same is None:
             self.new.append(with_key(draft, next_version(key, versions[-1].key), versions[-1].id))
@@ -142,7 +222,7 @@ class _Met:
         return version.digest == digest_turn(said_by(version), parents) and self._is_older(version, draft)
 
     def _is_older(self, version: StoredTurn, draft: Draft) -> bool:
-        return says_it_as_before(self._connection, self._space, version, draft)
+        return version.chain != NOWHERE and says_it_as_before(self._connection, self._space, version, draft)
 
     def _is_version(self, turn: StoredTurn | int) -> bool:
         facts_of = self.new[turn].facts if isinstance(turn, int) else turn
@@ -171,7 +251,11 @@ class _Met:
 
     def _versions(self, key: bytes, first: StoredTurn, draft: Draft) -> list[StoredTurn]:
         """Nearly every message says what it said: then no other version is looked for."""
-        return [first] if said_by(first) == draft.said else versions_of(self._connection, self._space, key, first)
+        return [first] if said_by(first) == draft.said else self._all_versions(key, first)
+
+    def _all_versions(self, key: bytes, first: StoredTurn) -> list[StoredTurn]:
+        stored = [] if first.chain == NOWHERE else versions_of(self._connection, self._space, key, first)
+        return [*stored, *self._preview.versions.get(key, ())]
 
     def _by_its_digest(self, draft: Draft, digest: bytes) -> StoredTurn | int:
         """A turn that has another key is another message."""
@@ -212,8 +296,8 @@ def digests_of(tree: ImportedTree) -> list[bytes]:
 def _stored_turns(
     connection: Connection, space: int, trees: Sequence[ImportedTree]
 ) -> defaultdict[bytes, deque[StoredTurn]]:
-    known: defaultdict[bytes, deque[StoredTurn]] = defaultdict(deque)
     wanted = dict.fromkeys(digest for tree in trees for digest in digests_of(tree))
+    known: defaultdict[bytes, deque[StoredTurn]] = defaultdict(deque, {digest: deque() for digest in wanted})
     for stored in turns_by_digest(connection, space, wanted):
         known[stored.digest].append(stored)
     return known
@@ -221,7 +305,3 @@ def _stored_turns(
 
 def _stored(root: StoredTurn | int, built: Sequence[Appended]) -> StoredTurn:
     return built[root].turn if isinstance(root, int) else root
-
-
-def _reference(turn: StoredTurn | int) -> Place | int:
-    return turn if isinstance(turn, int) else turn.place

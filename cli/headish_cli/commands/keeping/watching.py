@@ -26,7 +26,11 @@ def refuse_beside_watch(files: Sequence[str], bookmark: str | None, dry_run: boo
     """Refuse what does not go with it. Raises: click.UsageError."""
     if bookmark is not None or continues is not None or dry_run:
         raise click.UsageError("--watch takes no --bookmark, --continues or --dry-run")
+    from headish.imports.readers.shared.servers import is_address
+
     for path in files:
+        if is_address(path):
+            raise click.UsageError("--watch: a database on a server is imported anew from time to time, not watched")
         if not os.path.exists(path):
             raise click.UsageError(f"--watch: there is no {one_line(path, None)}")
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from headish.imports.files import Progress
     from headish.imports.imported import Imported
     from headish.imports.notes import Told
+    from headish.imports.trees import Preview
     from headish.providers.shared.values import Finding, Request
     from headish.searching.index import Progress as IndexProgress
     from headish.store.keeping.exporting import ExportOptions
@@ -282,7 +283,7 @@ class StoreVerbs(StoreFront):
         self, source: str | os.PathLike[str] | BinaryIO, format: str | None = None, *, bookmark: str | None =
         None, force: bool = False, continues: str | None = None, partial: bool = False, strict: bool = True,
         start_role: str | None = None, bos: str = '[BOS]', eos: str = '[EOS]', keep_raw: bool = False, dry_run:
-        bool = False, progress: Progress | None = None, told: Told | None = None
+        bool | Preview = False, progress: Progress | None = None, told: Told | None = None
     ) -> Imported:
         """Import a file (a path, or one open for reading bytes); its format is detected when not given."""
         return await self._wait(

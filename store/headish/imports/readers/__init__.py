@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from headish.imports.imported import ImportedTree
+from headish.imports.notes import Notes
 from headish.imports.readers.datasets import oasst, records
 
-READERS: dict[str, Callable[[Iterable[bytes], str], Iterator[ImportedTree]]] = {
+READERS: dict[str, Callable[[Iterable[bytes], Notes], Iterator[ImportedTree]]] = {
     "oasst": oasst.read_trees,
     "records": records.read_thread,
 }

@@ -28,9 +28,11 @@ from headish.store.parts.bookmarks import Bookmarks
 from headish.store.parts.conversations import BEHIND_NAMES, Conversations
 from headish.store.space import Space
 from headish.store.verbs.exports import NO_ANSWER, export, render
+from headish.store.verbs.read import get, tree
 from headish.transcripts.datasets.rows import ROWS, as_line
 from headish.transcripts.threads import TARGETS
 from headish.values.checks.doors import FLAG, LIST, PATH, door
+from headish.values.ids import as_turn_id
 from headish.values.messages import Note
 from headish.values.results.exports import Exported, Folder
 
@@ -79,15 +81,19 @@ def export_each(
     comes as one line each, so that the texts behind one another are JSON Lines. Bookmarks come first, by name, then
     the conversations that have none, the newest first. One that the format cannot carry, or that is damaged, comes
     with ``refused`` and without ``text``, and the others follow. One in which a trainer may see no answer has neither.
-    Cost: memory holds one thread; each is read in a transaction of its own.
+    ``branches``, of JSON: behind each conversation come the other branches of its tree, each once, under the ids of
+    their last turns.
+    Cost: memory holds one thread, with ``branches`` one tree; each is read in a transaction of its own.
     Raises: UnknownFormat, InvalidArgument; for ``headishes`` also what ``export`` raises for a headish.
     """
     if format not in TARGETS and format not in JSON and format not in PAGES:
         raise UnknownFormat(format, tuple(dict.fromkeys((*TARGETS, *JSON, *PAGES))))
+    splits = format in JSON and settings.pop("branches", False)
     unknown = sorted(settings.keys() - _TAKEN[format in PAGES])
     if unknown:
         raise InvalidArgument(f"an export as {format} takes no {shown(unknown[0])}")
     subjects = _all(space) if headishes is None else map(_asked, headishes)
+    subjects = _with_branches(space, subjects, all_come=headishes is None) if splits else subjects
     return _export_each(space, subjects, format, dict(settings))
 
 
@@ -173,6 +179,24 @@ def _all(space: Space) -> Iterator[tuple[str, str, str]]:
             found = entry.conversation
             yield found.subject, entry.title, found.turn
         cursor = nameless.after
+
+
+def _with_branches(
+    space: Space, subjects: Iterable[tuple[str, str, str]], *, all_come: bool
+) -> Iterator[tuple[str, str, str]]:
+    """Conversations, and behind each the branches of its tree that nobody has met; those with a name of their own come
+    by themselves where ``all_come``."""
+    met: set[str] = set()
+    for subject, title, headish in subjects:
+        tip = get(space, headish).id
+        if all_come and as_turn_id(subject) is not None and tip in met:
+            continue  # a branch of a conversation that came before
+        met.add(tip)
+        yield subject, title, headish
+        for turn in tree(space, tip):
+            if not turn.children and turn.id not in met and not (all_come and turn.bookmarks):
+                met.add(turn.id)
+                yield turn.id, turn.id, turn.id
 
 
 def _export_each(

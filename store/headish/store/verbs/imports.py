@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
 from functools import partial as bind
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from msgspec.structs import replace
 
@@ -16,17 +17,20 @@ from headish.imports.folders import LOGS, choose_sessions, list_files
 from headish.imports.imported import Imported, ImportedTree, Names
 from headish.imports.notes import ImportNote, Notes, Told
 from headish.imports.readers import READERS
+from headish.imports.readers.shared.servers import Address, is_address
 from headish.imports.seen import changed_files, make_stamp, read_stamps, stamp_of
 from headish.imports.sources import CONVERSATIONS, Given, reader_of
-from headish.imports.trees import in_tree_batches, preview_trees, store_trees
+from headish.imports.trees import Preview, in_tree_batches, preview_trees, store_trees
 from headish.rows.objects import object_is, put_object
 from headish.store.keeping.finding import bring_up_to_date_quietly
 from headish.store.space import Space
-from headish.values.checks.doors import FILE, PATH, door
+from headish.values.checks.doors import FILE, PATH, Kind, door
 from headish.values.grammar import parse_headish
 
+_COUNTED = Kind(lambda value: isinstance(value, bool | Preview), "True, False or a Preview")
 
-@door(source=FILE)
+
+@door(source=FILE, dry_run=_COUNTED)
 def import_file(
     space: Space,
     source: str | os.PathLike[str] | BinaryIO,
@@ -41,7 +45,7 @@ def import_file(
     bos: str = "[BOS]",
     eos: str = "[EOS]",
     keep_raw: bool = False,
-    dry_run: bool = False,
+    dry_run: bool | Preview = False,
     progress: Progress | None = None,
     told: Told | None = None,
 ) -> Imported:
@@ -62,8 +66,12 @@ def import_file(
     ``openai-finetune``, ``sharegpt``, ``openai-log``) are conversations without names. A second import stores
     nothing, that of a longer file its tails. A record that cannot be read costs itself: it is counted
     (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for all that had no place of its own. ``dry_run``
-    counts, and stores nothing; transcripts do not take it. A file that is packed with zstd is unpacked while it is
-    read.
+    counts, and stores nothing; transcripts do not take it. One ``Preview`` (``headish.imports.trees``) that is given
+    for several files counts what they share once, as it would be stored. A file that is packed with zstd is unpacked
+    while it is read.
+
+    ``source`` may also be the URL of a PostgreSQL database (``postgresql://…``) that holds LangGraph's checkpoints. It
+    is read in one read-only transaction. Its password is neither stored nor told.
 
     ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
     ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
@@ -72,6 +80,16 @@ def import_file(
     ``bookmark`` of trees, which are named by their own ids.
     """
     space._check_writable()
+    if is_address(source):
+        return _import_server(
+            space,
+            cast("str | os.PathLike[str]", source),
+            format,
+            Names(bookmark, force, None),
+            continues,
+            dry_run,
+            told,
+        )
     if format not in READERS and format not in CONVERSATIONS:
         settings = {"partial": partial, "strict": strict, "start_role": start_role, "bos": bos, "eos": eos}
         names = Names(bookmark, force, None if continues is None else parse_headish(continues))
@@ -100,9 +118,11 @@ def import_changed(
     or is new, is read whole; what is in the space stays as it is. A file that cannot be read is told, counted as
     broken, and tried again by the next call.
     Cost: a look at each file, one statement for what was seen before, then as ``import_file``.
-    Raises: UnknownFormat; InvalidArgument for a folder of another format.
+    Raises: UnknownFormat; InvalidArgument for a folder of another format, and for a database on a server.
     """
     space._check_writable()
+    if is_address(source):
+        raise InvalidArgument("a database on a server is not kept imported: import it anew, which adds what is new")
     done = Imported()
     for path in _changed(space, source, format):
         stamp = stamp_of(path)  # first: what is written while it is read changes the next one
@@ -149,7 +169,7 @@ def _import_other(
     format: str | None,
     names: Names,
     keep_raw: bool,
-    dry_run: bool,
+    dry_run: bool | Preview,
     progress: Progress | None,
     told: Told | None,
     settings: dict[str, Any],
@@ -176,6 +196,27 @@ def _import_other(
     return done
 
 
+def _import_server(
+    space: Space,
+    source: str | os.PathLike[str],
+    format: str | None,
+    names: Names,
+    continues: str | None,
+    dry_run: bool | Preview,
+    told: Told | None,
+) -> Imported:
+    """The conversations of a database on a server: LangGraph alone keeps them so."""
+    if format not in (None, "langgraph"):
+        if not (format in READERS or format in CONVERSATIONS):
+            raise UnknownFormat(str(format), (*READERS, *CONVERSATIONS))
+        raise InvalidArgument(f"from a PostgreSQL server, checkpoints of langgraph are read, and no {format}")
+    _refuse_names("langgraph", names.bookmark, continues)
+    address = Address(source)
+    notes = Notes(address.name, told)
+    given = Given(io.BytesIO(), None, address.name, notes, _limit(space), None, address)
+    return _import_trees(space, given, "langgraph", dry_run)
+
+
 def _refuse_names(format: str, bookmark: str | None, continues: object) -> None:
     if continues is not None:
         raise InvalidArgument(f"a file of {format} holds whole trees; continues is for one thread")
@@ -183,14 +224,15 @@ def _refuse_names(format: str, bookmark: str | None, continues: object) -> None:
         raise InvalidArgument(f"a file of {format} names its trees itself; bookmark is for one thread")
 
 
-def _import_trees(space: Space, given: Given, format: str, dry_run: bool) -> Imported:
+def _import_trees(space: Space, given: Given, format: str, dry_run: bool | Preview) -> Imported:
+    preview = dry_run if isinstance(dry_run, Preview) else Preview() if dry_run else None
     done = Imported()
     for trees in in_tree_batches(_trees(given, format)):
-        if dry_run:
-            done = done.plus(space._read(bind(preview_trees, space=space._number, trees=trees)))
+        if preview is not None:
+            done = done.plus(space._read(bind(preview_trees, space=space._number, trees=trees, preview=preview)))
         else:
             done = done.plus(space._store(bind(store_trees, space=space._number, trees=trees)))
-    if not dry_run:
+    if preview is None:
         bring_up_to_date_quietly(space)
     return replace(done, broken=given.notes.broken, unmapped=dict(given.notes.counts))
 
@@ -198,7 +240,7 @@ def _import_trees(space: Space, given: Given, format: str, dry_run: bool) -> Imp
 def _trees(given: Given, format: str) -> Iterator[ImportedTree]:
     if format in CONVERSATIONS:
         return reader_of(format)(given)
-    return READERS[format](read_lines(given.file, given.name, given.progress), given.name)
+    return READERS[format](read_lines(given.file, given.name, given.progress), given.notes)
 
 
 def _limit(space: Space) -> int:

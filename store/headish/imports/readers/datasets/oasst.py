@@ -18,6 +18,7 @@ from headish.content.drafts import Draft, make_draft
 from headish.content.facts import plausible_time
 from headish.errors import HeadishError, InvalidImport
 from headish.imports.imported import ImportedTree, make_key
+from headish.imports.notes import Notes
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.names import refusal
 
@@ -26,8 +27,8 @@ _OWN = ("text", "role", "replies", "parent_id")
 """Keys that the thread itself says."""
 
 
-def read_trees(lines: Iterable[bytes], source: str) -> Iterator[ImportedTree]:
-    """The trees of a file, one at a time; blank lines are skipped. ``source`` names the file in errors.
+def read_trees(lines: Iterable[bytes], notes: Notes) -> Iterator[ImportedTree]:
+    """The trees of a file, one at a time; blank lines are skipped.
 
     Raises: InvalidImport with the line.
     """
@@ -36,9 +37,9 @@ def read_trees(lines: Iterable[bytes], source: str) -> Iterator[ImportedTree]:
             try:
                 yield _read_tree(strictjson.decode(line, "the line"))
             except _Malformed as error:
-                raise InvalidImport(source, number, str(error)) from None
+                raise InvalidImport(notes.source, number, str(error)) from None
             except HeadishError as error:
-                raise InvalidImport(source, number, str(error)) from error
+                raise InvalidImport(notes.source, number, str(error)) from error
 
 
 class _Malformed(Exception):

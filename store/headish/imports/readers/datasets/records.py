@@ -14,11 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import msgspec
+
 from headish.content import strictjson
 from headish.content.drafts import Draft, make_draft
 from headish.content.encoding import read_content
 from headish.errors import HeadishError, InvalidImport, shown
 from headish.imports.imported import ImportedTree, Link, make_key
+from headish.imports.notes import Notes
 from headish.limits import IMPORT_LINE_BYTES, PAYLOAD_LIMIT_BYTES
 from headish.values.ids import as_turn_id
 from headish.values.names import new_refusal
@@ -27,64 +30,109 @@ _OWN = ("role", "content", "inherited", "options", "cache", "continues")
 """Keys that the turn itself says."""
 
 
-def read_thread(lines: Iterable[bytes], source: str) -> Iterator[ImportedTree]:
-    """The one thread of a file; nothing for an empty file. ``source`` names the file in errors.
+def read_thread(lines: Iterable[bytes], notes: Notes) -> Iterator[ImportedTree]:
+    """The one thread of a file; nothing for a file without records.
 
-    Raises: InvalidImport with the line, or of a list with the number of the record.
+    A record that cannot be read is noted as broken, with its line or its number in a list. What names it continues what
+    it would have continued. Raises: InvalidImport for a list that is no JSON, and a thread that is too long.
     """
-    drafts: list[Draft] = []
-    parents: list[Link] = []
-    known: dict[str, int] = {}
-    name, named = None, 0
-    for number, record in _read_records(lines, source):
+    thread = _Thread()
+    for where, record in _read_records(lines, notes):
         try:
-            draft, parent = _draft(record), _parents(record, len(drafts), known)
-            if record.get("head") is not None:
-                name, named = _name(record["head"]), len(drafts)
-        except _Malformed as error:
-            raise InvalidImport(source, number, str(error)) from None
-        except HeadishError as error:
-            raise InvalidImport(source, number, str(error)) from error
+            thread.add(record)
+        except (_Malformed, HeadishError) as error:
+            notes.break_off(where, str(error))
+            thread.pass_over(record)
+    if thread.drafts:
+        yield ImportedTree(tuple(thread.drafts), tuple(thread.parents), thread.name, thread.named)
+
+
+class _Thread:
+    """The records so far. ``known`` says what stands for each id: its draft, or what is before one that is broken."""
+
+    def __init__(self) -> None:
+        self.drafts: list[Draft] = []
+        self.parents: list[Link] = []
+        self.name: str | None = None
+        self.named = 0
+        self._known: dict[str, tuple[int, ...]] = {}
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Raises: _Malformed, HeadishError; then nothing is added."""
+        draft, parents = _draft(record), self._parents(record)
+        if record.get("head") is not None:
+            self.name, self.named = _name(record["head"]), len(self.drafts)
+        self._remember(record, (len(self.drafts),))
+        self.drafts.append(draft)
+        self.parents.append(parents or None)
+
+    def pass_over(self, record: dict[str, Any]) -> None:
+        """Let what names a broken record continue what is before it."""
+        try:
+            self._remember(record, self._parents(record))
+        except _Malformed:
+            self._remember(record, self._last())
+
+    def _remember(self, record: dict[str, Any], places: tuple[int, ...]) -> None:
         if isinstance(record.get("id"), str):
-            known[record["id"]] = len(drafts)
-        drafts.append(draft)
-        parents.append(parent)
-    if drafts:
-        yield ImportedTree(tuple(drafts), tuple(parents), name, named)
+            self._known[record["id"]] = places
+
+    def _parents(self, record: dict[str, Any]) -> tuple[int, ...]:
+        """What a record continues: the one before it unless it says so, else one or several before it, in order."""
+        continues = record.get("continues")
+        if continues is None:
+            return self._last()
+        listed = continues if _is_names(continues) else [continues]
+        if not all(isinstance(each, str) and each in self._known for each in listed):
+            raise _Malformed(f"it continues {shown(continues)}, which are not ids of records before it")
+        return tuple(dict.fromkeys(place for each in listed for place in self._known[each]))
+
+    def _last(self) -> tuple[int, ...]:
+        return (len(self.drafts) - 1,) if self.drafts else ()
 
 
 class _Malformed(Exception):
     pass
 
 
-def _read_records(lines: Iterable[bytes], source: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The records with their numbers. A thread is stored as a whole, so memory holds it, up to the limit of a line."""
-    size_bytes, listed, is_first = 0, b"", True
+def _read_records(lines: Iterable[bytes], notes: Notes) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The records with their places. A thread is stored as a whole, so memory holds it, up to the limit of a line."""
+    size_bytes, is_list, is_first = 0, False, True
+    listed: list[bytes] = []
     for number, line in enumerate(lines, 1):
         size_bytes += len(line)
         if size_bytes > IMPORT_LINE_BYTES:
-            raise InvalidImport(source, number, f"the thread is longer than {IMPORT_LINE_BYTES:,} bytes")
-        if listed or (is_first and line.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")):
-            listed += line
+            raise InvalidImport(notes.source, number, f"the thread is longer than {IMPORT_LINE_BYTES:,} bytes")
+        is_list = is_list or (is_first and line.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["))
+        if is_list:
+            listed.append(line)
         elif line.strip():
             is_first = False
-            yield number, _as_record(_decode(line, source, number), source, number)
+            yield from _as_record(f"line {number}", line.removeprefix(b"\xef\xbb\xbf"), notes)
     if listed:
-        for number, value in enumerate(_decode(listed.removeprefix(b"\xef\xbb\xbf"), source, None), 1):
-            yield number, _as_record(value, source, number)
+        yield from _read_list(b"".join(listed).removeprefix(b"\xef\xbb\xbf"), notes)
 
 
-def _decode(data: bytes, source: str, number: int | None) -> Any:
+def _read_list(data: bytes, notes: Notes) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The records of a list, each read by itself: a number that nobody can keep costs its record."""
     try:
-        return strictjson.decode(data, "the line" if number else "the file")
+        items = msgspec.json.decode(data, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidImport(notes.source, None, f"the file is not a JSON list: {error}") from None
+    for number, item in enumerate(items, 1):
+        yield from _as_record(f"record {number}", bytes(item), notes)
+
+
+def _as_record(where: str, data: bytes, notes: Notes) -> Iterator[tuple[str, dict[str, Any]]]:
+    try:
+        value = strictjson.decode(data, "the record")
     except HeadishError as error:
-        raise InvalidImport(source, number, str(error)) from None
-
-
-def _as_record(value: Any, source: str, number: int) -> dict[str, Any]:
-    if not isinstance(value, dict) or "content" not in value:
-        raise InvalidImport(source, number, "a thread record is an object with a `content`")
-    return value
+        notes.break_off(where, str(error))
+        return
+    if isinstance(value, dict) and "content" in value:
+        yield where, value
+    else:
+        notes.break_off(where, "a thread record is an object with a `content`")
 
 
 def _draft(record: dict[str, Any]) -> Draft:
@@ -105,17 +153,6 @@ def _draft(record: dict[str, Any]) -> Draft:
 
 def _is_global(record_id: Any) -> bool:
     return isinstance(record_id, str) and as_turn_id(record_id) is not None
-
-
-def _parents(record: dict[str, Any], index: int, known: dict[str, int]) -> Link:
-    """What a record continues: the one before it unless it says so, else one or several before it, in order."""
-    continues = record.get("continues")
-    if continues is None:
-        return index - 1 if index else None
-    listed = list(dict.fromkeys(continues)) if _is_names(continues) else [continues]
-    if not all(isinstance(each, str) and each in known for each in listed):
-        raise _Malformed(f"it continues {shown(continues)}, which are not ids of records before it")
-    return tuple(known[each] for each in listed) or None
 
 
 def _is_names(continues: Any) -> bool:

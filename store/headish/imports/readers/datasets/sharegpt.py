@@ -1,6 +1,7 @@
 """Messages of ShareGPT, ``{"from": human|gpt|…, "value": text}``, as messages of Chat Completions.
 
-A call is JSON text without an id, and its result follows it. What is no such JSON stays a text.
+A call is JSON text without an id, and its result follows it. What is no such JSON stays a text. A ``weight`` is that of
+OpenAI's messages: exports for trainers honour it.
 """
 
 from __future__ import annotations
@@ -30,16 +31,18 @@ def read_said(message: Mapping[str, Any], call: str | None) -> tuple[Entry, dict
     """A message as one of Chat Completions, and what else it says; ``call`` is the tool that was called last."""
     sayer, value = str(message["from"]), message["value"]
     role = ROLES.get(sayer.lower(), "user")
-    rest = {key: each for key, each in message.items() if key not in ("from", "value") and each is not None}
+    weight = {"weight": message["weight"]} if type(message.get("weight")) in (int, float) else {}
+    own = ("from", "value", *weight)
+    rest = {key: each for key, each in message.items() if key not in own and each is not None}
     rest |= {} if sayer.lower() in ROLES else {"from": message["from"]}
     text = value if isinstance(value, str | list) else "" if value is None else str(value)
     if sayer.lower() in _CALLS and isinstance(value, str):
         calls = _calls(value)
         if calls:
-            return {"role": "assistant", "content": None, "tool_calls": calls}, rest
+            return {"role": "assistant", "content": None, "tool_calls": calls, **weight}, rest
     if role == "tool":
         return {"role": "function", "name": call, "content": text}, rest
-    return {"role": role, "content": text}, rest
+    return {"role": role, "content": text, **weight}, rest
 
 
 def _calls(text: str) -> list[Entry]:

@@ -1,35 +1,45 @@
-"""LangGraph's checkpoints: a SQLite database that ``SqliteSaver`` writes, with the whole state of a graph at each step.
+"""LangGraph's checkpoints: a database that ``SqliteSaver`` or ``PostgresSaver`` writes, with the state of a graph at
+each step.
 
-A thread is a conversation. Each checkpoint holds the list of messages as it was then: what the lists have in common is
+A thread is a conversation. Each checkpoint has the list of messages as it was then: what the lists have in common is
 one path, and where a thread was forked, edited or cut, a branch begins. A channel is one of messages if its value is a
 list that holds one; each such channel, and each namespace of a subgraph, is a conversation of its own. The newest
 checkpoint has the bookmark. What the other channels held last is kept with the conversation, as data.
 
-Keys: ``langgraph:THREAD:MESSAGE``; in a namespace or in another channel than ``messages``,
-``langgraph:THREAD/NAMESPACE#CHANNEL:MESSAGE``.
+What tasks wrote behind a checkpoint that nothing follows is pending: the graph takes it in when it goes on, in an order
+that is not known before. It is kept with the conversation, as data; a message in it is a turn as soon as a checkpoint
+holds it.
 
-Source: langgraph-checkpoint-sqlite 3.1.2, read and run 2026-11-22.
+Keys: ``langgraph:THREAD:MESSAGE``; in a namespace or in another channel than ``messages``,
+``langgraph:THREAD/NAMESPACE#CHANNEL:MESSAGE``. They are the same in both databases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial as bind
 from typing import Any
 
 from headish.errors import InvalidImport
 from headish.imports.building import Node, Talk, build_tree
 from headish.imports.imported import ImportedTree, make_key
-from headish.imports.readers.frameworks.langchain_messages import kind_of_message, make_node
-from headish.imports.readers.frameworks.langgraph_values import Revivable, Unreadable, Values, plain
-from headish.imports.readers.shared.databases import Foreign, TooLargeValue, opened
+from headish.imports.readers.frameworks.graphs import server
+from headish.imports.readers.frameworks.graphs.deltas import Deltas
+from headish.imports.readers.frameworks.graphs.said import as_message, holds_messages
+from headish.imports.readers.frameworks.graphs.steps import TABLE, Checkpoints, FileCheckpoints, Write
+from headish.imports.readers.frameworks.langchain_messages import make_node
+from headish.imports.readers.frameworks.langgraph_values import Unreadable, plain
+from headish.imports.readers.shared import servers
+from headish.imports.readers.shared.databases import TooLargeValue, opened
 from headish.imports.readers.shared.paths import Paths, fingerprint
 from headish.imports.sources import Given
 from headish.values.blocks import Text
 
 FORMAT = "langgraph"
-TABLE = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint", "type")
 USUAL = "messages"
+_NOISE = ("branch:", "__no_writes__")
+"""What a graph writes to find its way."""
 _TITLE_CHARACTERS = 200
 _PRINTS = 10_000
 """So many messages are remembered as what they say."""
@@ -40,32 +50,45 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
 
     Raises: InvalidImport for another database, and a damaged one.
     """
+    with _opened(given) as checkpoints:
+        for thread, namespace in checkpoints.places():
+            if isinstance(thread, str) and isinstance(namespace, str):
+                yield from _Thread(given, checkpoints, thread, namespace).trees()
+            else:
+                given.notes.break_off(f"thread {thread!r:.80}", "its id is no text")
+
+
+@contextmanager
+def _opened(given: Given) -> Iterator[Checkpoints]:
+    if given.server is not None:
+        with servers.opened(given.server) as at:
+            yield server.ServerCheckpoints(at, given.name)
+        return
     with opened(given.path, given.name) as foreign:
         table = foreign.find(*TABLE)
         if table is None:
             raise InvalidImport(given.name, None, "it is a SQLite database, but holds no checkpoints of LangGraph")
-        for thread, namespace in foreign.keys(table, "thread_id", "checkpoint_ns"):
-            if isinstance(thread, str) and isinstance(namespace, str):
-                yield from _Thread(given, foreign, table, thread, namespace).trees()
-            else:
-                given.notes.break_off(f"thread {thread!r:.80}", "its id is no text")
+        yield FileCheckpoints(foreign, table)
 
 
 class _Thread:
     """One namespace of a thread: its checkpoints are read one by one, the oldest first."""
 
-    def __init__(self, given: Given, foreign: Foreign, table: str, thread: str, namespace: str) -> None:
-        self._given, self._foreign, self._table = given, foreign, table
-        self._thread, self._namespace, self._notes = thread, namespace, given.notes
-        self._reader = Values()
+    def __init__(self, given: Given, checkpoints: Checkpoints, thread: str, namespace: str) -> None:
+        self._given, self._thread, self._namespace, self._notes = given, thread, namespace, given.notes
+        self._saved = checkpoints.at(thread, namespace, self._break)
         self._channels: dict[str, _Channel] = {}
-        self._values: Mapping[str, Any] = {}
+        self._values: Mapping[Any, Any] = {}
+        self._pending: list[Write] = []
+        self._broken: set[str] = set()
 
     def trees(self) -> Iterator[ImportedTree]:
         """A conversation for each channel of messages."""
-        place = {"thread_id": self._thread, "checkpoint_ns": self._namespace}
-        for row in self._foreign.rows(self._table, ("checkpoint_id",), "checkpoint_id", **place):
-            self._take(row["checkpoint_id"])
+        parents = dict(self._saved.steps())
+        followed = set(parents.values())
+        deltas = Deltas(self._saved, parents)
+        for id in parents:
+            self._take(id, deltas, is_last=id not in followed)
         if not self._channels:
             self._notes.leave_out(f"thread {self._thread:.80}", "thread without messages")
         for channel in self._channels.values():
@@ -76,44 +99,49 @@ class _Thread:
             if tree is not None:
                 yield tree
 
-    def _take(self, id: Any) -> None:
-        where = f"thread {self._thread:.80}, checkpoint {id!s:.80}"
-        try:
-            value = self._read(id)
-        except (Unreadable, TooLargeValue) as error:
-            self._notes.break_off(where, str(error))
-            return
-        values = value.get("channel_values") if isinstance(value, Mapping) else None
-        if not isinstance(values, Mapping):
-            self._notes.break_off(where, "a checkpoint has `channel_values`")
-            return
-        self._values = values
-        for name, held in values.items():
-            if isinstance(held, Revivable) and held.name == "DeltaSnapshot":
-                self._notes.leave_out(where, "snapshot of a delta channel")
-            if isinstance(name, str) and isinstance(held, list) and any(_as_message(each) for each in held):
-                known = self._channels.setdefault(name, _Channel(self._owner(name), self._given))
-                known.follow(held, value.get("ts"), where)
+    def _break(self, where: str, why: str) -> None:
+        """Note what cannot be read, once however often it is met."""
+        where = f"thread {self._thread:.80}, {where}"
+        if where not in self._broken:
+            self._broken.add(where)
+            self._notes.break_off(where, why)
 
-    def _read(self, id: Any) -> Any:
-        place = {"thread_id": self._thread, "checkpoint_ns": self._namespace, "checkpoint_id": id}
-        [row, *_] = self._foreign.rows(self._table, ("type", "checkpoint"), **place)
-        return self._reader.read(row["type"], row["checkpoint"])
+    def _take(self, id: Any, deltas: Deltas, *, is_last: bool) -> None:
+        where = f"checkpoint {id!s:.80}"
+        try:
+            step = self._saved.step(id)
+            values = {**step.values, **deltas.values_at(id, step)}
+            pending = self._saved.writes(id) if is_last else []
+        except (Unreadable, TooLargeValue) as error:
+            self._break(where, str(error))
+            return
+        self._values, self._pending = values, [each for each in pending if not each.channel.startswith(_NOISE)]
+        where = f"thread {self._thread:.80}, {where}"
+        for name, held in values.items():
+            if isinstance(name, str) and holds_messages(held):
+                self._channel(name).follow(held, step.time, where)
+
+    def _channel(self, name: str) -> _Channel:
+        return self._channels.setdefault(name, _Channel(self._owner(name), self._given))
 
     def _owner(self, channel: str) -> str:
         place = f"{self._thread}/{self._namespace}" if self._namespace else self._thread
         return place if channel == USUAL else f"{place}#{channel}"
 
     def _others(self) -> dict[str, Any]:
-        """What the channels without messages held last."""
+        """What the channels without messages held last, and what waits for them."""
+        where = f"thread {self._thread:.80}"
         rest = {
             str(name): plain(value)
             for name, value in self._values.items()
             if name not in self._channels and value not in (None, [], {})
         }
         for name in rest:
-            self._notes.keep(f"thread {self._thread:.80}", f"channel {name:.80}")
-        return rest
+            self._notes.keep(where, f"channel {name:.80}")
+        pending = [{"task": each.task, "channel": each.channel, "value": plain(each.value)} for each in self._pending]
+        for each in pending:
+            self._notes.keep(where, f"pending write to {each['channel']:.80}")
+        return {**({"values": rest} if rest else {}), **({"pending": pending} if pending else {})}
 
 
 class _Channel:
@@ -128,7 +156,7 @@ class _Channel:
         """Follow a list of messages. One that ends where the last one ended, or before it, says nothing new."""
         last: str | None = None
         for each in held:
-            found = _as_message(each)
+            found = as_message(each)
             if found is None:
                 self._notes.leave_out(where, "value among messages that is none")
                 continue
@@ -161,19 +189,10 @@ class _Channel:
     def talk(self, thread: str, namespace: str, others: Mapping[str, Any]) -> Talk:
         """What is said of the conversation."""
         tags = [FORMAT, *(["subgraph"] if namespace else [])]
-        app = {"thread": thread, **({"values": others} if others else {})}
-        return Talk(format=FORMAT, id=self._owner, title=self._title, tip=self._tip, tags=tags, app={FORMAT: app})
-
-
-def _as_message(value: Any) -> tuple[str, Mapping[str, Any]] | None:
-    """The kind and the fields of a message."""
-    if isinstance(value, Revivable) and isinstance(value.value, Mapping):
-        fields = value.value
-        if "data" in fields and isinstance(fields["data"], Mapping):
-            fields = fields["data"]
-        kind = kind_of_message(value.name, fields) if "langchain" in value.module else None
-        return None if kind is None else (kind, fields)
-    return None
+        app = {"thread": thread, **others}
+        return Talk(
+            format=FORMAT, id=self._owner, title=self._title, tip=self._tip, tags=tags, app={FORMAT: app}, is_state=True
+        )
 
 
 def _unrevived(content: Any) -> Any:

@@ -78,13 +78,25 @@ def _member(given: Given, archive: Archive, member: str) -> Any:
 
 
 def _of_json(given: Given) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
-    for where, log in read_values(given):
+    for where, log in _logs(given):
         samples = log.get("samples") if isinstance(log, Mapping) else None
         if not isinstance(samples, list):
             given.notes.break_off(where, "a log is an object with `eval` and `samples`")
             continue
         for number, sample in enumerate(samples, 1):
             yield f"sample {number}", log, sample
+
+
+def _logs(given: Given) -> Iterator[tuple[str, Any]]:
+    """Raises: InvalidImport, of a log that is too large with the way to have it read."""
+    try:
+        yield from read_values(given)
+    except InvalidImport as error:
+        if "longer than" not in error.reason:
+            raise
+        limit = f"a log as one JSON value may have {IMPORT_LINE_BYTES:,} bytes"
+        reason = f"{limit}; write it as .eval, which is read sample by sample: inspect log convert LOG --to eval"
+        raise InvalidImport(given.name, None, f"{reason} --output-dir FOLDER") from None
 
 
 def _tree(given: Given, where: str, log: Mapping[str, Any], record: Mapping[str, Any]) -> ImportedTree | None:
