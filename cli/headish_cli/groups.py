@@ -1,4 +1,4 @@
-"""The group of all commands: it imports one when it is named, lists them in sections, and knows what names complete to.
+"""The group of all commands and the groups inside it: a command is imported when it is named, and listed in one line.
 
 ``--db``, ``--space`` and ``--no-pager`` stand before a command or behind it: every command takes them, unseen in its
 help.
@@ -67,6 +67,22 @@ BRIEFLY: dict[str, str] = {
     "follow": "Print every change of the space, and wait for more.",
     "demo": "Take a tour of headish.",
     "completion": "Print the script that completes commands in a shell.",
+    "batch create": "Ask a provider to continue each HEADISH, in one batch.",
+    "batch status": "Tell how far a batch is, or list the batches.",
+    "batch collect": "Store what a batch has answered.",
+    "bookmark rename": "Rename the bookmark OLD to NEW, with its history.",
+    "config show": "Show what holds, and who says so.",
+    "db distribute": "Spread the tables over machines, by Citus.",
+    "db search-index": "Show, or switch on or off, the search index.",
+    "db secure": "Have PostgreSQL keep the spaces apart.",
+    "ptr default": "Let threads that name no pointer be asked by NAME.",
+    "ptr show": "Show what NAME points at, and the URL of its requests.",
+    "spaces grant": "Open the space NAME to a login.",
+    "spaces limit": "Show or set what the space NAME may hold.",
+    "spaces move": "Move threads into another space.",
+    "spaces rm": "Remove the space NAME, if it is empty.",
+    "tools list": "List the tools of a server, or of all.",
+    "tools set": "Store what SERVER answers to tools/list of MCP.",
 }
 """What the list says of a command whose first sentence does not fit in a line of 80 columns."""
 OTHERS = "More"
@@ -115,6 +131,16 @@ class LazyGroup(click.Group):
                     formatter.write_dl(rows)
 
 
+class BriefGroup(click.Group):
+    """A group inside the group: it lists each of its commands in a line, as the list of all commands does."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        room = formatter.width - 6 - max(map(len, self.commands))
+        rows = [(name, _brief(f"{self.name} {name}", each, room)) for name, each in sorted(self.commands.items())]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 def _brief(name: str, command: click.Command, room: int) -> str:
     """The first sentence of a command's help where it fits, else what stands before its colon or semicolon."""
     whole = command.get_short_help_str(sys.maxsize)
@@ -138,7 +164,8 @@ def with_common_options(command: click.Command) -> click.Command:
 def _common(option: str, **extra: Any) -> Callable[[], click.Option]:
     def use(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
         if value not in (None, False) and ctx.obj is not None and not ctx.resilient_parsing:
-            ctx.obj = ctx.obj._replace(**{parameter.name or "": value})
+            # The command as a whole tells errors, and asks then which database was meant.
+            ctx.obj = ctx.find_root().obj = ctx.obj._replace(**{parameter.name or "": value})
 
     return lambda: click.Option([option], hidden=True, expose_value=False, callback=use, **extra)
 

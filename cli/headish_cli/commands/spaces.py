@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import click
 
 from headish_cli.commands.keeping.securing import grant_command, members_command, revoke_command
+from headish_cli.groups import BriefGroup
 from headish_cli.options import Settings, json_option, page_options, pass_settings
 from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
 
@@ -31,7 +32,7 @@ class _Limit(click.ParamType[Limit]):
 LIMIT = _Limit()
 
 
-@click.group("spaces")
+@click.group("spaces", cls=BriefGroup)
 def spaces_command() -> None:
     """The spaces of the database: list, add, rename, limit, and remove an empty one.
 
