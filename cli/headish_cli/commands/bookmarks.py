@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.groups import BriefGroup
 from headish_cli.options import (
     Settings,
     expect_option,
@@ -16,6 +15,7 @@ from headish_cli.options import (
     pass_settings,
     read_expect,
 )
+from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import (
     cells,
     content_of,

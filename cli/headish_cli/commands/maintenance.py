@@ -8,8 +8,8 @@ import click
 
 from headish_cli.commands.keeping.securing import secure_command
 from headish_cli.commands.keeping.spreading import distribute_command, init_command
-from headish_cli.groups import BriefGroup
 from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import counted, one_line, print_json, say, write
 from headish_cli.printing.progress import counting_turns
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import click
 
 from headish_cli.commands.keeping.securing import grant_command, members_command, revoke_command
-from headish_cli.groups import BriefGroup
 from headish_cli.options import Settings, json_option, page_options, pass_settings
+from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.commands.talking.saying import choose_model, read_params
-from headish_cli.groups import BriefGroup
 from headish_cli.options import Settings, json_option, pass_settings, read_stdin
+from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say, shorten
 
 if TYPE_CHECKING:

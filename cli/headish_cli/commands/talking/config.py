@@ -16,8 +16,8 @@ from headish_cli.commands.talking.configuration import (
     config_path,
     read_config,
 )
-from headish_cli.groups import BriefGroup
 from headish_cli.options import Settings, json_option
+from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import Told, one_line, pad, print_json_lines, say
 
 key_argument = click.argument("key", type=click.Choice(tuple(KEYS)))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from headish_cli.commands.talking.timing import timeout_option
-from headish_cli.groups import BriefGroup
 from headish_cli.options import Settings, json_option, parse_settings, pass_settings
+from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
