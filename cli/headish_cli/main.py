@@ -105,6 +105,7 @@ class Headish(LazyGroup):
         run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
             return run()
+        _open_what_is_closed()
         try:
             sys.exit(run() or 0)  # a command returns nothing; click returns the code of an early exit
         except click.ClickException as error:
@@ -142,6 +143,16 @@ class Headish(LazyGroup):
             if isinstance(error, HeadishError):
                 raise Told(sentence(error) + hint(error, ctx.obj)) from None
             raise
+
+
+def _open_what_is_closed() -> None:
+    """Give a process that was started without one of its three streams an empty one.
+
+    Its number would go to the next file that is opened, as the database, and Python has None where a stream is asked.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, open to the end
 
 
 @contextmanager

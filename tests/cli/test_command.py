@@ -144,6 +144,15 @@ class TestEndsFromOutside:
             os.close(writer)
         assert (done.returncode, done.stderr) == (141, b"")
 
+    @pytest.mark.slow
+    @pytest.mark.parametrize("closed", [0, 1, 2])
+    def test_a_stream_that_is_closed_from_the_start_is_an_empty_one(self, headish: Command, closed: int) -> None:
+        headish("add", "hi", "-b", "main")
+        words = [("log",), ("verify",), ("list",), ("erase", "main", "--reason", "asked"), ("add", "ho")]
+        done = [start("--db", headish.target, *each, preexec_fn=lambda: os.close(closed)) for each in words]
+        assert [each.returncode for each in done] == [0, 0, 0, 1, 0]
+        assert not any(b"Traceback" in each.stderr for each in done)
+
     def test_ctrl_c_is_code_130_without_a_traceback(self, headish: Command) -> None:
         command = [HEADISH, "--db", headish.target, "add", "-"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
