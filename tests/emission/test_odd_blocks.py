@@ -36,7 +36,7 @@ def test_what_stands_inside_a_result_and_is_none_of_its_content_is_in_no_request
     store.add_turn([CALL], role="assistant", bookmark="main")
     result = {"type": "tool_result", "tool_use_id": call, "content": [INNER[inner]]}
     store.add_turn([result], role="user", continues="main")
-    with pytest.raises(Unrepresentable, match="inside a tool result|a tool call of role user"):
+    with pytest.raises(Unrepresentable, match=r"inside a tool result|a tool call of role user"):
         store.request("main", to=provider, model="m")
 
 
