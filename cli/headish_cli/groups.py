@@ -1,4 +1,4 @@
-"""The group of all commands: it imports one when it is named, lists them in sections, and knows what names complete to.
+"""The group of all commands and the groups inside it: a command is imported when it is named, and listed in one line.
 
 ``--db``, ``--space`` and ``--no-pager`` stand before a command or behind it: every command takes them, unseen in its
 help.
@@ -6,8 +6,6 @@ help.
 
 from __future__ import annotations
 
-import re
-import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -15,6 +13,7 @@ from typing import Any
 import click
 
 from headish_cli.completing import SPACE, completed_type
+from headish_cli.printing.briefs import brief
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Talk": ("ask", "chat", "retry", "reply", "recover", "batch", "ptr", "tools"),
@@ -28,47 +27,6 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Begin": ("demo", "completion"),
 }
 """The commands of each section of the help, in the order in which they are listed."""
-BRIEFLY: dict[str, str] = {
-    "batch": "Ask about many heads at once, for about half the price.",
-    "chat": "Talk to a model at the terminal.",
-    "recover": "Store the answers that dead processes left behind.",
-    "reply": "Store a provider's answer behind a turn.",
-    "ptr": "Name providers, models and their parameters.",
-    "record": "Store a whole message list, such as a client re-sends.",
-    "edit": "Say something else in the place of a turn.",
-    "undo": "Move a bookmark back by some turns.",
-    "tree": "Draw the tree that a turn belongs to.",
-    "children": "List the turns that continue a turn.",
-    "show": "Show turns in full, with all that is known of them.",
-    "get": "Show what one turn says.",
-    "diff": "Show what differs between two branches.",
-    "usage": "Count the tokens of a thread's answers.",
-    "cost": "Tell what a thread's answers cost.",
-    "title": "Show or set the title of a conversation.",
-    "tag": "Show or add the tags of a conversation.",
-    "summarize": "Let a summary stand for a range of turns.",
-    "hide": "Hide a range of turns.",
-    "replace": "Let a text stand in the place of what a turn says.",
-    "keep": "Keep a range of turns in every budget.",
-    "unhide": "Show a range of hidden turns again.",
-    "original": "Show a range of turns as they were said.",
-    "compact": "Bring a branch down to a size, for the model.",
-    "tokens": "Tell how many tokens a request has.",
-    "resolve": "Print the messages and options that lead to a turn.",
-    "export": "Print a thread as a transcript, or as a page for people.",
-    "request": "Print the request body that continues a turn.",
-    "lint-transcript": "Print a code for each oddity of a transcript.",
-    "backup": "Back up the database into a file.",
-    "db": "Make, upgrade, move and secure the database.",
-    "spaces": "List, add, rename, limit and open spaces.",
-    "config": "Read and write the configuration file.",
-    "erasures": "List the receipts of what was erased.",
-    "gc": "Remove what nothing names, and finish erasures.",
-    "follow": "Print every change of the space, and wait for more.",
-    "demo": "Take a tour of headish.",
-    "completion": "Print the script that completes commands in a shell.",
-}
-"""What the list says of a command whose first sentence does not fit in a line of 80 columns."""
 OTHERS = "More"
 SUGGESTED = 3
 
@@ -109,19 +67,10 @@ class LazyGroup(click.Group):
         for section, names in {**SECTIONS, OTHERS: others}.items():
             found = [(name, self.get_command(ctx, name)) for name in names if name in self.modules]
             room = formatter.width - 6 - column
-            rows = [(name.ljust(column), _brief(name, each, room)) for name, each in found if each is not None]
+            rows = [(name.ljust(column), brief(name, each, room)) for name, each in found if each is not None]
             if rows:
                 with formatter.section(section):
                     formatter.write_dl(rows)
-
-
-def _brief(name: str, command: click.Command, room: int) -> str:
-    """The first sentence of a command's help where it fits, else what stands before its colon or semicolon."""
-    whole = command.get_short_help_str(sys.maxsize)
-    if len(whole) <= room:
-        return whole
-    start = BRIEFLY.get(name) or re.split("[:;] ", whole)[0].removesuffix(".") + "."
-    return start if len(start) <= room else command.get_short_help_str(room)
 
 
 def with_common_options(command: click.Command) -> click.Command:
@@ -138,7 +87,8 @@ def with_common_options(command: click.Command) -> click.Command:
 def _common(option: str, **extra: Any) -> Callable[[], click.Option]:
     def use(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
         if value not in (None, False) and ctx.obj is not None and not ctx.resilient_parsing:
-            ctx.obj = ctx.obj._replace(**{parameter.name or "": value})
+            # The command as a whole tells errors, and asks then which database was meant.
+            ctx.obj = ctx.find_root().obj = ctx.obj._replace(**{parameter.name or "": value})
 
     return lambda: click.Option([option], hidden=True, expose_value=False, callback=use, **extra)
 

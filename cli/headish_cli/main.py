@@ -21,6 +21,7 @@ from headish_cli.commands.talking.configuration import config_path, read_config
 from headish_cli.completing import SPACE
 from headish_cli.groups import LazyGroup
 from headish_cli.options import CLOSED_PIPE, INTERRUPTED, Settings
+from headish_cli.printing.hints import hint, told_by_system
 from headish_cli.printing.output import Told, sentence
 
 COMMANDS = {
@@ -104,6 +105,7 @@ class Headish(LazyGroup):
         run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
             return run()
+        _open_what_is_closed()
         try:
             sys.exit(run() or 0)  # a command returns nothing; click returns the code of an early exit
         except click.ClickException as error:
@@ -130,7 +132,7 @@ class Headish(LazyGroup):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except OSError as error:
-            raise Told(f"{error}") from None
+            raise Told(told_by_system(error)) from None
         except Exception as error:
             from headish.errors import Ambiguous, HeadishError
 
@@ -139,8 +141,18 @@ class Headish(LazyGroup):
                     f"several turns have the handle {error.prefix!r}; take one of these:", error.described
                 ) from None
             if isinstance(error, HeadishError):
-                raise Told(sentence(error)) from None
+                raise Told(sentence(error) + hint(error, ctx.obj)) from None
             raise
+
+
+def _open_what_is_closed() -> None:
+    """Give a process that was started without one of its three streams an empty one.
+
+    Its number would go to the next file that is opened, as the database, and Python has None where a stream is asked.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, open to the end
 
 
 @contextmanager
@@ -239,8 +251,9 @@ def main(
     behind the command, too. Without a command, a terminal shows 'headish list'.
 
     \b
-    Exit codes: 0 done; 1 an error, or findings (verify, lint, db secure, a broken file of an import, an
-    answer that was cut off or does not follow its schema); 2 wrong usage; 130 Ctrl-C; 141 a closed pipe.
+    Exit codes: 0 done; 1 an error, or findings (verify, lint, db secure, a
+    broken file of an import, an answer that was cut off or does not follow
+    its schema); 2 wrong usage; 130 Ctrl-C; 141 a closed pipe.
     """
     said = _configure(ctx)
     ptr = os.environ.get("HEADISH_PTR") or said.get("ptr")

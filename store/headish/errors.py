@@ -200,7 +200,8 @@ class UnknownPointer(InputError, KeyError):
         if name is None:
             super().__init__(
                 "no provider is named: give one (to=, --to) or a provider pointer (ptr=, -p), let the thread name a"
-                " pointer (provider_ptr=, headish add -p), or set a default (headish ptr default NAME)"
+                " pointer (provider_ptr=, headish add -p), or set a default ('headish ptr set NAME PROVIDER/MODEL' and"
+                " 'headish ptr default NAME')"
             )
         else:
             super().__init__(

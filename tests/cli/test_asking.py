@@ -207,6 +207,11 @@ class TestHowItEnds:
         assert "No bookmark moved" in done.err
         assert headish("get", "main").out.strip() == "Quicker."
 
+    def test_an_empty_text_is_not_said(self, headish: Command) -> None:
+        headish("add", "Hi", "-b", "main")
+        assert "the text is empty" in headish.misused("ask", "", "-c", "main")
+        assert headish("stats", "--json").json["turns"] == 1
+
     def test_nobody_to_ask_is_told_before_anything_is_stored(self, headish: Command, server: Loopback) -> None:
         assert "no provider is named" in headish.fails("ask", "Hi")
         assert "no provider pointer is named 'gone'" in headish.fails("ask", "Hi", "-p", "gone")

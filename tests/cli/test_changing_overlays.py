@@ -117,3 +117,17 @@ def test_what_does_not_go_together_is_wrong_usage(talk: Command, typed: tuple[st
 ])  # fmt: skip
 def test_what_cannot_be_done_is_one_line(talk: Command, typed: tuple[str, ...], told: str) -> None:
     assert told in talk.fails(*typed)
+
+
+def test_every_list_tells_an_overlay_by_what_it_does(talk: Command) -> None:
+    talk("hide", "main~1", "--from", "model")
+    told = "hides 1 turn from the model"
+    listed = [("log", "main"), ("tree", "main"), ("heads",), ("siblings", "main"), ("follow", "--no-wait")]
+    for words in listed:
+        shown = next(line for line in talk(*words).out.splitlines() if told in line)
+        assert " overlay " in shown, words
+    assert talk("bookmark", "list").out.endswith(f"  {told}\n")
+    assert talk("show", "main").out.splitlines()[0].split()[1] == "overlay"
+    assert f"Overlay:      {told}\n" in talk("show", "main").out
+    assert f" · overlay: {told} · " in talk("get", "main").err
+    assert talk("tree", "main", "--json").json_lines[-1]["attributes"]["overlay"]["does"] == "hide"

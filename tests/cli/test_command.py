@@ -9,10 +9,12 @@ import socket
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from headish import Store
@@ -37,8 +39,28 @@ class TestWhereTheDatabaseIs:
         assert start("export", env=home).stdout.endswith(b"hi<|end|>\n")
 
     def test_reading_makes_nothing(self, headish: Command) -> None:
-        assert "there is no database" in headish.fails("log")
+        assert headish.fails("log").endswith(
+            "there is no database; 'headish add', 'headish ask' and 'headish import' make one"
+        )
         assert not Path(headish.target).exists()
+
+    def test_a_database_that_nobody_named_is_named_where_a_turn_is_not_in_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.delenv("HEADISH_DB", raising=False)
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+        target = str(tmp_path / "headish" / "headish.db")
+        with Store.open(target) as store:
+            store.add_turn("hi")
+        for words in (["get", "main"], ["get", "main", "--db", target]):
+            with pytest.raises(SystemExit):
+                main(words, prog_name="headish")
+        unnamed, named = capsys.readouterr().err.splitlines()
+        assert unnamed.endswith(f"(of {target}, as neither --db nor HEADISH_DB names another)")
+        assert named == "headish: no turn is named 'main' in this space"
+
+    def test_what_the_system_refuses_is_told_without_its_number(self, headish: Command) -> None:
+        assert headish.fails("ask", "look", "-a", "/nowhere") == "/nowhere: No such file or directory"
 
     @pytest.mark.slow
     def test_a_password_is_not_printed(self) -> None:
@@ -122,6 +144,15 @@ class TestEndsFromOutside:
             os.close(writer)
         assert (done.returncode, done.stderr) == (141, b"")
 
+    @pytest.mark.slow
+    @pytest.mark.parametrize("closed", [0, 1, 2])
+    def test_a_stream_that_is_closed_from_the_start_is_an_empty_one(self, headish: Command, closed: int) -> None:
+        headish("add", "hi", "-b", "main")
+        words = [("log",), ("verify",), ("list",), ("erase", "main", "--reason", "asked"), ("add", "ho")]
+        done = [start("--db", headish.target, *each, preexec_fn=lambda: os.close(closed)) for each in words]
+        assert [each.returncode for each in done] == [0, 0, 0, 1, 0]
+        assert not any(b"Traceback" in each.stderr for each in done)
+
     def test_ctrl_c_is_code_130_without_a_traceback(self, headish: Command) -> None:
         command = [HEADISH, "--db", headish.target, "add", "-"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -182,6 +213,13 @@ class TestStart:
             assert help_text.startswith(f"Usage: headish {name} ")
         assert sorted(COMMANDS) == main.list_commands(main.make_context("headish", ["--db", "x", "log"]))
 
+    def test_a_help_fits_a_terminal_of_80_columns_and_cuts_no_line(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        helps = {path: _help_of(command, path) for path, command in _with_those_below(main, "headish")}
+        assert "headish batch status" in helps
+        lines = [(path, line) for path, text in helps.items() for line in text.splitlines()[1:]]
+        assert [(path, line) for path, line in lines if len(line) > 80 or line.endswith("...")] == []
+
 
 class TestDatabase:
     def test_current_and_upgrade(self, headish: Command) -> None:
@@ -211,3 +249,18 @@ class TestDemo:
         assert f"headish --db {kept} log merged" in start("demo", "--keep", kept).stdout.decode()
         assert Command(kept)("log", "merged").out.count("\n") == 9
         assert start("demo", "--keep", kept).returncode == 2
+
+
+def _with_those_below(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        with click.Context(command) as context:
+            for name in command.list_commands(context):
+                below = command.get_command(context, name)
+                assert below is not None
+                yield from _with_those_below(below, f"{path} {name}")
+
+
+def _help_of(command: click.Command, path: str) -> str:
+    with click.Context(command, info_name=path) as context:
+        return command.get_help(context)

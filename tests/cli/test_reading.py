@@ -453,6 +453,8 @@ class TestBookmarks:
         handles = [handle_of(headish, grown[name]) for name in "ma"]
         assert [line.split()[-1] for line in history] == ["(removed)", *handles]
         assert "there is no such bookmark" in headish.fails("bookmark", "rm", "x")
+        headish("bookmark", "set", "x", "x@{1}")
+        assert headish("get", "x", "--json").json["id"] == grown["m"]
         assert "there never was such a bookmark" in headish.fails("bookmark", "history", "y")
 
 

@@ -16,6 +16,7 @@ import pytest
 from headish import Store
 from headish.errors import InvalidImport
 from headish.imports.notes import ImportNote
+from headish.values.blocks import ProviderBlock, Text
 
 FIXTURES = Path(__file__).parent / "fixtures"
 Load = Callable[..., Path]
@@ -282,3 +283,14 @@ def test_another_database_is_refused_by_name(memory: Store, tmp_path: Path) -> N
             memory.import_file(path, format)
         with pytest.raises(InvalidImport, match="give its path"):
             memory.import_file(io.BytesIO(path.read_bytes()), format)
+
+
+@pytest.mark.parametrize("odd", [{}, [], None, 1, True])
+def test_a_part_of_pydantic_ai_whose_kind_is_no_word_is_kept_as_it_is(memory: Store, odd: object) -> None:
+    part = {"content": [{"kind": odd, "url": "https://example.org/a.png"}, "look"], "part_kind": "user-prompt"}
+    told = json.dumps([{"parts": [part], "kind": "request"}]).encode()
+    memory.import_file(io.BytesIO(told), "pydantic-ai")
+    [kept, said] = memory.blocks("@")
+    assert isinstance(kept, ProviderBlock)
+    assert kept.data["url"] == "https://example.org/a.png"
+    assert said == Text("look")

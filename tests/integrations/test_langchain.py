@@ -170,6 +170,17 @@ def test_a_closed_history_raises_a_runtime_error(history: Any) -> None:
             call()
 
 
+def test_a_history_is_closed_at_the_end_of_its_block(tmp_path: Path) -> None:
+    from langchain_core.messages import HumanMessage
+
+    from headish.integrations.langchain import HeadishChatMessageHistory
+
+    with HeadishChatMessageHistory("chat", tmp_path / "chat.db") as history:
+        history.add_messages([HumanMessage("Hi")])
+    with pytest.raises(RuntimeError, match="is closed"):
+        history.clear()
+
+
 def test_a_chain_remembers_through_it(tmp_path: Path) -> None:
     from langchain_core.runnables import RunnableLambda
     from langchain_core.runnables.history import RunnableWithMessageHistory

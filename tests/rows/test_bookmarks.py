@@ -269,6 +269,25 @@ class TestHistory:
         with pytest.raises(UnknownTurn):
             store.get("main@{2030-01-01T12:01:30Z}")
 
+    def test_a_removed_name_is_brought_back_through_its_past_position(self, store: Store) -> None:
+        a = store.add_turn("a", bookmark="main")
+        b = store.add_turn("b", continues="main")
+        store.bookmarks.remove("main")
+        assert [store.get(f"main@{{{back}}}").id for back in (1, 2)] == [b.id, a.id]
+        for back in (0, 3):
+            with pytest.raises(UnknownTurn, match="history does not reach"):
+                store.get(f"main@{{{back}}}")
+        store.bookmarks.set("main", "main@{1}")
+        assert where(store) == {"main": b.id}
+        assert [store.get(f"main@{{{back}}}").id for back in (0, 2, 3)] == [b.id, b.id, a.id]
+
+    def test_a_renamed_name_leaves_no_past_behind(self, store: Store) -> None:
+        a = store.add_turn("a", bookmark="old")
+        store.bookmarks.rename("old", "new")
+        assert store.get("new@{0}").id == a.id
+        with pytest.raises(UnknownTurn):
+            store.get("old@{1}")
+
     def test_names_have_histories_of_their_own(self, store: Store) -> None:
         a = store.add_turn("a", bookmark="one")
         store.bookmarks.set("two", a.id)

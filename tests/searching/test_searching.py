@@ -74,6 +74,21 @@ class TestWhatIsFound:
         assert [hit.field for hit in store.search("plan file")] == ["calls"]
         assert found(store, "plain", fields="calls") == []
 
+    @pytest.mark.parametrize(
+        "source",
+        [
+            {"type": "base64", "media_type": "text/plain", "data": "R3L832U="},  # Latin-1
+            {"type": "base64", "media_type": "text/plain", "data": "!"},
+            {"type": "url", "media_type": "text/html", "url": "https://example.org/page"},
+        ],
+    )
+    def test_a_text_document_that_cannot_be_read_is_found_by_its_name(
+        self, store: Store, source: dict[str, str]
+    ) -> None:
+        turn = store.add_turn([{"type": "document", "name": "greetings.txt", "source": source}])
+        assert found(store, "greetings") == [turn.id]
+        assert store.verify().problems == ()
+
     def test_a_document_inside_a_message_is_searched_and_an_image_is_not(self, store: Store) -> None:
         kinds = {"a.txt": "text/plain", "b.png": "image/png"}
         blocks = [

@@ -15,12 +15,12 @@ from headish_cli.options import (
     pass_settings,
     read_expect,
 )
+from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import (
     cells,
     content_of,
     one_line,
     pad,
-    preview,
     print_json,
     print_json_lines,
     reply_mark,
@@ -28,13 +28,14 @@ from headish_cli.printing.output import (
     say,
     shorten,
 )
+from headish_cli.printing.said import words
 
 if TYPE_CHECKING:
     from headish import Turn
     from headish.values.turns import Bookmark
 
 
-@click.group("bookmark")
+@click.group("bookmark", cls=BriefGroup)
 def bookmark_command() -> None:
     """Names for turns: list, set, remove, and where they were."""
 
@@ -57,8 +58,10 @@ def list_command(settings: Settings, limit: int | None, after: str | None, recen
         for each in found:
             name = click.style(pad(names[each.name], column), fg="blue", bold=True)
             before = f"{name}  {click.style(handles[each.turn], fg='yellow')}  "
-            behind = reply_mark(store.get(each.turn).meta)
-            click.echo(before + one_line(preview(content_of(store, each.turn)), room_beside(before, behind)) + behind)
+            meta = store.get(each.turn).meta
+            behind = reply_mark(meta)
+            said = words(meta, content_of(store, each.turn))
+            click.echo(before + one_line(said, room_beside(before, behind)) + behind)
 
 
 def _record(bookmark: Bookmark, turn: Turn) -> dict[str, object]:
@@ -90,7 +93,7 @@ def remove_command(settings: Settings, name: str, expect: str | None) -> None:
     """Remove NAME; its turns and its history stay."""
     with settings.open() as store:
         store.bookmarks.remove(name, expect=read_expect(expect, False, store))
-    say(f"Removed {name}. Its history stays: headish bookmark history {name}")
+    say(f"Removed {name}. Its history stays: 'headish bookmark set {name} {name}@{{1}}' brings it back.")
 
 
 @bookmark_command.command("rename")
@@ -143,4 +146,6 @@ def undo_command(settings: Settings, name: str, n: int, expect: str | None, as_j
         return
     for turn in left:
         click.echo(turn.id)
-    say(f"{one_line(name, None)} names {where} now." if where else f"{one_line(name, None)} is removed.")
+    shown = one_line(name, None)
+    removed = f"{shown} is removed; 'headish bookmark set {shown} {shown}@{{1}}' brings it back."
+    say(f"{shown} names {where} now." if where else removed)

@@ -17,16 +17,15 @@ from headish_cli.printing.output import (
     counted,
     marks,
     one_line,
-    preview,
     print_json_lines,
     reply_mark,
-    role_word,
     room_beside,
     say,
     shorten,
     version_mark,
 )
 from headish_cli.printing.paging import paged
+from headish_cli.printing.said import who, words
 
 if TYPE_CHECKING:
     from headish.values.ids import TurnId
@@ -160,10 +159,10 @@ def _line(rails: str, turn: TreeTurn, short: Mapping[TurnId, str], current: bool
     also = click.style(f" (also continues {', '.join(merged)})", dim=True) if merged else ""
     also += click.style(f" (⋮ continues {above[0]})", dim=True) if above else ""
     also += click.style(f" (⋮ {turn.more} more)", dim=True) if turn.more else ""
-    before = f"{rails}{dot} {click.style(short[turn.id], fg='yellow')} {role_word(turn.role)} "
+    before = f"{rails}{dot} {click.style(short[turn.id], fg='yellow')} {who(turn)} "
     version = version_mark(f"{turn.version}/{turn.versions}" if turn.versions > 1 else "")
     behind = reply_mark(turn) + version + also + marks(turn.bookmarks)
-    return before + one_line(preview(turn.content), room_beside(before, behind)) + behind
+    return before + one_line(words(turn, turn.content), room_beside(before, behind)) + behind
 
 
 def _record(turn: TreeTurn, current: str) -> dict[str, object]:

@@ -9,6 +9,7 @@ import click
 from headish_cli.commands.keeping.securing import secure_command
 from headish_cli.commands.keeping.spreading import distribute_command, init_command
 from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import counted, one_line, print_json, say, write
 from headish_cli.printing.progress import counting_turns
 
@@ -61,7 +62,7 @@ def stats_command(settings: Settings, as_json: bool) -> None:
         click.echo(f"{name.replace('_', ' '):<16}{getattr(stats, name):>16,}")
 
 
-@click.group("db")
+@click.group("db", cls=BriefGroup)
 def db_command() -> None:
     """The database itself: where it is, its tables, their revision and upgrade, where they are, and who sees what."""
 

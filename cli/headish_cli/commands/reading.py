@@ -26,6 +26,7 @@ from headish_cli.printing.output import (
 )
 from headish_cli.printing.paging import paged
 from headish_cli.printing.rows import print_rows, seen_as
+from headish_cli.printing.said import words
 from headish_cli.printing.telling import reply_record, timed_record, turn_record, version_record
 
 if TYPE_CHECKING:
@@ -140,7 +141,8 @@ def _describe(turn: Turn) -> str:
     from headish.values.times import local_time
 
     reply = turn.meta.reply
-    facts = [f"turn {turn.id}", turn.meta.role or "a bare sequence", local_time(turn.said_at, "milliseconds")]
+    role = "overlay: " + words(turn.meta, ()) if turn.meta.attributes.overlay else turn.meta.role or "a bare sequence"
+    facts = [f"turn {turn.id}", role, local_time(turn.said_at, "milliseconds")]
     facts += [f"stored {local_time(turn.time, 'milliseconds')}"] if turn.said_at != turn.time else []
     facts += [f"reply of {reply.get('model') or 'an unnamed model'} ({reply.get('provider')})"] if reply else []
     facts += ["incomplete"] if turn.meta.is_cut_off else []

@@ -8,6 +8,7 @@ import click
 
 from headish_cli.commands.keeping.securing import grant_command, members_command, revoke_command
 from headish_cli.options import Settings, json_option, page_options, pass_settings
+from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class _Limit(click.ParamType[Limit]):
 LIMIT = _Limit()
 
 
-@click.group("spaces")
+@click.group("spaces", cls=BriefGroup)
 def spaces_command() -> None:
     """The spaces of the database: list, add, rename, limit, and remove an empty one.
 

@@ -13,12 +13,11 @@ from headish_cli.printing.output import (
     marks,
     one_line,
     pad,
-    preview,
     reply_mark,
-    role_word,
     room_beside,
     version_mark,
 )
+from headish_cli.printing.said import who, words
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -74,16 +73,10 @@ def seen_as(turns: Sequence[Turn]) -> dict[str, State]:
 def _row(store: Store, turn: Turn, handle: str, behind: str, indent: int, state: State | None) -> str:
     from headish.values.times import local_time
 
-    overlay = turn.meta.attributes.overlay
-    role = role_word("overlay" if overlay else turn.meta.role)
-    before = f"{click.style(handle, fg='yellow')} {local_time(turn.said_at)} {role} "
+    before = f"{click.style(handle, fg='yellow')} {local_time(turn.said_at)} {who(turn.meta)} "
     how = click.style(f" ({state.words})", dim=True) if state is not None and state.words else ""
     behind = how + reply_mark(turn.meta) + behind
-    said = "" if state is not None and state.people else preview(content_of(store, turn.id))
-    if overlay is not None:
-        from headish.history.overlays.states import describe
-
-        said = f"{describe(overlay)}: {said}" if said else describe(overlay)
+    said = "" if state is not None and state.people else words(turn.meta, content_of(store, turn.id))
     return before + one_line(said, room_beside(" " * indent, before, behind)) + behind
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.printing.output import content_of, counted, one_line, role_word
+from headish_cli.printing.output import content_of, counted, one_line
+from headish_cli.printing.said import who, words
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -44,7 +45,7 @@ def turn_facts(store: Store, turn: Turn) -> Iterator[tuple[str, str]]:
     handles = store.abbreviate([turn.id, *meta.continues])
     names = [one_line(name, 60) for name in store.bookmarks.at([turn.id]).get(turn.id, [])]
     shown = f" {click.style('[' + ', '.join(names) + ']', fg='blue', bold=True)}" if names else ""
-    yield "", f"{click.style(handles[turn.id], fg='yellow')} {role_word(meta.role).rstrip()}{shown}"
+    yield "", f"{click.style(handles[turn.id], fg='yellow')} {who(meta).rstrip()}{shown}"
     yield "Id", turn.id
     yield "Said", local_time(turn.said_at, "seconds")
     if turn.said_at != turn.time:
@@ -54,6 +55,8 @@ def turn_facts(store: Store, turn: Turn) -> Iterator[tuple[str, str]]:
     if reply:
         yield "Model", one_line(f"{reply.get('model') or 'unnamed'} ({reply.get('provider')})", 200)
         yield from _reply_facts(reply)
+    if meta.attributes.overlay:
+        yield "Overlay", words(meta, ())
     if meta.is_cut_off:
         yield "Incomplete", click.style("the message was cut off", fg="red")
     for name, value in (("Author", meta.system.get("author")), ("Key", meta.key), ("File", meta.document_name)):

@@ -240,11 +240,14 @@ def logged_place(connection: Connection, space: int, name: bytes, move: int) -> 
 
 
 def past_place(connection: Connection, space: int, name: bytes, past: int | float) -> Place | None:
-    """Where a name pointed: ``past`` moves ago (int), or at a Unix time in milliseconds (float)."""
+    """Where a name pointed: ``past`` moves ago (int), or at a Unix time in milliseconds (float).
+
+    The moves of a removed name are counted from its removal, which is its last.
+    """
     if isinstance(past, float):
         row = connection.row(LOG_AT_TIME, space=space, name=name, milliseconds=int(past))
     else:
-        last = connection.row(MOVE_NUMBER, space=space, name=name)
+        last = connection.row(MOVE_NUMBER, space=space, name=name) or connection.row(LAST_LOG, space=space, name=name)
         row = last and connection.row(LOG_AT_MOVE, space=space, name=name, move=last[0] - past)
     return Place(row[1], row[2]) if row and row[1] is not None else None
 

@@ -199,10 +199,11 @@ class TreeTurn(Struct, frozen=True):
         return join_texts(self.content)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data: ``{id, role, content, reply?, more?, version?, versions?, incomplete?, continues, children,
-        bookmarks}``."""
+        """As plain data: ``{id, role, content, attributes?, reply?, more?, version?, versions?, incomplete?,
+        continues, children, bookmarks}``."""
         record: dict[str, Any] = {"id": self.id, "role": self.role}
         record["content"] = [to_mapping(block) for block in self.content]
+        record |= {"attributes": found} if (found := msgspec.to_builtins(self.attributes)) else {}
         record |= {"reply": dict(self.reply)} if self.reply else {}
         record |= {"more": self.more} if self.more else {}
         record |= {"version": self.version, "versions": self.versions} if self.versions > 1 else {}

@@ -14,15 +14,14 @@ from headish_cli.printing.output import (
     content_of,
     marks,
     one_line,
-    preview,
     print_json,
     reply_mark,
-    role_word,
     room_beside,
     say,
     sentence,
     shorten,
 )
+from headish_cli.printing.said import who, words
 from headish_cli.printing.telling import timed_record, turn_record, version_record
 
 if TYPE_CHECKING:
@@ -92,9 +91,9 @@ def siblings_command(settings: Settings, headish: str, as_json: bool) -> None:
 def _line(store: Store, turn: Turn, before: str, behind: str) -> str:
     from headish.values.times import local_time
 
-    before += f"{local_time(turn.said_at)} {role_word(turn.meta.role)} "
+    before += f"{local_time(turn.said_at)} {who(turn.meta)} "
     behind = reply_mark(turn.meta) + behind
-    return before + one_line(preview(content_of(store, turn.id)), room_beside(before, behind)) + behind
+    return before + one_line(words(turn.meta, content_of(store, turn.id)), room_beside(before, behind)) + behind
 
 
 def _may_edit() -> bool:

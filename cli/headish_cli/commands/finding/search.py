@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings, read_time
-from headish_cli.printing.output import cells, one_line, print_json_lines, role_word, room_beside, say, shorten
+from headish_cli.printing.output import cells, one_line, print_json_lines, room_beside, say, shorten
 from headish_cli.printing.paging import paged
+from headish_cli.printing.said import who
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -118,7 +119,7 @@ def _print_hits(store: Store, hits: list[Hit]) -> None:
         field = "" if hit.field == "text" else click.style(f"({hit.field}) ", dim=True)
         before = (
             f"{click.style(short[hit.turn.id], fg='yellow')} {local_time(hit.turn.said_at)} "
-            f"{role_word(hit.turn.meta.role)} {field}"
+            f"{who(hit.turn.meta)} {field}"
         )
         behind = _names(hit)
         click.echo(before + _marked(hit, room_beside(before, behind)) + behind)

@@ -19,8 +19,8 @@ def backup_command(settings: Settings, dest: str, one_space: bool, quick: bool, 
     """Back up the database into the file DEST, as it stands at one moment. Writers go on meanwhile.
 
     \b
-    DEST ends with .db   a SQLite database that can be opened as it is (of a SQLite database)
-    anything else        a file that 'headish restore' puts back into SQLite or PostgreSQL
+    DEST ends with .db   of SQLite: a database that can be opened as it is
+    anything else        what 'headish restore' puts into either database
 
     The backup is read back and verified before it gets its name. Nothing is overwritten.
     """

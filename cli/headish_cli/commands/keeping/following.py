@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings
-from headish_cli.printing.output import content_of, marks, one_line, preview, print_json, role_word, room_beside, say
+from headish_cli.printing.output import content_of, marks, one_line, print_json, room_beside, say
+from headish_cli.printing.said import who, words
 from headish_cli.printing.telling import timed_record
 
 if TYPE_CHECKING:
@@ -178,12 +179,12 @@ def _turn_line(store: Store, change: TurnChange, before: str) -> str:
 
     meta = change.turn.meta
     name = marks([meta.bookmark]) if meta.bookmark else ""
-    before += f"{click.style(change.turn.id, fg='yellow')}  {role_word(meta.role)} "
+    before += f"{click.style(change.turn.id, fg='yellow')}  {who(meta)} "
     try:
-        words = preview(content_of(store, change.turn.id))
+        said = words(meta, content_of(store, change.turn.id))
     except InputError:
-        words = "(erased)"
-    return before + one_line(words, room_beside(before, name)) + name
+        said = "(erased)"
+    return before + one_line(said, room_beside(before, name)) + name
 
 
 def _tell_live(*, waits: bool) -> None:

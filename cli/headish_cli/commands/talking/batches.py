@@ -8,6 +8,7 @@ import click
 
 from headish_cli.commands.talking.saying import choose_model, read_params
 from headish_cli.options import Settings, json_option, pass_settings, read_stdin
+from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say, shorten
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ timeout_option = click.option(
 )  # fmt: skip
 
 
-@click.group("batch")
+@click.group("batch", cls=BriefGroup)
 def batch_command() -> None:
     """Ask about many heads at once, for about half the price: the provider answers within a day.
 

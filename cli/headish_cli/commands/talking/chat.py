@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import cleandoc
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from headish_cli.commands.talking.conversation import NOTHING, Conversation
 from headish_cli.commands.talking.lines import Lines, open_lines
 from headish_cli.commands.talking.saying import choose_model, read_params
 from headish_cli.options import INTERRUPTED, Settings
+from headish_cli.printing.hints import told_by_system
 from headish_cli.printing.output import Told, one_line, room_beside, say, sentence
 
 TREE_TURNS = 40
@@ -39,15 +41,15 @@ def chat_command(
 
     \b
     /help              what there is
-    /edit [TEXT]       say something else in the place of your last line, and ask again; alone: in an editor
+    /edit [TEXT]       change your last line and ask again; alone: in an editor
     /retry [MODEL]     ask again for the last answer, or ask another model for it
     /model [NAME]      whom to ask from now on: a pointer, else a model
     /attach FILE|URL   send it along with the next line
-    /undo [N]          take back what you said last, and its answer; they stay stored
+    /undo [N]          take back your last line and its answer; they stay stored
     /fork NAME         go on under another name; the old one stays where it is
     /tree              the branches around here
     /quit              leave
-    \"""                begins and ends a message of several lines (Alt-Enter begins a line, too)
+    \"""                begins and ends a message of several lines
     """
     settings: Settings = ctx.obj
     with settings.open(create=True) as store:
@@ -160,7 +162,7 @@ def _tell(error: Exception, conversation: Conversation) -> bool:
     elif isinstance(error, click.ClickException):
         words = error.format_message()
     elif isinstance(error, OSError):
-        words = str(error)
+        words = told_by_system(error)
     else:
         return False
     say(f"headish: {words}" + (KEPT if conversation.unanswered else ""))
@@ -168,7 +170,7 @@ def _tell(error: Exception, conversation: Conversation) -> bool:
 
 
 def _help(ctx: click.Context, _conversation: Conversation, _rest: str) -> None:
-    text = chat_command.help or ""
+    text = cleandoc(chat_command.help or "")
     click.echo(text.partition("\b\n")[2], err=True)
 
 

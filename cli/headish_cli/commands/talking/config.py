@@ -17,24 +17,25 @@ from headish_cli.commands.talking.configuration import (
     read_config,
 )
 from headish_cli.options import Settings, json_option
+from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import Told, one_line, pad, print_json_lines, say
 
 key_argument = click.argument("key", type=click.Choice(tuple(KEYS)))
 
 
-@click.group("config")
+@click.group("config", cls=BriefGroup)
 def config_command() -> None:
     """The configuration file: what holds where neither an option nor a variable says otherwise.
 
     \b
-    db         the database: a path or a URL                    --db, HEADISH_DB
-    space      the space to use                                 --space, HEADISH_SPACE
-    author     who writes                                       --author, HEADISH_AUTHOR
-    isolation  required, or none                                --isolation, HEADISH_ISOLATION
-    ptr        the provider pointer of threads that name none   -p and -m of ask, HEADISH_PTR
-    prices     the table of prices of 'headish cost'            --prices, HEADISH_PRICES
-    pager      what shows long lists at a terminal              HEADISH_PAGER
-    color      auto, always or never                            NO_COLOR
+    db         the database: a path or a URL       --db, HEADISH_DB
+    space      the space to use                    --space, HEADISH_SPACE
+    author     who writes                          --author, HEADISH_AUTHOR
+    isolation  required, or none                   --isolation, HEADISH_ISOLATION
+    ptr        the pointer of threads without one  -p, -m; HEADISH_PTR
+    prices     the table of prices of 'cost'       --prices, HEADISH_PRICES
+    pager      what shows long lists               HEADISH_PAGER
+    color      auto, always or never               NO_COLOR
 
     The file is TOML; HEADISH_CONFIG names another one.
     """

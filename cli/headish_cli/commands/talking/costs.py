@@ -38,7 +38,7 @@ def cost_command(
     \b
     currency = "USD"
     [[price]]
-    model = "claude-sonnet-4-5*"   # * stands for any characters; the first price that fits holds
+    model = "claude-sonnet-4-5*"   # *: any characters; the first that fits holds
     input = 3.00
     cached_input = 0.30
     cache_write = 3.75

@@ -9,6 +9,7 @@ import click
 
 from headish_cli.commands.talking.timing import timeout_option
 from headish_cli.options import Settings, json_option, parse_settings, pass_settings
+from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def cloud_options(command: F) -> F:
     return command
 
 
-@click.group("ptr")
+@click.group("ptr", cls=BriefGroup)
 def ptr_command() -> None:
     """Provider pointers: short names for a provider, a model and its parameters.
 
@@ -67,11 +68,13 @@ def set_command(
     A key has no place here: it stays in the environment, in a keyring, or with the tools of the cloud.
 
     \b
-    headish ptr set claude anthropic/us.anthropic.claude-sonnet-4-5-20250929-v1:0 \\
+    headish ptr set claude \\
+        anthropic/us.anthropic.claude-sonnet-4-5-20250929-v1:0 \\
         --cloud bedrock --region us-east-1
     headish ptr set claude anthropic/claude-sonnet-4-5@20250929 \\
         --cloud vertex --region global --project my-project
-    headish ptr set gpt openai_responses/my-deployment --cloud azure --resource my-resource
+    headish ptr set gpt openai_responses/my-deployment \\
+        --cloud azure --resource my-resource
     """
     parsed = parse_settings(params, "--param")
     with settings.open(create=True) as store:

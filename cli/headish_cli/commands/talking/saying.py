@@ -57,6 +57,8 @@ def read_said(
     if schema is not None:
         params["schema"] = _read_schema(schema)
     content = read_content(text, attached, may_be_absent=may_be_absent)
+    if content == "":  # as of an unset variable; no provider takes it, and it would stand in the thread
+        raise click.UsageError("there is nothing to say: the text is empty")
     inherited = parse_settings(settings_pairs) or None
     given = [("--system", system), ("--set", inherited)]
     for name, value in given:

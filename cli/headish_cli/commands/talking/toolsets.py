@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings, read_file
+from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say, width
 
 
-@click.group("tools")
+@click.group("tools", cls=BriefGroup)
 def tools_command() -> None:
     """The tools of MCP servers. A thread selects them by its option servers (headish add --server NAME)."""
 

@@ -166,7 +166,7 @@ def _write_part(block: ContentBlock) -> Part:
     if isinstance(block, Thinking):
         return joined({"type": "thinking", "thinking": block.text}, own.get(_PART))
     if isinstance(block, ProviderBlock):
-        return dict(block.data[_PART])
+        return dict(block.data.get(_PART, block.data))
     assert isinstance(block, Text)
     if _DOCUMENT in own:
         data = strictjson.decode(block.text, "a document")
@@ -181,7 +181,7 @@ def _write_call(block: ToolUse) -> Part:
 
 
 def _write_result(block: ToolResult, losses: Losses) -> Part:
-    parts = [_write_part(each) for each in losses.own(block.content)]
+    parts = [_write_part(each) for each in losses.inside(block.content)]
     if block.is_error:
         parts.insert(0, {"type": "text", "text": "Error:"})
     entry = {"role": "tool", "tool_call_id": block.tool_use_id, "content": _as_content(parts)}

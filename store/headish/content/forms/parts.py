@@ -89,8 +89,19 @@ class Losses:
                     self.leave_out(f"a block of {block.provider}", "provider")
             elif isinstance(block, ToolUse | ProviderBlock) and block.partial:
                 self.leave_out("a block that was cut off", "partial")
+            elif isinstance(block, ProviderBlock) and not isinstance(block.data, Mapping):
+                raise self.refuse(f"a block of {block.provider} that is no object")
             elif not (isinstance(block, ProviderBlock) and isinstance(block.data, Mapping) and FORM in block.data):
                 yield block
+
+    def inside(self, blocks: Sequence[ContentBlock]) -> Iterator[ContentBlock]:
+        """What a result holds that the form can say. Raises: Unsupported, also for a call or a result in it."""
+        for block in self.own(blocks):
+            if isinstance(block, ToolUse | ToolResult):
+                raise self.refuse(f"a block of type {kind_of(block)!r} inside a tool result")
+            if isinstance(block, ProviderBlock) and not isinstance(block.data.get("part", {}), Mapping):
+                raise self.refuse(f"a part of {block.provider} that is no object")
+            yield block
 
 
 def refuse(reason: str, path: str = "$") -> InvalidContent:

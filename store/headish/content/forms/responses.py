@@ -231,7 +231,7 @@ def _write_item(block: ContentBlock, losses: Losses) -> Part:
         call = {"type": "function_call", "call_id": block.id, "name": block.name, "arguments": arguments_of(block)}
         return joined(call, own)
     assert isinstance(block, ToolResult)
-    parts = [_output_part(each) for each in losses.own(block.content)]
+    parts = [_output_part(each) for each in losses.inside(block.content)]
     if block.is_error:
         parts.insert(0, {"type": "input_text", "text": "Error:"})
     plain = len(parts) == 1 and parts[0].keys() == {"type", "text"}

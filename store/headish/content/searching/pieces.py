@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from headish.content.media import decode_text, is_text
-from headish.errors import HeadishError
+from headish.content.media import NotDecodable, decode_text, is_text
 from headish.values.blocks import ContentBlock, Document, Text, Thinking, ToolResult, ToolUse
 
 FIELDS = ("text", "reasoning", "calls", "results", "documents")
@@ -58,8 +57,8 @@ def tools_of(blocks: Iterable[ContentBlock]) -> set[str]:
 def _text_of(document: Document) -> str | None:
     try:
         return decode_text(document) if is_text(document) else None
-    except HeadishError:
-        return None  # it says that it is text, and is not
+    except NotDecodable:
+        return None  # it says that it is text, and is not, or its bytes are elsewhere
 
 
 def _texts_of(value: Any) -> Iterator[str]:

@@ -62,7 +62,7 @@ def _find_place(connection: Connection, space: int, headish: Headish) -> Place |
     place = past_place(connection, space, name, past)
     if place is None:
         said = f"; turns by when they were said: headish log {headish.name} --until TIME"
-        told = "the bookmark's history does not reach back so far"
+        told = "the bookmark's history does not reach back so far, or it was removed then"
         raise UnknownTurn(headish.text, told + ("" if isinstance(headish.past, int) else said))
     return place
 

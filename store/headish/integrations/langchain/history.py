@@ -16,6 +16,7 @@ from headish.integrations.langchain.messages import make_message_draft, messages
 from headish.integrations.shared import threads
 from headish.integrations.shared.forgetting import check_erase, erases
 from headish.integrations.shared.opening import Db, Held
+from headish.integrations.shared.scopes import Scoped
 from headish.integrations.shared.threads import Session, session_of
 from headish.rows.threads.ranges import Said
 from headish.store.store import Store
@@ -26,8 +27,9 @@ T = TypeVar("T")
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class HeadishChatMessageHistory(BaseChatMessageHistory):
-    """The messages of one chat, for ``RunnableWithMessageHistory`` and whatever takes a ``BaseChatMessageHistory``.
+class HeadishChatMessageHistory(BaseChatMessageHistory, Scoped):
+    """The messages of one chat, for ``RunnableWithMessageHistory`` and whatever takes a ``BaseChatMessageHistory``. A
+    context manager.
 
     ``session_id`` is any text. A bookmark of the same name, or a conversation with this text as its ``key``, is the
     chat's history. ``db`` is a path, a URL or an open ``Database``; ``":memory:"`` belongs to this object alone.

@@ -7,8 +7,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -36,13 +35,14 @@ from headish.integrations.langgraph.writing import Stale
 from headish.integrations.shared.forgetting import check_erase, erases
 from headish.integrations.shared.healing import heal
 from headish.integrations.shared.opening import Db, Held
+from headish.integrations.shared.scopes import Scoped
 from headish.store.store import Store
 from headish.values.ids import KeptIds, Mint
 
 T = TypeVar("T")
 
 
-class HeadishSaver(BaseCheckpointSaver[str]):
+class HeadishSaver(BaseCheckpointSaver[str], Scoped):
     """A LangGraph checkpointer in a headish database. Sync and async in one class; a context manager.
 
     Messages of a thread are turns: its bookmark is the thread's id (``integrations.safe_name`` of it), so ``headish
@@ -216,14 +216,6 @@ class HeadishSaver(BaseCheckpointSaver[str]):
     def close(self) -> None:
         """Let go of the database; a second time nothing happens."""
         self._held.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     # The same for asyncio: a thread of a pool runs the verb, and a cancellation is told once the outcome is fixed.
 

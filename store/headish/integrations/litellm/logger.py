@@ -12,8 +12,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from litellm.integrations.custom_logger import CustomLogger
 
@@ -21,6 +20,7 @@ from headish.aio.threads import finish
 from headish.errors import HeadishError, InvalidArgument, shown
 from headish.integrations.shared.healing import heal
 from headish.integrations.shared.opening import Db, Held
+from headish.integrations.shared.scopes import Scoped
 from headish.values.names import check_name
 
 log = logging.getLogger("headish")
@@ -34,7 +34,7 @@ _OURS = frozenset(("provider_specific_fields",))
 Named = str | Callable[[Mapping[str, Any]], str | None] | None
 
 
-class HeadishLogger(CustomLogger):
+class HeadishLogger(CustomLogger, Scoped):
     """A callback of LiteLLM: ``litellm.callbacks = [HeadishLogger("calls.db")]``. A context manager.
 
     - ``db``: a path, a URL, ``":memory:"`` or an open ``Database``.
@@ -89,14 +89,6 @@ class HeadishLogger(CustomLogger):
     def close(self) -> None:
         """Let go of the database; a second time nothing happens."""
         self._held.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _take(self, kwargs: Mapping[str, Any]) -> list[Any] | None:
         with self._lock:

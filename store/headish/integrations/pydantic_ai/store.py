@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from types import TracebackType
-from typing import Self
 
 from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord, ConversationStore
 
@@ -17,10 +15,11 @@ from headish.erasing.erase import Said as Reason
 from headish.integrations.pydantic_ai import storing
 from headish.integrations.shared.forgetting import check_erase, erases
 from headish.integrations.shared.opening import Db, Held
+from headish.integrations.shared.scopes import Scoped
 from headish.values.ids import KeptIds
 
 
-class HeadishConversationStore(ConversationStore):
+class HeadishConversationStore(ConversationStore, Scoped):
     """A durable ``ConversationStore`` of Pydantic AI. A context manager.
 
     Each message is a turn, and the conversation's id its bookmark (``integrations.safe_name`` of it), so ``headish
@@ -81,14 +80,6 @@ class HeadishConversationStore(ConversationStore):
     def close(self) -> None:
         """Let go of the database; a second time nothing happens."""
         self._held.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     # In a thread of a pool.
 

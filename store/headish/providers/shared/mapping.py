@@ -182,8 +182,8 @@ class BlockMapper(ABC):
         return arguments
 
     def result(self, block: ToolResult, message: Message) -> Part | None:
-        if message.role != "tool":  # where the ledger puts results: this one lay in another that answers no call
-            return self.refuse("a block of type 'tool_result' inside a tool result", message)
+        if message.role != "tool":  # it stood in a result that answers no call, and goes out as text
+            return self.refuse(f"a block of type {type_of(block)!r} inside a tool result", message)
         if block.status is not None:
             self.note(f"the status {block.status[:80]!r} of a result is not sent", message)
         if block.opaque:

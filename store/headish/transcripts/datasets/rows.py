@@ -70,8 +70,15 @@ def _hf_message(entry: Entry) -> Row:
 
 
 def _hf_part(part: Any) -> Any:
-    held = part.get("image_url") if isinstance(part, Mapping) and part.get("type") == "image_url" else None
-    return {"type": "image", "url": held["url"]} if isinstance(held, Mapping) else part
+    url = _url_of(part) if isinstance(part, Mapping) and part.get("type") == "image_url" else None
+    return part if url is None else {"type": "image", "url": url}
+
+
+def _url_of(part: Mapping[str, Any]) -> str | None:
+    """Where a medium lies; None of a part that has the type of one and nothing else of it."""
+    held = part.get(str(part.get("type")))
+    url = held.get("url") if isinstance(held, Mapping) else None
+    return url if isinstance(url, str) else None
 
 
 def _with_object(function: Entry) -> Row:
@@ -118,10 +125,11 @@ def _value(content: Any, media: dict[str, list[str]], drop: Collection[str]) -> 
     pieces: list[str] = []
     for part in content:
         mark, key = _MEDIA.get(str(part.get("type")), ("", ""))
-        if mark:
-            media.setdefault(key, []).append(part[part["type"]]["url"])
+        url = _url_of(part) if mark else None
+        if url is not None:
+            media.setdefault(key, []).append(url)
             pieces.append(mark)
-        elif isinstance(part.get("text"), str):
+        elif not mark and isinstance(part.get("text"), str):
             pieces.append(part["text"])
         elif "document" not in drop:
             raise Unmappable("sharegpt", f"a part of type {part.get('type')!r}", drop="document")

@@ -187,7 +187,7 @@ def _document(item: Part) -> Block | None:
     if kind == "binary" and isinstance(item.get("data"), str):
         usual = media_type if isinstance(media_type, str) else "application/octet-stream"
         source = {"type": "base64", "media_type": usual, "data": item["data"].translate(_STANDARD)}
-    elif kind in _MEDIA_URLS and isinstance(item.get("url"), str):
+    elif isinstance(kind, str) and kind in _MEDIA_URLS and isinstance(item.get("url"), str):
         known = media_type if isinstance(media_type, str) else _MEDIA_URLS[kind]
         source = {"type": "url", "url": item["url"], **({"media_type": known} if known else {})}
     elif kind == "uploaded-file" and isinstance(item.get("file_id"), str):

@@ -1,0 +1,34 @@
+"""What the command adds to an error: which database was looked into, and how to make one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headish.errors import HeadishError
+    from headish_cli.options import Settings
+
+
+def hint(error: HeadishError, settings: object) -> str:
+    """What stands behind an error's sentence; often nothing."""
+    from headish.errors import UnknownDatabase, UnknownSpace, UnknownTurn
+    from headish_cli.options import Settings
+
+    if isinstance(error, UnknownDatabase) and not isinstance(error, UnknownSpace):
+        return "; 'headish add', 'headish ask' and 'headish import' make one"
+    if isinstance(error, UnknownTurn) and isinstance(settings, Settings) and settings.db is None:
+        return _where(settings)
+    return ""
+
+
+def told_by_system(error: OSError) -> str:
+    """What the system refused, without the number that it has for it."""
+    if error.strerror is None or error.filename is None:
+        return error.strerror or str(error)
+    name = error.filename.decode(errors="replace") if isinstance(error.filename, bytes) else str(error.filename)
+    return f"{name}: {error.strerror}"
+
+
+def _where(settings: Settings) -> str:
+    """A database that nobody named is easily the wrong one."""
+    return f" (of {settings.target}, as neither --db nor HEADISH_DB names another)"

@@ -1,0 +1,27 @@
+"""Who said a turn, and what, for a line of a list. An overlay often has no words: it is told by what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headish_cli.printing.output import preview, role_word
+
+if TYPE_CHECKING:
+    from headish.values.blocks import ContentBlock
+    from headish.values.turns import Meta, TreeTurn
+
+
+def who(turn: Meta | TreeTurn) -> str:
+    """The role of a turn in its column, or that it is an overlay."""
+    return role_word("overlay" if turn.attributes.overlay else turn.role)
+
+
+def words(turn: Meta | TreeTurn, content: Sequence[ContentBlock]) -> str:
+    """What a turn says on one line; of an overlay first what it does."""
+    overlay, said = turn.attributes.overlay, preview(content)
+    if overlay is None:
+        return said
+    from headish.history.overlays.states import describe
+
+    return f"{describe(overlay)}: {said}" if said else describe(overlay)
