@@ -248,7 +248,7 @@ class ChatReader(ContentReader):
 
     def _count(self, usage: Mapping[str, Any]) -> None:
         """OpenAI counts what was read from the cache and written to it among the prompt's tokens."""
-        details = record(usage.get("prompt_tokens_details"))
+        details, said = record(usage.get("prompt_tokens_details")), record(usage.get("completion_tokens_details"))
         prompt = number(usage.get("prompt_tokens"))
         read, written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
         self.count(
@@ -256,7 +256,9 @@ class ChatReader(ContentReader):
             output_tokens=number(usage.get("completion_tokens")),
             cache_creation_input_tokens=written,
             cache_read_input_tokens=read,
-            reasoning_tokens=number(record(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+            reasoning_tokens=number(said.get("reasoning_tokens")),
+            input_audio_tokens=number(details.get("audio_tokens")) or None,
+            output_audio_tokens=number(said.get("audio_tokens")) or None,
         )
         more = rest_of({key: _without_zeros(value) for key, value in usage.items()}, _USAGE)
         if more:

@@ -175,7 +175,7 @@ class ChatWriter(RequestWriter):
     # Messages.
 
     def place(self, settled: Settled, parts: list[Part]) -> None:
-        self.flags += settled.message.cache
+        self.flags += bool(settled.message.cache)
         alone = parts[0] if len(parts) == 1 and settled.message.role in self.plain_roles else {}
         if len(alone) == 2 and alone["type"] == "text":
             # Nearly every message: one text, and nothing beside it.

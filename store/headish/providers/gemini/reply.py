@@ -194,6 +194,8 @@ class GeminiReader(ReplyReader):
             output_tokens=None if said is None and thought is None else (said or 0) + (thought or 0),
             cache_read_input_tokens=cached,
             reasoning_tokens=thought,
+            input_audio_tokens=_sound(usage.get("promptTokensDetails")),
+            output_audio_tokens=_sound(usage.get("candidatesTokensDetails")),
         )
 
     def _keep(self, said: Mapping[str, Any], read: frozenset[str]) -> None:
@@ -204,6 +206,12 @@ class GeminiReader(ReplyReader):
                 self.details[key] = grown(self.details.get(key), value)
             else:
                 self.keep_detail(key, value)
+
+
+def _sound(details: object) -> int | None:
+    """How many of the tokens that are listed by kind are sound."""
+    of_sound = (record(each) for each in listed(details) if record(each).get("modality") == "AUDIO")
+    return sum(number(each.get("tokenCount")) or 0 for each in of_sound) or None
 
 
 def camel(value: object) -> Mapping[str, Any]:

@@ -141,7 +141,7 @@ class GeminiWriter(RequestWriter):
 
     def place(self, settled: Settled, parts: list[Part]) -> None:
         """Messages of one role in a row become one content: so roles alternate, and results come right behind calls."""
-        self.flags += settled.message.cache
+        self.flags += bool(settled.message.cache)
         if settled.message.role in SYSTEM:
             self._hoist(settled, parts)
         elif parts:

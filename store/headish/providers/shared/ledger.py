@@ -18,6 +18,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
+from headish.values.caches import Cache, longest
 from headish.values.ids import TurnId
 from headish.values.messages import Message, Note
 
@@ -170,7 +171,7 @@ def _settle_calls(ledger: _Ledger, index: int) -> Settled:
     messages, message = ledger.messages, ledger.messages[index]
     calls = list(ledger.calls[index].values())
     moved = [call.answered_in for call in calls if call.answered_in is not None]
-    cache = any(messages[each].cache and not ledger.contents[each] for each in moved)
+    cache = longest(messages[each].cache for each in moved if not ledger.contents[each])
     if any(each > index + 1 and ledger.standing[each] > ledger.standing[index + 1] for each in moved):
         ledger.notes.append(Note("results that came later are moved to their calls", message.turn))
     turns = dict.fromkeys(messages[each].turn or message.turn for each in sorted(moved)) or {message.turn: None}
@@ -236,7 +237,7 @@ def _as_text(ledger: _Ledger, result: ToolResult, message: Message) -> Iterator[
     yield from result.content
 
 
-def _answers(ledger: _Ledger, message: Message, calls: Sequence[_Call], cache: bool) -> Message:
+def _answers(ledger: _Ledger, message: Message, calls: Sequence[_Call], cache: Cache) -> Message:
     results = []
     for call in calls:
         if call.result is None:

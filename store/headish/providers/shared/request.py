@@ -218,11 +218,14 @@ class RequestWriter(BlockMapper):
         """
         for part in parts[-CACHE_MARKS:]:
             part |= mark
-        if len(parts) < flags:
-            self.note(f"{counted(flags - len(parts), 'cache flag')} left out: nothing of the message can be marked")
-        if len(parts) > CACHE_MARKS:
-            dropped = len(parts) - CACHE_MARKS
-            self.note(f"the first {dropped} of {len(parts)} cache flags are left out: {CACHE_MARKS} fit")
+        self.note_marks(len(parts), flags)
+
+    def note_marks(self, marked: int, flags: int) -> None:
+        """Say which flags found no place: of so many flags this many can be marked."""
+        if marked < flags:
+            self.note(f"{counted(flags - marked, 'cache flag')} left out: nothing of the message can be marked")
+        if marked > CACHE_MARKS:
+            self.note(f"the first {marked - CACHE_MARKS} of {marked} cache flags are left out: {CACHE_MARKS} fit")
 
     def note_flags(self, flags: int) -> None:
         """Say that cache flags have no place: the provider caches without being asked."""
