@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headish.content.forms.customs import text_of
 from headish.content.forms.layout import is_nothing
 from headish.content.forms.media import read_chat_media, write_chat_media
 from headish.content.forms.parts import (
@@ -227,7 +228,7 @@ def _write_call(block: ToolUse) -> Part:
     beside = without(own, ("custom", "function", "type"))
     call: Part = {} if block.id is None else {"id": block.id}
     if own.get("type") == "custom":
-        custom = joined({"name": block.name, "input": arguments_of(block)}, own.get("custom"))
+        custom = joined({"name": block.name, "input": text_of(block)}, own.get("custom"))
         return joined({**call, "type": "custom", "custom": custom}, beside)
     function = joined({"name": block.name, "arguments": arguments_of(block)}, own.get("function"))
     return joined({**call, "type": "function", "function": function}, beside)

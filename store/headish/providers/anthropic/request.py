@@ -223,7 +223,7 @@ class AnthropicWriter(RequestWriter):
 
     def _write_tools(self, tools: Sequence[Tool], placed: Part, own: list[Part], thinking: Any) -> Part:
         """``tools`` and ``tool_choice``, where there are any; the API's other tools come in by its parameters."""
-        defined = [*(self._define(*tool) for tool in tools), *own]
+        defined = [*(self._define(*self.as_function(tool)) for tool in tools), *own]
         named = [each for tool in defined for each in self.names_of(tool)]
         self.check_names(named)
         choice = self.choose_tool(named)

@@ -14,8 +14,9 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from headish.content import strictjson
 from headish.content.forms.chat import MESSAGE, PART, TOOL_CALL
+from headish.content.forms.customs import CHAT as CUSTOM
+from headish.content.forms.customs import is_custom, text_of
 from headish.content.forms.media import write_chat_media
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
@@ -56,6 +57,8 @@ class ChatWriter(RequestWriter):
     """The values of ``reasoning_effort``."""
     plain_roles: Collection[str] = ("user", "assistant")
     """Whose messages are a role and a content where they say one text."""
+    takes_custom: bool = False
+    """Whether the server has tools that take text."""
     has_strict_tools: ClassVar[bool] = True
     """Whether each tool says for itself that its calls are held to its schema."""
 
@@ -117,10 +120,9 @@ class ChatWriter(RequestWriter):
         own = record(block.opaque.get(self.provider))
         beside = {key: value for key, value in own.items() if key not in ("custom", "function", "type")}
         called = {"name": self.names.send(block.name)}
-        if own.get("type") == "custom":
-            given = strictjson.encode(block.input).decode() if block.raw is None else block.raw
-            custom = {**record(own.get("custom")), **called, "input": given}
-            return {"type": TOOL_CALL, TOOL_CALL: {**beside, "id": block.id, "type": "custom", "custom": custom}}
+        if self.takes_custom and is_custom(block):
+            custom = {**record(own.get(CUSTOM)), **called, "input": text_of(block)}
+            return {"type": TOOL_CALL, TOOL_CALL: {**beside, "id": block.id, "type": CUSTOM, CUSTOM: custom}}
         arguments = arguments_text(block, self.arguments(block, message))
         function = {**called, "arguments": arguments, **_less(own.get("function"), "name", "arguments")}
         return {"id": block.id, "type": "function", "function": function, **_less(beside, "id", "type")}
@@ -235,15 +237,28 @@ class ChatWriter(RequestWriter):
     def _write_tools(self, tools: Sequence[Tool], placed: Part) -> Part:
         """``tools`` and ``tool_choice``; the provider's own tools, given as a parameter, stand behind the thread's."""
         own, chosen = self.own_tools(placed), placed.pop("tool_choice", None)
-        defined = [*(self._define(*tool) for tool in tools), *own]
+        defined = [*map(self._define_tool, tools), *own]
         named = [each for tool in defined for each in self.names_of(tool)]
         self.check_names(named)
         choice = self.choose_tool(named or ["(unnamed)"] * len(defined))
         if chosen is not None and not defined:
             self.note("the option params.tool_choice is not sent: there are no tools")
             return {}
-        chosen = chosen if choice is None else self.write_choice(choice)
+        if choice is not None and choice.mode == "tool" and choice.name in map(_custom_name, defined):
+            chosen = {"type": CUSTOM, CUSTOM: {"name": choice.name}}
+        elif choice is not None:
+            chosen = self.write_choice(choice)
         return ({"tools": defined} if defined else {}) | ({"tool_choice": chosen} if chosen is not None else {})
+
+    def _define_tool(self, tool: Tool) -> Part:
+        """A custom tool where the server has such, else a function."""
+        if tool.format is None or not self.takes_custom:
+            return self._define(*self.as_function(tool))
+        described = {"description": tool.description} if tool.description else {}
+        grammar = {key: value for key, value in tool.format.items() if key != "type"}
+        format = {"type": "grammar", "grammar": grammar} if tool.format.get("type") == "grammar" else tool.format
+        given = {"name": self.names.send(tool.name), **described, **({"format": format} if format else {})}
+        return {"type": CUSTOM, CUSTOM: given}
 
     def _define(self, called: str, description: str | None, schema: Mapping[str, Any]) -> Part:
         function: Part = {"name": self.names.send(called)} | ({"description": description} if description else {})
@@ -251,6 +266,10 @@ class ChatWriter(RequestWriter):
         if self.has_strict_tools and self.holds_to(called, function["parameters"]):
             function["strict"] = True
         return {"type": "function", "function": function}
+
+
+def _custom_name(tool: Mapping[str, Any]) -> Any:
+    return record(tool.get(CUSTOM)).get("name") if tool.get("type") == CUSTOM else None
 
 
 class OpenAIShapedWriter(ChatWriter):

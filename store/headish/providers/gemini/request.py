@@ -214,8 +214,9 @@ class GeminiWriter(RequestWriter):
         return [_CAMEL.sub(lambda match: match[1].upper(), kind) for kind in tool if "unction" not in kind]
 
     def _define(self, tool: Tool) -> Part:
-        described: Part = {"description": tool.description} if tool.description else {}
-        return {"name": self.names.send(tool.name), **described, "parametersJsonSchema": tool.schema}
+        called, description, schema = self.as_function(tool)
+        described: Part = {"description": description} if description else {}
+        return {"name": self.names.send(called), **described, "parametersJsonSchema": schema}
 
 
 def _less(value: Mapping[str, Any], *keys: str) -> Part:

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from headish.content.forms.customs import OUTPUT, RESPONSES, is_custom, text_of
 from headish.content.forms.media import write_responses_media
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
@@ -59,6 +60,8 @@ class OpenAIResponsesWriter(RequestWriter):
         """The last part of each of them that can be marked."""
         self._callers: dict[str | None, Any] = {}
         """Which program made a call, by the call's id: its output says so too."""
+        self._customs: set[str | None] = set()
+        """The ids of the calls of custom tools: their outputs have a type of their own."""
 
     # Blocks.
 
@@ -107,6 +110,10 @@ class OpenAIResponsesWriter(RequestWriter):
         own = record(block.opaque.get(self.provider))
         beside = present(namespace=name(own.get("namespace")), caller=own.get("caller"))
         self._callers[block.id] = beside.get("caller")
+        if is_custom(block):
+            self._customs.add(block.id)
+            called = {"call_id": block.id, "name": self.names.send(block.name), "input": text_of(block)}
+            return {"type": RESPONSES, **called, **beside}
         arguments = arguments_text(block, self.arguments(block, message))
         call = {"call_id": block.id, "name": self.names.send(block.name), "arguments": arguments}
         return {"type": "function_call", **call, **beside}
@@ -117,7 +124,8 @@ class OpenAIResponsesWriter(RequestWriter):
         output: str | list[Part] = "\n".join(texts)
         if len(texts) < len(said):
             output = [self._output_piece(piece) for piece in said]
-        result = {"type": "function_call_output", "call_id": block.tool_use_id, "output": output}
+        kind = OUTPUT if block.tool_use_id in self._customs else "function_call_output"
+        result = {"type": kind, "call_id": block.tool_use_id, "output": output}
         result |= present(caller=self._callers.get(block.tool_use_id))
         return joined(result, block.opaque.get(self.provider))
 
@@ -203,7 +211,7 @@ class OpenAIResponsesWriter(RequestWriter):
         if not all(name(tool.get("type")) for tool in own):
             self.refuse(f"params.{self.provider}.tools={own!r}: it is a list of tools, each of a type")
             own = []
-        defined = [*(self._define(*tool) for tool in tools), *own]
+        defined = [*map(self._define_tool, tools), *own]
         self.check_names([each for tool in defined for each in self.names_of(tool)])
         choice = self.choose_tool([name(tool.get("name")) or tool["type"] for tool in defined])
         if not defined:
@@ -212,6 +220,13 @@ class OpenAIResponsesWriter(RequestWriter):
             return {}
         chosen = chosen if choice is None else _write_choice(choice, defined)
         return {"tools": defined} | ({"tool_choice": chosen} if chosen is not None else {})
+
+    def _define_tool(self, tool: Tool) -> Part:
+        if tool.format is None:
+            return self._define(*tool[:3])
+        described = {"description": tool.description} if tool.description else {}
+        format = {"format": tool.format} if tool.format else {}
+        return {"type": "custom", "name": self.names.send(tool.name), **described, **format}
 
     def _define(self, called: str, description: str | None, schema: Mapping[str, Any]) -> Part:
         parameters = fill_arrays({key: value for key, value in join_top(schema).items() if key not in _AT_TOP})

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 
 from headish.content import strictjson
+from headish.content.forms.customs import INPUT, is_custom, text_of
 from headish.values.blocks import ToolUse
 
 
@@ -20,6 +21,8 @@ class Arguments(NamedTuple):
 
 def arguments_object(call: ToolUse) -> Arguments:
     """The arguments of a call; what is no JSON object is wrapped in one."""
+    if is_custom(call):
+        return Arguments({INPUT: text_of(call)}, True)
     if isinstance(call.input, Mapping):
         return Arguments(call.input, True)
     return Arguments({"invalid_json": call.raw} if call.input is UNSET else {"value": call.input}, False)

@@ -181,6 +181,13 @@ class RequestWriter(BlockMapper):
             self.note(f"the calls of {called} are not held to its schema: {problem}")
         return self.strict and problem is None
 
+    def as_function(self, tool: Tool) -> tuple[str, str | None, dict[str, Any]]:
+        """What defines a tool as a function; a custom one, which takes text, gets the argument ``input``."""
+        if tool.format is not None:
+            lost = ", and its grammar is not sent" if tool.format.get("type") == "grammar" else ""
+            self.note(f"the tool {tool.name} takes text: it goes out as a function of one input{lost}")
+        return tool[:3]
+
     def note_schema(self, format: Mapping[str, Any], schema: Any) -> None:
         """Say why an answer is not held to its schema. ``format`` is what the parameter became."""
         if isinstance(schema, Mapping) and format.get("strict") is False and format.get("schema") == schema:
