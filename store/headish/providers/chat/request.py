@@ -20,14 +20,15 @@ from headish.content.forms.customs import is_custom, text_of
 from headish.content.forms.media import write_chat_media
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
+from headish.content.spoken import AUDIO, is_transcript, said_aloud
 from headish.providers.shared.arguments import arguments_text
 from headish.providers.shared.ledger import Settled
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM, RequestWriter
-from headish.providers.shared.shapes import record
+from headish.providers.shared.shapes import name, record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Settings
-from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.messages import ContextWindow, Message
 
 EMPTY_RESULT = "(empty result)"
@@ -66,6 +67,8 @@ class ChatWriter(RequestWriter):
         super().__init__(window, settings)
         self.flags = 0
         """How many messages are to be cached."""
+        self._speaks = False
+        """Whether the message goes back as what was said aloud, by its id."""
         self._moved: list[Part] = []
         """What the results of one message hold beside text."""
 
@@ -103,10 +106,25 @@ class ChatWriter(RequestWriter):
 
     # Blocks.
 
+    def parts(self, message: Message) -> list[Part]:
+        self._speaks = any(self._id_aloud(block) is not None for block in message.content)
+        return super().parts(message)
+
+    def _id_aloud(self, block: ContentBlock) -> str | None:
+        """The id of a recording that the server has made, where it takes such an id back."""
+        said = said_aloud(block, self.provider) if self.takes_custom else None
+        return None if said is None else name(said.get("id"))
+
+    def spoken_part(self, block: Document, message: Message) -> Part | None:
+        id = self._id_aloud(block)
+        return super().spoken_part(block, message) if id is None else {"type": MESSAGE, MESSAGE: {AUDIO: {"id": id}}}
+
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
         if block is None or not block.opaque:
             return {"type": "text", "text": text}
         own = record(block.opaque.get(self.provider))
+        if is_transcript(block, self.provider):
+            return None if self._speaks else {"type": "text", "text": text}
         if own.keys() - {PART}:
             self.foreign[self.provider] += 1  # annotations have no place in a request
         if own.get(PART) is not None and message.role in ("assistant", "user"):

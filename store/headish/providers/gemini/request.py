@@ -22,7 +22,7 @@ from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.shapes import listed, name, record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Origin, Settings
-from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.messages import ContextWindow, Message
 
 OPENING = "(The conversation begins with your own words.)"
@@ -77,6 +77,12 @@ class GeminiWriter(RequestWriter):
         return {"text": block.text} | beside
 
     def media_part(self, media_type: str, block: Document) -> Part:
+        return joined(write_gemini_media(block), block.opaque.get(self.provider))
+
+    def spoken_part(self, block: Document, message: Message) -> Part | None:
+        """What Gemini said aloud goes back as it came; of what another provider has made, the words are sent."""
+        if any(provider != self.provider for provider in block.opaque) or not isinstance(block.source, Base64Source):
+            return super().spoken_part(block, message)
         return joined(write_gemini_media(block), block.opaque.get(self.provider))
 
     def call_part(self, block: ToolUse, message: Message) -> Part:

@@ -113,6 +113,10 @@ class BlockMapper(ABC):
         """A blank text, which providers refuse."""
         return self.left_out("a blank text", message)
 
+    def spoken_part(self, block: Document, message: Message) -> Part | None:
+        """What a model said aloud; the words stand beside it as a text, where there is a transcript."""
+        return self.left_out("the sound of an answer", message)
+
     def named_text(self, text: str, block: Document, message: Message) -> Part | None:
         """A text document that has a name, or something that the provider keeps beside it, as a part of its own; None
         where it goes out as a text."""
@@ -186,6 +190,8 @@ class BlockMapper(ABC):
         return self.result_part(block, pieces, message)
 
     def document(self, block: Document, message: Message) -> Part | None:
+        if message.role == "assistant" and kind_of_media(block) == "audio":
+            return self.spoken_part(block, message)
         if message.role not in ("user", "tool") and not is_text(block):
             return self.refuse(f"a document of type {media_type_of(block)} of role {message.role}", message)
         if block.opaque:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from time import time
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from headish.errors import InvalidArgument, OverBudget, UnknownPointer, shown
 from headish.history.definitions import find_default, find_pointer, pointer_as_model, tools_served
 from headish.history.reading.containers import find_container
 from headish.history.reading.documents import refer, with_documents
+from headish.history.reading.recordings import still_heard
 from headish.history.reading.resolve import option_origins, resolve_window
 from headish.history.reading.walk import walk
 from headish.history.writing.replies import Pinned, pin_turns
@@ -231,7 +233,7 @@ def _gather(
 ) -> tuple[Asked, Sequence[Walked], Fit | None]:
     walked = walk(connection, space, places)
     window = resolve_window(walked)
-    window = replace(window, messages=with_documents(connection, space, window.messages))
+    window = replace(window, messages=still_heard(with_documents(connection, space, window.messages), time()))
     ptr = ptr or choose_pointer(connection, space, window.options, to, limit.model)
     pointer = None if ptr is None else usable_pointer(connection, space, ptr, to)
     if pointer is not None and pointer.params:
