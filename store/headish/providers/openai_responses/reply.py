@@ -79,6 +79,7 @@ class OpenAIResponsesReader(ItemReader):
         response = record(event.get("response"))
         self.id, self.model = name(response.get("id")) or self.id, name(response.get("model")) or self.model
         self.details |= present(**{key: response.get(key) for key in DETAILS})
+        self.details |= {"store": True} if response.get("store") is True else {}
         self._count(record(response.get("usage")))
         return self.read_output(listed(response.get("output")))
 

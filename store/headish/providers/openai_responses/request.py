@@ -18,6 +18,7 @@ from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
 from headish.providers.openai_responses.files import FILES, file_name
 from headish.providers.openai_responses.pairs import OUTPUTS, Pairs
+from headish.providers.openai_responses.stored import OPTION
 from headish.providers.shared.arguments import arguments_text
 from headish.providers.shared.ledger import Settled
 from headish.providers.shared.mapping import Part, Piece
@@ -186,6 +187,7 @@ class OpenAIResponsesWriter(RequestWriter):
         self._drop_compacted()
         self._write_marks()
         self._check(placed)
+        placed.pop(OPTION, None)  # which a store answers: only it knows what the server has seen
         body: Part = {"model": model} if model else {}
         body |= {"stream": self.settings.stream, "store": False, "include": list(INCLUDE), "input": self.messages}
         return {**body, **self._write_tools(tools, placed), **placed}

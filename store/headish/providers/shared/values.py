@@ -61,7 +61,7 @@ class Request(Struct, frozen=True):
     that it was asked by, which a reply continues; the turn that set each option; the provider pointer that chose the
     model, and what the pointer says of the server; the parameters that were given for this call alone. ``dialect`` is
     the one that the body is written in, where it is not the provider's own; ``schema`` the one that the answer has to
-    follow.
+    follow. ``whole`` is the body with all that was said, where ``body`` goes on from an answer that the server stores.
     """
 
     provider: str
@@ -81,6 +81,7 @@ class Request(Struct, frozen=True):
     headers: dict[str, str] = {}
     dialect: str | None = None
     schema: dict[str, Any] | None = None
+    whole: dict[str, Any] | None = None
 
     @property
     def origins(self) -> tuple[Origin, ...]:
