@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from headish import Store, restore
-from headish.errors import InvalidArgument
+from headish.errors import InvalidArgument, Unsupported
 from headish.providers import prepare_request
+from headish.values.blocks import Text
+from headish.values.messages import ContextWindow, Message
 from support.insides import run_sql
 from support.places import Place
 
@@ -143,6 +145,11 @@ class TestWhatIsSent:
         window = [*said("1h"), {"role": "system", "content": "Be brief.", "cache": True}]
         body = prepare_request("anthropic", {"messages": window, "options": {}}).body
         assert marks(body) == [HOUR, HOUR]
+
+    def test_a_time_that_nobody_has_is_refused_by_name(self) -> None:
+        window = ContextWindow((Message(role="user", content=(Text("Hi"),), cache="2h"),), {})
+        with pytest.raises(Unsupported, match="a cache flag of 2h: it is 5m or 1h"):
+            prepare_request("anthropic", window)
 
     def test_others_pass_over_it_as_over_any_flag(self) -> None:
         for provider in ("openai", "openai_responses", "gemini"):

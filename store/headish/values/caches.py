@@ -39,7 +39,7 @@ def stored_cache(flag: object, system: Mapping[str, Any]) -> Cache:
 
 def longest(flags: Iterable[Cache]) -> Cache:
     """The flag that stands for several."""
-    return max(flags, key=_ORDER.index, default=False)
+    return max(flags, key=lambda flag: _ORDER.index(flag) if flag in _ORDER else 1, default=False)
 
 
 _ORDER: tuple[Cache, ...] = (False, True, *TTLS)

@@ -208,6 +208,9 @@ class AnthropicWriter(RequestWriter):
         marked = [part for part in targets if part is not None]
         times = [self._ttl if each.cache is True else each.cache
                  for each, part in zip(flagged, targets, strict=True) if part is not None]  # fmt: skip
+        for each in flagged:
+            if each.cache not in (True, *TTLS):
+                self.refuse(f"a cache flag of {str(each.cache)[:80]}: it is {' or '.join(TTLS)}")
         for part, time in zip(marked[-CACHE_MARKS:], self._in_order(times[-CACHE_MARKS:]), strict=True):
             part["cache_control"] = {"type": "ephemeral"} | ({} if time is None else {"ttl": time})
         self.note_marks(len(marked), len(targets))

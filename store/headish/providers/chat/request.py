@@ -107,7 +107,8 @@ class ChatWriter(RequestWriter):
     # Blocks.
 
     def parts(self, message: Message) -> list[Part]:
-        self._speaks = any(self._id_aloud(block) is not None for block in message.content)
+        content = message.content
+        self._speaks = len(content) > 1 and any(self._id_aloud(each) is not None for each in content)
         return super().parts(message)
 
     def _id_aloud(self, block: ContentBlock) -> str | None:
