@@ -108,6 +108,12 @@ class TestWhatGoesBack:
         assert SOUND not in json.dumps(request.body)
         assert "the sound of an answer is left out" in [note.what for note in request.notes]
 
+    def test_what_was_edited_is_sent_as_it_is_now(self, store: Store) -> None:
+        asked(store, "openai", {**AUDIO, "expires_at": FAR})
+        store.edit("main~1", "Goodbye.", keep=True)
+        body = store.request("main", "openai").body
+        assert body["messages"][1] == {"role": "assistant", "content": "Goodbye."}
+
     def test_a_server_of_a_dialect_has_made_no_such_id(self, store: Store) -> None:
         asked(store, "openai", {**AUDIO, "expires_at": FAR})
         body = store.request("main", "openai", dialect="groq").body

@@ -54,6 +54,7 @@ WORDS = tuple(
     for place in ("delta", "message")
     for key, holder in (
         ("content", None), ("reasoning", None), ("reasoning_content", None), ("refusal", None),
+        ("audio.transcript", None),
         ("content.*.text", "text"), ("content.*.thinking", "thinking"), ("content.*.thinking.*.text", "text"),
     )
 )  # fmt: skip

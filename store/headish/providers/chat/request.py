@@ -108,7 +108,12 @@ class ChatWriter(RequestWriter):
 
     def parts(self, message: Message) -> list[Part]:
         content = message.content
-        self._speaks = len(content) > 1 and any(self._id_aloud(each) is not None for each in content)
+        # What was edited since is no transcript any more: the model would hear what was said before.
+        self._speaks = (
+            len(content) > 1
+            and any(self._id_aloud(each) is not None for each in content)
+            and any(is_transcript(each, self.provider) for each in content)
+        )
         return super().parts(message)
 
     def _id_aloud(self, block: ContentBlock) -> str | None:
@@ -117,7 +122,7 @@ class ChatWriter(RequestWriter):
         return None if said is None else name(said.get("id"))
 
     def spoken_part(self, block: Document, message: Message) -> Part | None:
-        id = self._id_aloud(block)
+        id = self._id_aloud(block) if self._speaks else None
         return super().spoken_part(block, message) if id is None else {"type": MESSAGE, MESSAGE: {AUDIO: {"id": id}}}
 
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
