@@ -156,6 +156,10 @@ class TestTheWholeWindow:
         window = {"messages": [{"role": "user", "content": "Hi"}], "options": {"params": OWN}}
         assert "continue_stored" not in prepare_request("openai_responses", window).body
 
+    def test_parameters_that_are_none_are_told_as_ever(self, begun: Store) -> None:
+        begun.add_turn("Odd", bookmark="odd", inherited={"params": "none"})
+        assert "refused" in [finding.kind for finding in begun.lint("odd", "openai_responses")]
+
     def test_a_wish_is_true_or_false(self, begun: Store) -> None:
         with pytest.raises(InvalidArgument, match=r"params.continue_stored is true or false"):
             begun.request("main", params={"openai_responses": {"continue_stored": "yes"}})

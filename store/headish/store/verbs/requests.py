@@ -172,7 +172,8 @@ def _stored(
     """The stored answer that a request goes on from, or why there is none; None where nobody asks for one."""
     if provider != PROVIDER:
         return None
-    params = merge(asked.window.options.get("params") or {}, own)
+    given = asked.window.options.get("params")
+    params = merge(given if isinstance(given, Mapping) else {}, own)
     named = params.get(PROVIDER)
     wish = {**params, **(named if isinstance(named, Mapping) else {})}.get("continue_stored")
     if wish is not None and not isinstance(wish, bool):
