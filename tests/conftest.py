@@ -18,6 +18,7 @@ import sqlalchemy
 from hypothesis import HealthCheck, settings
 
 from headish import Store
+from support.few import Few
 from support.places import FilePlace, MemoryPlace, Place, ServerPlace
 from support.servers import own_server
 
@@ -32,6 +33,23 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "headish"))
 os.environ["HEADISH_CONFIG"] = os.devnull
 
 _numbers = count(1)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--few", type=int, help="of the cases of each test, run so many (as `make quick` does)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.few:
+        config.pluginmanager.register(Few(config.option.few))
+
+
+def pytest_xdist_auto_num_workers() -> int | None:
+    """More than there are cores: tests wait for servers, processes and disks. The variable of xdist wins."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + (cores + 1) // 2
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -9,7 +9,8 @@ Rounds of headish and of the limit alternate; a line gives the medians. One line
     stream_text    the same from the bytes of server-sent events, in chunks of 1 KB, by headish's own reader
     thread         a thread of 1,000 turns from the store to a request, beside its resolve
 
-Run: ``make bench``, or ``python tests/benchmarks/providers.py [--quick]``.
+Run: ``make bench``, or ``python tests/benchmarks/providers.py [--quick] [--cpu]``. ``--cpu`` takes the processor's time
+instead of the clock on the wall, for a machine that others use, too.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import time
+import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as pytest does
+
+from benchmarks.clock import Clock, use_cpu
 from headish import ContextWindow, Message, Store
 from headish.providers import PROVIDERS, Stream, prepare_request
 from headish.providers.events.decoder import EventReader
@@ -134,9 +139,9 @@ def measure(name: str, provider: str, ours: Work, limit: Work, rounds: int, **fa
     times: list[list[float]] = [[], []]
     for _ in range(rounds):
         for kept, work in zip(times, (ours, limit), strict=True):
-            begun = time.perf_counter()
+            begun = Clock.now()
             work()
-            kept.append(time.perf_counter() - begun)
+            kept.append(Clock.now() - begun)
     mine, least = (statistics.median(each) for each in times)
     per = " ".join(
         f"{key}={mine * 1e6 / value:.2f}" if key.startswith("us") else f"{key}={value / mine / 1e6:.1f}"
@@ -173,7 +178,13 @@ def measure_thread(quick: bool) -> None:
 def main() -> None:
     arguments = argparse.ArgumentParser(description="Benchmarks of requests and answers, each beside its limit.")
     arguments.add_argument("--quick", action="store_true", help="small sizes, for a look")
-    quick = arguments.parse_known_args()[0].quick
+    arguments.add_argument(
+        "--cpu", action="store_true", help="the processor's time: for a machine that others use, too"
+    )
+    given = arguments.parse_known_args()[0]
+    quick = given.quick
+    if given.cpu:
+        use_cpu()
     for provider in PROVIDERS:
         measure_provider(provider, quick)
     measure_thread(quick)

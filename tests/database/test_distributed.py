@@ -7,9 +7,6 @@ another one, it may ask all machines. Checked without such a database: over the 
 
 from __future__ import annotations
 
-import gc
-import importlib
-import pkgutil
 import re
 from collections.abc import Iterator
 
@@ -18,13 +15,13 @@ from sqlalchemy import Table
 from sqlalchemy.sql import dml, elements, selectable, visitors
 from sqlalchemy.sql.expression import BindParameter, ColumnElement, TextClause
 
-import headish
 from headish.database.file.fulltext import CREATE
 from headish.database.query import Query
 from headish.database.schema import metadata
 from headish.database.sql.postgresql import TEXTS
 from headish.statements.compiling import defined
 from headish.statements.elements import spelled
+from support.queries import all_queries
 
 WITHOUT_SPACE = {"space", "alembic_version"}
 """A reference table, which every machine has whole, and the tables of others."""
@@ -37,18 +34,7 @@ WHOLE_DATABASE = {
 """Statements that are meant for all machines, and why."""
 
 
-def all_queries() -> list[Query]:
-    """Every name that the library asks for, wherever it stands."""
-    for module in pkgutil.walk_packages(headish.__path__, "headish."):
-        try:
-            importlib.import_module(module.name)
-        except ModuleNotFoundError:  # an adapter, where its framework is not installed: none has statements of its own
-            assert module.name.startswith("headish.integrations.")
-    found = {each.name: each for each in gc.get_objects() if isinstance(each, Query)}
-    return sorted(found.values(), key=lambda query: query.name)
-
-
-QUERIES = [each for each in all_queries() if each.name in TEXTS]
+QUERIES = sorted({each.name: each for each in all_queries() if each.name in TEXTS}.values(), key=lambda each: each.name)
 STATEMENTS = defined()
 
 

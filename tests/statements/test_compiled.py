@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import gc
-import importlib
-import pkgutil
-
 import pytest
 
-import headish
 from headish.database.query import Query
 from headish.database.revisions import TABLES
 from headish.database.schema import metadata
 from headish.database.sql import postgresql, sqlite
 from headish.statements.__main__ import FOLDER, module_of
 from headish.statements.compiling import DIALECTS, define, defined
+from support.queries import all_queries
 
 
 def asked_for() -> set[str]:
     """The names of all queries whose words are not given with them."""
-    for module in pkgutil.walk_packages(headish.__path__, "headish."):
-        try:
-            importlib.import_module(module.name)
-        except ModuleNotFoundError:  # an adapter, where its framework is not installed: none has statements of its own
-            assert module.name.startswith("headish.integrations.")
-    return {each.name for each in gc.get_objects() if isinstance(each, Query) and each._same is None}
+    return {each.name for each in all_queries() if each._same is None}
 
 
 @pytest.mark.parametrize("database", DIALECTS)

@@ -10,6 +10,8 @@ arguments themselves prove nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from headish.values.blocks import ContentBlock, ProviderBlock, ToolUse
@@ -18,7 +20,7 @@ from headish.values.messages import ContextWindow, Message, Note
 
 def without_partial(window: ContextWindow) -> ContextWindow:
     """The window without the blocks that were cut off; the same window where there are none."""
-    if not any(_has_partial(message) for message in window.messages):
+    if not _any_partial(window.messages):
         return window
     notes: list[Note] = []
     messages = tuple(_finished(message, notes) for message in window.messages)
@@ -35,16 +37,17 @@ def is_cut_off(block: ContentBlock, message: Message) -> bool:
     return message.attributes.stop == "none" and isinstance(block, ToolUse) and block is message.content[-1]
 
 
-def _has_partial(message: Message) -> bool:
-    # A plain loop: every message of every request passes here.
-    for block in message.content:  # noqa: SIM110
-        if type(block) in _CUTTABLE and is_cut_off(block, message):
-            return True
+def _any_partial(messages: Iterable[Message]) -> bool:
+    # Plain loops: every message of every request passes here.
+    for message in messages:
+        for block in message.content:
+            if type(block) in _CUTTABLE and is_cut_off(block, message):
+                return True
     return False
 
 
 def _finished(message: Message, notes: list[Note]) -> Message:
-    if not _has_partial(message):
+    if not _any_partial((message,)):
         return message
     for block in message.content:
         if isinstance(block, ToolUse | ProviderBlock) and is_cut_off(block, message):

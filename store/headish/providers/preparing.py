@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from headish.content import strictjson
 from headish.content.encoding import read_content
-from headish.errors import InvalidArgument, InvalidContent
+from headish.errors import InvalidArgument
 from headish.providers.dialects.choosing import check_dialect
 from headish.providers.registry import find_provider
+from headish.providers.shared.owned import owned, prove
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.values import Finding, Request, Settings
 from headish.values.caches import plausible_cache
@@ -41,7 +42,7 @@ def prepare_request(
     request = writer.write()
     if writer.refusals:
         raise writer.refusals[0]
-    return replace(request, body=_own(request.body))
+    return replace(request, body=_own(request.body, writer.list_name))
 
 
 @door()
@@ -102,12 +103,8 @@ def _as_message(message: Any) -> Message:
     )
 
 
-def _own(body: dict[str, Any]) -> dict[str, Any]:
-    """A copy that shares nothing with the window, and proof that the body is JSON."""
-    try:
-        copied: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(body))
-    except UnicodeEncodeError:
-        raise InvalidContent("a request", "a lone surrogate has no UTF-8") from None
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise InvalidContent("a request", str(error)) from None
-    return copied
+def _own(body: dict[str, Any], list_name: str) -> dict[str, Any]:
+    """A body that shares nothing with the window and the settings. What its messages hold was copied as it came in."""
+    prove(body)  # which finds the texts that have no UTF-8
+    copied = owned({key: value for key, value in body.items() if key != list_name})
+    return {key: value if key == list_name else copied[key] for key, value in body.items()}

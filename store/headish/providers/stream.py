@@ -44,10 +44,10 @@ class Stream:
         A whole response is a short stream, and is taken as well. An event that nobody knows is kept with the reply and
         noted. Raises: InvalidArgument for what is no event.
         """
-        given = as_mapping(event)
-        if not self._reader.is_response(given):
-            return self._reader.feed(given)
-        return [delta for each in self._reader.events_of(given) for delta in self._reader.feed(each)]
+        given, reader = event if type(event) is dict else as_mapping(event), self._reader
+        if not reader.is_response(given):
+            return reader.feed(given)
+        return [delta for each in reader.events_of(given) for delta in reader.feed(each)]
 
     def fail(self, message: str) -> None:
         """Say why the answer ends before its end, where it is not the provider who says so: it is incomplete."""

@@ -34,6 +34,16 @@ def is_custom(call: ToolUse) -> bool:
     return False
 
 
+def kind_kept(call: ToolUse) -> dict[str, Any]:
+    """What says that a call is one of a custom tool, and nothing else of what stands beside it."""
+    own = {provider: call.opaque.get(provider) for provider in _KINDS}
+    return {
+        provider: {"type": _KINDS[provider]}
+        for provider, each in own.items()
+        if isinstance(each, Mapping) and each.get("type") == _KINDS[provider]
+    }
+
+
 def text_of(call: ToolUse) -> str:
     """What a custom tool was called with."""
     return call.raw if call.raw is not None else strictjson.encode(call.input).decode()

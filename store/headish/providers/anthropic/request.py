@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from headish.content.forms.media import write_anthropic_media, write_anthropic_text
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
-from headish.providers.shared.ledger import Settled
 from headish.providers.shared.mapping import Part, Piece
+from headish.providers.shared.owned import owned
 from headish.providers.shared.request import CACHE_MARKS, SYSTEM, RequestWriter, counted
 from headish.providers.shared.schemas import join_top
 from headish.providers.shared.shapes import listed, name, number, present, record
@@ -17,6 +18,7 @@ from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Origin, Settings
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.caches import CACHE_TTL, TTLS, Cache
+from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 
 MAX_TOKENS = 8192
@@ -31,6 +33,8 @@ FORCED = ("any", "tool")
 THINKING = ("enabled", "adaptive")
 """Ways to think that the API refuses beside a forced call."""
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
+_ROLES = {"tool": "user", "developer": "system"}
+"""Roles that go out under another name."""
 
 
 class Flagged(NamedTuple):
@@ -55,7 +59,11 @@ class AnthropicWriter(RequestWriter):
         own = {**record(self.options.get("params")), **record(record(self.options.get("params")).get(self.provider))}
         self._cites, self._ttl = own.get("citations") is True, own.get(CACHE_TTL)
         """Whether answers cite the documents, and how long what is flagged is cached."""
-        self._answered = {name(id) for id in _answered(self.window)} - {None}
+
+    @cached_property
+    def _answered(self) -> set[Any]:
+        """The ids of the server's own tools that something answers; few threads hold any."""
+        return {name(id) for id in _answered(self.window)} - {None}
 
     def parts(self, message: Message) -> list[Part]:
         """The parts of a message, less reasoning that nothing follows: the API refuses an answer that ends so."""
@@ -99,7 +107,7 @@ class AnthropicWriter(RequestWriter):
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
         own = record(block.opaque.get(self.provider))
-        called = {"id": block.id, "name": self.names.send(block.name), "input": self.arguments(block, message)}
+        called = {"id": block.id, "name": self.names.send(block.name), "input": owned(self.arguments(block, message))}
         beside = {key: own[key] for key in ("caller", "toolset_name") if own.get(key) is not None}
         return {"type": "tool_use", **called, **beside}
 
@@ -109,7 +117,7 @@ class AnthropicWriter(RequestWriter):
             {"content": content} if content else {}
         )
         result = {**result, "is_error": True} if block.is_error else result
-        return joined(result, block.opaque.get(self.provider))
+        return joined(result, block.opaque.get(self.provider)) if block.opaque else result
 
     def _result_piece(self, piece: Piece) -> Part:
         if isinstance(piece, str):
@@ -137,35 +145,39 @@ class AnthropicWriter(RequestWriter):
         """Only the last message may wait for the server's own tool: the API takes it up there (``pause_turn``)."""
         return self.follower is not None and name(data.get("id")) not in self._answered
 
-    def place(self, settled: Settled, parts: list[Part]) -> None:
+    def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
         """Messages of one role in a row become one: the API would join them, and reads results only at the head."""
-        message = settled.message
         hoisted = message.role in SYSTEM and not self._may_stay()
         if message.cache:
-            self.flagged[0 if hoisted else 1].append(Flagged(parts, message.cache))
+            self.flagged[0 if hoisted else 1].append(Flagged(list(parts), message.cache))
         if hoisted:
-            self._hoist(settled, parts)
+            self._hoist(message, turns, parts)
         elif parts:
-            self._say({"tool": "user", "developer": "system"}.get(str(message.role), str(message.role)), settled, parts)
+            role = str(message.role)
+            self._say(_ROLES.get(role, role), turns, parts)
+
+    def add_text(self, role: str, text: str, turns: tuple[TurnId, ...]) -> None:
+        self._say(role, turns, [{"type": "text", "text": text}])
 
     def _may_stay(self) -> bool:
         """Models that take a system message inside want it behind the user's, and at the end or before their own."""
         inside = self.settings.system_in_place and bool(self.messages) and self.messages[-1]["role"] != "assistant"
         return inside and self.follower in (None, "assistant", *SYSTEM)
 
-    def _hoist(self, settled: Settled, parts: list[Part]) -> None:
+    def _hoist(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
         if self.messages and parts:
-            self.note(f"a {settled.message.role} message inside the conversation is moved to its head", settled.message)
+            self.note(f"a {message.role} message inside the conversation is moved to its head", message)
         start = len(self.system)
         self.system += parts
-        self.hoisted += [Origin(f"system[{start + index}]", settled.turns) for index in range(len(parts))]
+        self.hoisted += [Origin(f"system[{start + index}]", turns) for index in range(len(parts))]
 
-    def _say(self, role: str, settled: Settled, parts: list[Part]) -> None:
+    def _say(self, role: str, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
         if self.messages and self.messages[-1]["role"] == role:
             self.messages[-1]["content"] += parts
-            self.extend_last(settled.turns)
+            self.extend_last(turns)
         else:
-            self.add({"role": role, "content": list(parts)}, settled.turns)
+            self.messages.append({"role": role, "content": parts})
+            self.turns.append(turns)
 
     def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
         self._drop_compacted()
@@ -262,7 +274,7 @@ class AnthropicWriter(RequestWriter):
             if isinstance(block, ToolUse)
         )
         if called:
-            self.note(f"no tools are given: {', '.join(called)} is defined as a stub that cannot be called")
+            self.note(f"no tools are given: {', '.join(called)[:200]} is defined as a stub that cannot be called")
         return [{"name": self.names.send(name), "input_schema": {"type": "object"}} for name in called]
 
 

@@ -88,19 +88,21 @@ class ChatReader(ContentReader):
             return self.fail(event)
         if event.get("error"):
             self.fail(event["error"])
-        elif not (event.keys() & {"choices", "usage"} or text(event.get("object")).startswith("chat.completion")):
+        elif not ("choices" in event or "usage" in event or text(event.get("object")).startswith("chat.completion")):
             return self.keep_unknown(event, f"an event of type {event.get('type') or event.get('object')!r}")
-        self.id = self.id or name(event.get("id"))
-        self.model = self.model or name(event.get("model"))
+        if self.id is None or self.model is None:
+            self.id = self.id or name(event.get("id"))
+            self.model = self.model or name(event.get("model"))
         if not event.keys() <= _FRAME:
             self._keep_details({key: value for key, value in event.items() if key not in _FRAME}, self.details)
         shown: list[Delta] = []
         for choice in listed(event.get("choices")):
             shown += self._read_choice(record(choice) or {"message": choice})
-        if event.get("usage"):
-            self._count(record(event["usage"]))
-        if event.get("usage") and event.get("choices") == []:
-            self._end()  # the last chunk of all, where somebody forgot to say why the answer ended
+        usage = event.get("usage")
+        if usage:
+            self._count(record(usage))
+            if event.get("choices") == []:
+                self._end()  # the last chunk of all, where somebody forgot to say why the answer ended
         return shown
 
     @classmethod
@@ -122,7 +124,7 @@ class ChatReader(ContentReader):
             self.note("choices behind the first are kept beside the answer")
             return []
         delta = choice.get("delta") or choice.get("message")
-        shown = self._read_delta(delta) if isinstance(delta, Mapping) else []
+        shown = self._read_delta(delta) if type(delta) is dict or isinstance(delta, Mapping) else []
         if delta and not shown and not isinstance(delta, Mapping):
             self.keep_unknown({"choices": [choice]}, "a delta that is no object")
         for key in ("logprobs", "reasoning_logprobs"):
@@ -147,6 +149,8 @@ class ChatReader(ContentReader):
 
     def _read_delta(self, delta: Mapping[str, Any]) -> list[Delta]:
         """The pieces of a delta, in the order in which a model makes them."""
+        if len(delta) == 1 and type(said := delta.get("content")) is str:
+            return self.say(said)  # nearly every delta of a stream: a piece of text, and nothing beside it
         thought = self._read_thought(delta)
         shown = self.current("thinking").delta(thought) if thought else []
         said = delta.get("content")

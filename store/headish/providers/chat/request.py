@@ -10,25 +10,25 @@ Source: the types of the official SDKs, openai 3.54.0, cerebras-cloud-sdk 1.91.0
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
 from headish.content.forms.chat import MESSAGE, PART, TOOL_CALL
 from headish.content.forms.customs import CHAT as CUSTOM
-from headish.content.forms.customs import is_custom, text_of
+from headish.content.forms.customs import is_custom
 from headish.content.forms.media import write_chat_media
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
 from headish.content.spoken import AUDIO, is_transcript, said_aloud
-from headish.providers.shared.arguments import arguments_text
-from headish.providers.shared.ledger import Settled
+from headish.providers.shared.arguments import arguments_text, custom_text
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.shapes import name, record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Settings
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 
 EMPTY_RESULT = "(empty result)"
@@ -36,6 +36,9 @@ EMPTY_RESULT = "(empty result)"
 ATTACHED = "(attached below)"
 """The text of a result that holds no text, but media."""
 CALLS = ("function", TOOL_CALL)
+_TEXTS = ("text", PART)
+_SAID = (*_TEXTS, *CALLS)
+"""Parts without which an answer says nothing."""
 OWN_KEYS = frozenset(("audio", "content", "function_call", "name", "role", "tool_call_id", "tool_calls"))
 """Keys of a message that the thread says itself; of what was heard only the id goes back."""
 NEVER_BACK = frozenset(("executed_tools",))
@@ -56,10 +59,8 @@ class ChatWriter(RequestWriter):
     """How many sequences that end an answer the API takes."""
     efforts: ClassVar[Collection[str]] = ()
     """The values of ``reasoning_effort``."""
-    plain_roles: Collection[str] = ("user", "assistant")
-    """Whose messages are a role and a content where they say one text."""
     takes_custom: bool = False
-    """Whether the server has tools that take text."""
+    """Whether the server has tools that take text; elsewhere a call of one is a call like any other."""
     has_strict_tools: ClassVar[bool] = True
     """Whether each tool says for itself that its calls are held to its schema."""
 
@@ -69,6 +70,8 @@ class ChatWriter(RequestWriter):
         """How many messages are to be cached."""
         self._speaks = False
         """Whether the message goes back as what was said aloud, by its id."""
+        self.mend: Callable[[Part], Part] | None = None
+        """What is done to each message at last, where the server wants it."""
         self._moved: list[Part] = []
         """What the results of one message hold beside text."""
 
@@ -84,12 +87,19 @@ class ChatWriter(RequestWriter):
 
     def write_answer(self, parts: list[Part], message: Message) -> Part:
         """A message of the assistant; among the parts is a text or a call."""
-        said = [part for part in parts if part["type"] in ("text", PART)]
-        calls = [part[TOOL_CALL] if part["type"] == TOOL_CALL else part for part in parts if part["type"] in CALLS]
-        beside = [part[MESSAGE] for part in parts if part["type"] == MESSAGE]
-        answer: Part = {"role": "assistant", "content": _said(said)} | ({"tool_calls": calls} if calls else {})
+        said, calls = [], []
+        beside: Part = {}
+        for part in parts:
+            kind = part["type"]
+            if kind in CALLS:
+                calls.append(part if kind == "function" else part[TOOL_CALL])
+            elif kind in _TEXTS:
+                said.append(part)
+            elif kind == MESSAGE:
+                beside |= part[MESSAGE]
         # A key of the message's own never takes the place of what the thread says.
-        return {key: value for each in beside for key, value in each.items()} | answer
+        answer: Part = {**beside, "role": "assistant", "content": _said(said) if said else None}
+        return {**answer, "tool_calls": calls} if calls else answer
 
     def write_marks(self) -> None:
         """Write the cache flags, or say that they are not."""
@@ -141,12 +151,16 @@ class ChatWriter(RequestWriter):
         return joined(write_chat_media(block), record(block.opaque.get(self.provider)).get(PART))
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
-        own = record(block.opaque.get(self.provider))
-        beside = {key: value for key, value in own.items() if key not in ("custom", "function", "type")}
         called = {"name": self.names.send(block.name)}
+        own = record(block.opaque.get(self.provider)) if block.opaque else {}
         if self.takes_custom and is_custom(block):
-            custom = {**record(own.get(CUSTOM)), **called, "input": text_of(block)}
+            beside = {key: value for key, value in own.items() if key not in (CUSTOM, "function", "type")}
+            custom = {**record(own.get(CUSTOM)), **called, "input": custom_text(block)}
             return {"type": TOOL_CALL, TOOL_CALL: {**beside, "id": block.id, "type": CUSTOM, CUSTOM: custom}}
+        if not own:
+            function = {**called, "arguments": arguments_text(block, self.arguments(block, message))}
+            return {"id": block.id, "type": "function", "function": function}
+        beside = {key: value for key, value in own.items() if key not in (CUSTOM, "function", "type")}
         arguments = arguments_text(block, self.arguments(block, message))
         function = {**called, "arguments": arguments, **_less(own.get("function"), "name", "arguments")}
         return {"id": block.id, "type": "function", "function": function, **_less(beside, "id", "type")}
@@ -154,7 +168,10 @@ class ChatWriter(RequestWriter):
     def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
         media = [piece for piece in pieces if isinstance(piece, Document)]
         if media:
-            self.note(f"what the result of {block.name} holds beside text goes into a message of the user", message)
+            self.note(
+                f"what the result of {(block.name or '')[:80]} holds beside text goes into a message of the user",
+                message,
+            )
             self._moved.append({"type": "text", "text": f"From the result of {self.names.send(block.name or '')}:"})
             self._moved += [self.media_part(media_type_of(piece), piece) for piece in media]
         texts = [piece for piece in pieces if isinstance(piece, str)]
@@ -162,7 +179,7 @@ class ChatWriter(RequestWriter):
         # The API has no flag for an error.
         content = f"Error: {said}" if block.is_error else said
         result = {"role": "tool", "tool_call_id": block.tool_use_id, "content": content}
-        return joined(result, block.opaque.get(self.provider))
+        return joined(result, block.opaque.get(self.provider)) if block.opaque else result
 
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:
         part = self.own_thinking(block)
@@ -200,15 +217,22 @@ class ChatWriter(RequestWriter):
 
     # Messages.
 
-    def place(self, settled: Settled, parts: list[Part]) -> None:
-        self.flags += bool(settled.message.cache)
-        alone = parts[0] if len(parts) == 1 and settled.message.role in self.plain_roles else {}
-        if len(alone) == 2 and alone["type"] == "text":
-            # Nearly every message: one text, and nothing beside it.
-            self.add({"role": settled.message.role, "content": alone["text"]}, settled.turns)
-            return
-        for entry in self._entries(settled.message, parts):
-            self.add(entry, settled.turns)
+    def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
+        entries = self._entries(message, parts)
+        if self.mend is not None:
+            entries = [self.mend(entry) for entry in entries]
+        if message.cache:
+            self.flag(entries)
+        for entry in entries:
+            self.add(entry, turns)
+
+    def flag(self, entries: list[Part]) -> None:
+        """Take note that a message is to be cached. ``entries`` are what it became."""
+        self.flags += 1
+
+    def add_text(self, role: str, text: str, turns: tuple[TurnId, ...]) -> None:
+        self.messages.append({"role": role, "content": text})
+        self.turns.append(turns)
 
     def _entries(self, message: Message, parts: list[Part]) -> list[Part]:
         role = str(message.role)
@@ -219,7 +243,7 @@ class ChatWriter(RequestWriter):
         if role == "assistant":
             if len(parts) > 1:
                 self._note_order(parts, message)
-            if any(part["type"] in ("text", PART, *CALLS) or "audio" in part.get(MESSAGE, ()) for part in parts):
+            if any(part["type"] in _SAID or "audio" in part.get(MESSAGE, ()) for part in parts):
                 return [self.write_answer(parts, message)]
             self.left_out("an answer that is reasoning alone", message)
             return []
@@ -231,8 +255,10 @@ class ChatWriter(RequestWriter):
 
     def _answered(self, parts: list[Part], message: Message) -> list[Part]:
         """Results, one message each, and behind all of them what only the user may say."""
-        results = [part for part in parts if part.get("role") == "tool"]
         rest = [part for part in parts if part.get("role") != "tool"]
+        if not rest and not self._moved:
+            return parts  # nearly always
+        results = [part for part in parts if part.get("role") == "tool"]
         if rest:
             self.note("a document of a tool that is in no result goes into a message of the user", message)
         rest, self._moved = [*self._moved, *rest], []
@@ -280,7 +306,7 @@ class ChatWriter(RequestWriter):
             return self._define(*self.as_function(tool))
         described = {"description": tool.description} if tool.description else {}
         grammar = {key: value for key, value in tool.format.items() if key != "type"}
-        format = {"type": "grammar", "grammar": grammar} if tool.format.get("type") == "grammar" else tool.format
+        format = {"type": "grammar", "grammar": grammar} if tool.format.get("type") == "grammar" else dict(tool.format)
         given = {"name": self.names.send(tool.name), **described, **({"format": format} if format else {})}
         return {"type": CUSTOM, CUSTOM: given}
 
@@ -327,11 +353,11 @@ def _content(parts: list[Part]) -> str | list[Part]:
 
 
 def _said(parts: list[Part]) -> Any:
-    """The content of an answer: the list of parts that it was, or a text. Null, not empty, where there is nothing: some
-    servers show the model an empty text as one that it wrote."""
+    """The content of an answer: the list of parts that it was, or a text. Where there is nothing it is null, not empty:
+    some servers show the model an empty text as one that it wrote."""
     if any(part["type"] == PART for part in parts):
         return [part.get(PART, part) for part in parts]
-    return "\n".join(part["text"] for part in parts) if parts else None
+    return "\n".join(part["text"] for part in parts)
 
 
 def _less(value: Any, *keys: str) -> Part:

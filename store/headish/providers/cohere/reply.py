@@ -62,7 +62,8 @@ class CohereReader(ReplyReader):
         if handle is not None:
             if kind != "content-start":  # whose content is kept whole where nobody knows its type
                 self.keep_rest(event, _KNOWN[str(kind)])
-            return [delta for each in _singly(event) for delta in handle(self, each)]
+            several = _singly(event)
+            return [delta for each in several for delta in handle(self, each)] if several else handle(self, event)
         if event.get("error") or name(event.get("message")):
             return self.fail(event.get("error") or event)
         return self.keep_unknown(event, f"an event of type {kind!r}")
@@ -112,12 +113,9 @@ class CohereReader(ReplyReader):
         piece = _only(event, "content")
         if event.get("logprobs"):
             self.details.setdefault("logprobs", []).append(event["logprobs"])
-        shown = []
-        for kind in ("thinking", "text"):
-            said = text(piece.get(kind))
-            if said:
-                shown += self._growing(kind).delta(said)
-        return shown
+        thought, said = text(piece.get("thinking")), text(piece.get("text"))
+        shown = self._growing("thinking").delta(thought) if thought else []
+        return shown + self._growing("text").delta(said) if said else shown
 
     def _growing(self, kind: str) -> OpenBlock:
         """The block that a piece goes on; one of its own where its start was lost."""
@@ -211,17 +209,19 @@ class CohereReader(ReplyReader):
 
 
 def _singly(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """An event for each object of a list in it, where some servers send several at once."""
+    """An event for each object of a list in it, where some servers send several at once; none where there is none."""
     message = record(record(event.get("delta")).get("message"))
     for key, items in message.items():
         if isinstance(items, list) and len(items) > 1 and key in _MESSAGE.all:
             return [{**event, "delta": {"message": {**message, key: item}}} for item in items]
-    return [event]
+    return []
 
 
 def _only(event: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """The one object of a delta's message under a key, where it is an object, and where it is a list."""
     value = record(record(event.get("delta")).get("message")).get(key)
+    if type(value) is dict:
+        return value
     items = listed(value)
     return record(items[0] if items else value)
 

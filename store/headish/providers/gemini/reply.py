@@ -37,6 +37,7 @@ _SDK = frozenset(("automaticFunctionCallingHistory", "parsed", "sdkHttpResponse"
 _CANDIDATE = frozenset(("content", "finishReason", "index"))
 _CALL = frozenset(("id", "name", "args"))
 _CONTENT = keys(content=keys("parts", "role"))
+_CONTENT_KEYS = _CONTENT.inner["content"].all
 _MODALITY = keys("modality", "tokenCount")
 _USAGE = keys(
     "cachedContentTokenCount", "candidatesTokenCount", "promptTokenCount", "thoughtsTokenCount",
@@ -83,6 +84,10 @@ class GeminiReader(ReplyReader):
         return deltas
 
     @classmethod
+    def is_response(cls, record: Mapping[str, Any]) -> bool:
+        return False  # a response and a chunk of its stream are the same
+
+    @classmethod
     def events_of(cls, response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield response
 
@@ -90,7 +95,7 @@ class GeminiReader(ReplyReader):
         return {"candidates": [joined(pieces) for pieces in self._others.values()]} if self._others else {}
 
     def _take_candidate(self, value: object, position: int) -> list[Delta]:
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             return self.keep_unknown({"candidate": value}, "a candidate that is no object")
         candidate = camel(value)
         index = number(candidate.get("index"))
@@ -99,12 +104,11 @@ class GeminiReader(ReplyReader):
             self._others.setdefault(index, []).append(dict(candidate))
             self.note("candidates behind the first are kept beside the answer")
             return []
-        deltas: list[Delta] = []
         content = camel(candidate.get("content"))
-        if not content.keys() <= _CONTENT.inner["content"].all:
+        if not content.keys() <= _CONTENT_KEYS:
             self.keep_rest({"content": content}, _CONTENT)
-        for part in listed(content.get("parts")):
-            deltas += self._take_part(part)
+        parts = listed(content.get("parts"))
+        deltas = self._take_part(parts[0]) if len(parts) == 1 else [d for part in parts for d in self._take_part(part)]
         if not candidate.keys() <= _CANDIDATE:
             self._keep(candidate, _CANDIDATE)
         reason = name(candidate.get("finishReason"))
@@ -241,12 +245,13 @@ def _sound(details: object) -> int | None:
 def camel(value: object) -> Mapping[str, Any]:
     """A record under the API's names; some clients write them with underscores."""
     given = record(value)
-    for key in given:
-        if type(key) is not str or "_" in key:
-            break
-    else:
+    if given.keys() <= _SEEN:
         return given  # as the API itself writes it: nothing is copied
     return {_camel_key(str(key)): each for key, each in given.items()}
+
+
+_SEEN = _RESPONSE | _CANDIDATE | _CONTENT_KEYS | _USAGE.all
+"""The keys of nearly every chunk, none of which has an underscore."""
 
 
 def _camel_key(key: str) -> str:

@@ -16,13 +16,14 @@ from headish.content.media import media_type_of
 from headish.content.merge import merge
 from headish.providers.gemini.names import GeminiNames
 from headish.providers.gemini.signatures import is_signature, sign_calls
-from headish.providers.shared.ledger import Settled
 from headish.providers.shared.mapping import Part, Piece
+from headish.providers.shared.owned import owned
 from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.shapes import listed, name, record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Origin, Settings
 from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 
 OPENING = "(The conversation begins with your own words.)"
@@ -83,10 +84,10 @@ class GeminiWriter(RequestWriter):
         """What Gemini said aloud goes back as it came; of what another provider has made, the words are sent."""
         if any(provider != self.provider for provider in block.opaque) or not isinstance(block.source, Base64Source):
             return super().spoken_part(block, message)
-        return joined(write_gemini_media(block), block.opaque.get(self.provider))
+        return joined(write_gemini_media(block), owned(block.opaque.get(self.provider)))
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
-        call = {"name": self.names.send(block.name), "args": self.arguments(block, message)}
+        call = {"name": self.names.send(block.name), "args": owned(self.arguments(block, message))}
         return {"functionCall": self._identified(block) | call} | self._beside(block.opaque, message)
 
     def _identified(self, block: ToolUse) -> Part:
@@ -126,7 +127,7 @@ class GeminiWriter(RequestWriter):
             return self.left_out("what a content says beside its parts", message)
         if not data or data.keys() & _PAIRED:
             return self.refuse("a block of its own that is empty, a call or a result", message)
-        if "toolCall" in data and name(record(data["toolCall"]).get("id")) not in _answered(message):
+        if "toolCall" in data and name(record(data["toolCall"]).get("id")) not in self.asked_once(message, _answered):
             return self.left_out("a search that was cut off", message)
         return dict(data)
 
@@ -145,32 +146,34 @@ class GeminiWriter(RequestWriter):
             return {key: value for key, value in kept.items() if key != "thoughtSignature"}
         return kept
 
-    def place(self, settled: Settled, parts: list[Part]) -> None:
+    def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
         """Messages of one role in a row become one content: so roles alternate, and results come right behind calls."""
-        self.flags += bool(settled.message.cache)
-        if settled.message.role in SYSTEM:
-            self._hoist(settled, parts)
+        self.flags += bool(message.cache)
+        if message.role in SYSTEM:
+            self._hoist(message, turns, parts)
         elif parts:
-            self._say("model" if settled.message.role == "assistant" else "user", settled, parts)
+            self._say("model" if message.role == "assistant" else "user", turns, parts)
 
-    def _hoist(self, settled: Settled, parts: list[Part]) -> None:
+    def add_text(self, role: str, text: str, turns: tuple[TurnId, ...]) -> None:
+        self._say("model" if role == "assistant" else "user", turns, [{"text": text}])
+
+    def _hoist(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
         if self.messages and parts:
-            self.note(f"a {settled.message.role} message inside the conversation is moved to its head", settled.message)
+            self.note(f"a {message.role} message inside the conversation is moved to its head", message)
         start = len(self.system)
         self.system += parts
-        self.hoisted += [
-            Origin(f"systemInstruction.parts[{start + index}]", settled.turns) for index in range(len(parts))
-        ]
+        self.hoisted += [Origin(f"systemInstruction.parts[{start + index}]", turns) for index in range(len(parts))]
 
-    def _say(self, role: str, settled: Settled, parts: list[Part]) -> None:
+    def _say(self, role: str, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
         if not self.messages and role == "model":
             self.note("the thread begins with the assistant: a fixed text of the user stands before it")
             self.add({"role": "user", "parts": [{"text": OPENING}]}, ())
         if self.messages and self.messages[-1]["role"] == role:
             self.messages[-1]["parts"] += parts
-            self.extend_last(settled.turns)
+            self.extend_last(turns)
         else:
-            self.add({"role": role, "parts": list(parts)}, settled.turns)
+            self.messages.append({"role": role, "parts": parts})
+            self.turns.append(turns)
 
     def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
         sign_calls(self, self.messages, model)

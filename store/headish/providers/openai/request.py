@@ -21,7 +21,6 @@ from headish.providers.openai.spelling import (
     spell_id,
     spell_reasoning,
 )
-from headish.providers.shared.ledger import Settled
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM
 from headish.providers.shared.schemas import fill_arrays, join_top
@@ -49,6 +48,7 @@ class OpenAIWriter(OpenAIShapedWriter):
         self.dialect = find_dialect(settings.dialect)
         self.roles, self.takes_custom = self.dialect.roles, self.dialect.customs
         self.plain_roles = ("user",) if self.dialect.fills else ("user", "assistant")
+        self.mend = None if self.dialect.lists else join_lists
         self.marked: list[Part] = []
         """The last part of each message that is to be cached."""
 
@@ -63,17 +63,10 @@ class OpenAIWriter(OpenAIShapedWriter):
             self.note(f"the top of the schema of {called} is made one object, without {', '.join(lost)}")
         return {**parameters, "properties": parameters.get("properties", {})}
 
-    def place(self, settled: Settled, parts: list[Part]) -> None:
-        start = len(self.messages)
-        super().place(settled, parts)
-        if not self.dialect.lists:
-            self.messages[start:] = map(join_lists, self.messages[start:])
-        if settled.message.cache and self.settings.cache_breakpoints:
-            self._mark(self.messages[start:])
-
-    def _mark(self, entries: list[Part]) -> None:
+    def flag(self, entries: list[Part]) -> None:
         """Remember the last part of a flagged message. It stays a part where its mark moves on: only marks move."""
-        if not entries or entries[-1]["role"] not in MARKABLE:
+        super().flag(entries)
+        if not self.settings.cache_breakpoints or not entries or entries[-1]["role"] not in MARKABLE:
             return
         content = entries[-1]["content"]
         if isinstance(content, str):
@@ -97,7 +90,7 @@ class OpenAIWriter(OpenAIShapedWriter):
             part = self.own_thinking(block)
             if part is not None:
                 return part
-        if self.dialect.details and has_details(message, self.provider):
+        if self.dialect.details and self.asked_once(message, lambda each: has_details(each, self.provider)):
             return None  # it is said there
         part = spell_reasoning(self.dialect, block, record(block.opaque.get(self.provider)))
         if part is None and named is None:
@@ -128,7 +121,8 @@ class OpenAIWriter(OpenAIShapedWriter):
 
     def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
         part = super().result_part(block, pieces, message)
-        return {**part, "tool_call_id": spell_id(self.dialect, part["tool_call_id"])}
+        part["tool_call_id"] = spell_id(self.dialect, part["tool_call_id"])
+        return part
 
     def write_answer(self, parts: list[Part], message: Message) -> Part:
         if self.settings.dialect is None:

@@ -7,20 +7,20 @@ items.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
 from msgspec.structs import replace
 
-from headish.content.forms.customs import OUTPUT, RESPONSES, is_custom, text_of
+from headish.content.forms.customs import OUTPUT, RESPONSES, is_custom
 from headish.content.forms.media import write_responses_media
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
 from headish.providers.openai_responses.files import FILES, file_name
 from headish.providers.openai_responses.pairs import OUTPUTS, Pairs
 from headish.providers.openai_responses.stored import OPTION
-from headish.providers.shared.arguments import arguments_text
-from headish.providers.shared.ledger import Settled
+from headish.providers.shared.arguments import arguments_text, custom_text
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.schemas import fill_arrays, join_top
@@ -28,6 +28,7 @@ from headish.providers.shared.shapes import listed, name, present, record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Settings
 from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 
 INCLUDE = ("reasoning.encrypted_content",)
@@ -53,7 +54,6 @@ class OpenAIResponsesWriter(RequestWriter):
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
-        self.pairs = Pairs(self.window.messages, self.provider)
         self.stores = _stores(self.options)
         self.flags = 0
         """How many messages are to be cached."""
@@ -63,6 +63,11 @@ class OpenAIResponsesWriter(RequestWriter):
         """Which program made a call, by the call's id: its output says so too."""
         self._customs: set[str | None] = set()
         """The ids of the calls of custom tools: their outputs have a type of their own."""
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The calls and outputs of its own that belong together; few threads hold any."""
+        return Pairs(self.window.messages, self.provider)
 
     # Blocks.
 
@@ -113,7 +118,7 @@ class OpenAIResponsesWriter(RequestWriter):
         self._callers[block.id] = beside.get("caller")
         if is_custom(block):
             self._customs.add(block.id)
-            called = {"call_id": block.id, "name": self.names.send(block.name), "input": text_of(block)}
+            called = {"call_id": block.id, "name": self.names.send(block.name), "input": custom_text(block)}
             return {"type": RESPONSES, **called, **beside}
         arguments = arguments_text(block, self.arguments(block, message))
         call = {"call_id": block.id, "name": self.names.send(block.name), "arguments": arguments}
@@ -128,7 +133,7 @@ class OpenAIResponsesWriter(RequestWriter):
         kind = OUTPUT if block.tool_use_id in self._customs else "function_call_output"
         result = {"type": kind, "call_id": block.tool_use_id, "output": output}
         result |= present(caller=self._callers.get(block.tool_use_id))
-        return joined(result, block.opaque.get(self.provider))
+        return joined(result, block.opaque.get(self.provider)) if block.opaque else result
 
     def _output_piece(self, piece: Piece) -> Part:
         if isinstance(piece, str):
@@ -160,13 +165,17 @@ class OpenAIResponsesWriter(RequestWriter):
 
     # Messages.
 
-    def place(self, settled: Settled, parts: list[Part]) -> None:
-        message = settled.message
-        if len(parts) == 1 and message.role == "user" and parts[0].get("type") in INPUTS:
-            self.add({"role": "user", "content": parts}, settled.turns)
+    def add_text(self, role: str, text: str, turns: tuple[TurnId, ...]) -> None:
+        content = text if role == "assistant" else [{"type": "input_text", "text": text}]
+        self.messages.append({"role": role, "content": content})
+        self.turns.append(turns)
+
+    def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
+        if len(parts) == 1 and parts[0].get("type") in FUNCTIONS:
+            self.add(parts[0], turns)  # nearly every message that is no text
         else:
             for entry in self._entries(parts, message):
-                self.add(entry, settled.turns)
+                self.add(entry, turns)
         if message.cache:
             self.flags += 1
             self.marked += [part for part in parts if part.get("type") in INPUTS][-1:]

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
-from headish.content import strictjson
-from headish.content.forms.customs import INPUT, is_custom, text_of
+from headish.content.forms.customs import INPUT, is_custom
+from headish.providers.shared.owned import encoded
 from headish.values.blocks import ToolUse
 
 
@@ -22,14 +22,19 @@ class Arguments(NamedTuple):
 def arguments_object(call: ToolUse) -> Arguments:
     """The arguments of a call; what is no JSON object is wrapped in one."""
     if is_custom(call):
-        return Arguments({INPUT: text_of(call)}, True)
+        return Arguments({INPUT: custom_text(call)}, True)
     if isinstance(call.input, Mapping):
         return Arguments(call.input, True)
     return Arguments({"invalid_json": call.raw} if call.input is UNSET else {"value": call.input}, False)
+
+
+def custom_text(call: ToolUse) -> str:
+    """What a custom tool was called with. Raises: InvalidContent for what is no JSON."""
+    return call.raw if call.raw is not None else encoded(call.input)
 
 
 def arguments_text(call: ToolUse, arguments: Mapping[str, Any]) -> str:
     """Arguments as JSON text: the very text that the provider wrote, where it was kept and is an object."""
     if call.raw is not None and arguments is call.input:
         return call.raw
-    return strictjson.encode(arguments).decode()
+    return encoded(arguments)

@@ -8,8 +8,8 @@ repaired, each repair is noted, and the store is left as it is.
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -17,17 +17,20 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from headish.content.hashes import hash_payload
 from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
 from headish.values.caches import Cache, longest
 from headish.values.ids import TurnId
 from headish.values.messages import Message, Note
 
-LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+ID_LIMIT = 64
+LEGAL_ID = re.compile(rf"[a-zA-Z0-9_-]{{1,{ID_LIMIT}}}")
+_PAIRED = (ToolUse, ToolResult)
 INTERRUPTED = "The call was interrupted: no result was stored."
 """The result of a call that has none. Fixed, so that the same thread always gives the same request."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Call:
     """A call of the thread: the id it goes out with, the result that answers it, and where that stood."""
 
@@ -52,14 +55,15 @@ class _OpenCalls:
             self._by_name[call.block.name].append(call)
             self._all.append(call)
         for call in reversed(calls):
-            if call.block.id is not None:
-                self._by_id[call.block.id, None].append(call)
-                self._by_id[call.block.id, call.block.name].append(call)
+            id = call.block.id
+            if id is not None:
+                self._by_id[id, None].append(call)
+                self._by_id[id, call.block.name].append(call)
 
     def find(self, result: ToolResult) -> _Call | None:
         """The call that a result answers: by id, else by name and order; a second answer answers nothing."""
         if result.tool_use_id is not None:
-            same_id = self._by_id.get((result.tool_use_id, result.name), [])
+            same_id = self._by_id.get((result.tool_use_id, result.name))
             while same_id and same_id[-1].result is not None:
                 same_id.pop()
             return same_id[-1] if same_id else None
@@ -69,17 +73,12 @@ class _OpenCalls:
         return waiting[0] if waiting else None
 
 
-class Settled(NamedTuple):
-    """A message of a request, and the turns that it was made of: that of the call, and those of its results."""
-
-    message: Message
-    turns: tuple[TurnId, ...]
-
-
 class Settlement(NamedTuple):
-    """``orphans`` are the repairs that a strict caller refuses, ``ids`` tell of made ids, ``notes`` of all else."""
+    """``turns`` says which turns a message of results was made of, by its index: all others stand for their own turn.
+    ``orphans`` are the repairs that a strict caller refuses, ``ids`` tell of made ids, ``notes`` of all else."""
 
-    messages: list[Settled]
+    messages: Sequence[Message]
+    turns: Mapping[int, tuple[TurnId, ...]]
     notes: list[Note]
     orphans: list[Note]
     ids: list[Note]
@@ -91,10 +90,12 @@ class _Ledger:
     contents: dict[int, tuple[ContentBlock, ...]] = field(default_factory=dict)
     """What is left of the messages that call or answer."""
     open: _OpenCalls = field(default_factory=_OpenCalls)
-    calls: defaultdict[int, dict[int, _Call]] = field(default_factory=lambda: defaultdict(dict))
+    calls: dict[int, dict[int, _Call]] = field(default_factory=dict)
     matched: set[tuple[int, int]] = field(default_factory=set)
     orphans: defaultdict[int, list[ContentBlock]] = field(default_factory=lambda: defaultdict(list))
     taken: set[str] = field(default_factory=set)
+    repeats: Counter[str] = field(default_factory=Counter)
+    """How often an id was made anew, where underscores do not tell the calls apart."""
     notes: list[Note] = field(default_factory=list)
     orphan_notes: list[Note] = field(default_factory=list)
     id_notes: list[Note] = field(default_factory=list)
@@ -114,24 +115,26 @@ def settle(messages: Sequence[Message]) -> Settlement:
     alone is gone, and its cache flag goes with them.
     """
     ledger = _Ledger(messages)
-    calling = [index for index, message in enumerate(messages) if _calls_or_answers(message)]
+    calling = _find_calling(messages)
     for index in calling:
         _enter_results(ledger, index, messages[index])
         _enter_calls(ledger, index, messages[index])
-    ledger.contents = {index: tuple(_rewritten(ledger, index, messages[index])) for index in calling}
-    settled: list[Settled] = []
-    for index, message in enumerate(messages):
-        content = ledger.contents.get(index)
-        if content is None:  # nearly every message
-            settled.append(Settled(message, () if message.turn is None else (message.turn,)))
-            continue
+    ledger.contents = {index: _rewritten(ledger, index, messages[index]) for index in calling}
+    settled: list[Message] = []
+    turns: dict[int, tuple[TurnId, ...]] = {}
+    done = 0
+    for index in calling:
+        settled += messages[done:index]  # nearly every message: as it is
+        done, message, content = index + 1, messages[index], ledger.contents[index]
         if content:
-            settled.append(_from(replace(message, content=content)))
+            settled.append(message if content == message.content else replace(message, content=content))
         if index in ledger.orphans:
-            settled.append(_from(Message(role="user", content=tuple(ledger.orphans[index]), turn=message.turn)))
+            settled.append(Message(role="user", content=tuple(ledger.orphans[index]), turn=message.turn))
         if index in ledger.calls:
+            turns[len(settled)] = _turns_of(ledger, index)
             settled.append(_settle_calls(ledger, index))
-    return Settlement(settled, ledger.notes, ledger.orphan_notes, ledger.id_notes)
+    settled += messages[done:]
+    return Settlement(settled, turns, ledger.notes, ledger.orphan_notes, ledger.id_notes)
 
 
 def pair_calls(messages: Sequence[Message]) -> dict[tuple[int, int], tuple[int, int]]:
@@ -159,49 +162,69 @@ def pair_calls(messages: Sequence[Message]) -> dict[tuple[int, int], tuple[int, 
     return pairs
 
 
-def _calls_or_answers(message: Message) -> bool:
-    for block in message.content:  # noqa: SIM110 - a plain loop: every message of every request passes here
-        if type(block) is ToolUse or type(block) is ToolResult:
-            return True
-    return False
+def _find_calling(messages: Sequence[Message]) -> list[int]:
+    """The messages that call or answer. A plain loop: every message of every request passes here."""
+    found = []
+    for index, message in enumerate(messages):
+        for block in message.content:
+            if type(block) in _PAIRED:
+                found.append(index)
+                break
+    return found
 
 
-def _settle_calls(ledger: _Ledger, index: int) -> Settled:
+def _settle_calls(ledger: _Ledger, index: int) -> Message:
     """The results of a message's calls, as the message that follows it."""
     messages, message = ledger.messages, ledger.messages[index]
-    calls = list(ledger.calls[index].values())
+    calls = ledger.calls[index].values()
     moved = [call.answered_in for call in calls if call.answered_in is not None]
     cache = longest(messages[each].cache for each in moved if not ledger.contents[each])
-    if any(each > index + 1 and ledger.standing[each] > ledger.standing[index + 1] for each in moved):
+    late = [each for each in moved if each > index + 1]
+    if late and any(ledger.standing[each] > ledger.standing[index + 1] for each in late):
         ledger.notes.append(Note("results that came later are moved to their calls", message.turn))
-    turns = dict.fromkeys(messages[each].turn or message.turn for each in sorted(moved)) or {message.turn: None}
-    answers = _answers(ledger, message, calls, cache)
-    return Settled(answers, tuple(turn for turn in turns if turn is not None))
+    return _answers(ledger, message, calls, cache)
 
 
-def _from(message: Message) -> Settled:
-    return Settled(message, () if message.turn is None else (message.turn,))
+def _turns_of(ledger: _Ledger, index: int) -> tuple[TurnId, ...]:
+    """The turns that a message's results came from, in the order of the thread; its own where it has none."""
+    own = ledger.messages[index].turn
+    moved = {call.answered_in for call in ledger.calls[index].values() if call.answered_in is not None}
+    turns = [ledger.messages[each].turn or own for each in sorted(moved)] or [own]
+    return tuple([turn for turn in dict.fromkeys(turns) if turn is not None])
 
 
 def _enter_calls(ledger: _Ledger, index: int, message: Message) -> None:
     if message.role != "assistant":
         return
+    made = {}
     for position, block in enumerate(message.content):
-        if isinstance(block, ToolUse):
-            call = _Call(block, _legal_id(ledger, block, message, index, position))
+        if type(block) is ToolUse:
+            call = made[position] = _Call(block, _legal_id(ledger, block, message, index, position))
             ledger.taken.add(call.id)
-            ledger.calls[index][position] = call
-    ledger.open.enter(list(ledger.calls[index].values()) if index in ledger.calls else [])
+    if made:
+        ledger.calls[index] = made
+        ledger.open.enter(list(made.values()))
 
 
 def _legal_id(ledger: _Ledger, block: ToolUse, message: Message, index: int, position: int) -> str:
     if block.id is not None and LEGAL_ID.fullmatch(block.id) and block.id not in ledger.taken:
         return block.id
-    made = f"call_{message.turn or index}_{position}"
-    while made in ledger.taken:
-        made += "_"
+    made = _made_id(ledger, f"call_{message.turn or index}_{position}", index)
     problem = "has no id" if block.id is None else f"has the id {block.id[:80]!r}, illegal or used before"
-    ledger.id_notes.append(Note(f"the call of {block.name} {problem}: sent as {made}", message.turn))
+    ledger.id_notes.append(Note(f"the call of {block.name[:80]} {problem}: sent as {made}", message.turn))
+    return made
+
+
+def _made_id(ledger: _Ledger, base: str, index: int) -> str:
+    """An id that no call has. A window made by hand may say one turn a hundred thousand times, or give it any name."""
+    if not LEGAL_ID.fullmatch(base):
+        base = f"call_{index}_{hash_payload(base.encode(errors='surrogatepass')).hex()[:8]}"
+    made = base
+    while made in ledger.taken and len(made) < ID_LIMIT:
+        made += "_"
+    while made in ledger.taken:
+        ledger.repeats[base] += 1
+        made = f"{base}-{ledger.repeats[base]}"
     return made
 
 
@@ -209,41 +232,42 @@ def _enter_results(ledger: _Ledger, index: int, message: Message) -> None:
     if message.role not in ("user", "tool"):
         return
     for position, block in enumerate(message.content):
-        call = ledger.open.find(block) if isinstance(block, ToolResult) else None
-        if call is not None and isinstance(block, ToolResult):
+        if type(block) is ToolResult and (call := ledger.open.find(block)) is not None:
             call.result, call.answered_in = block, index
             ledger.matched.add((index, position))
 
 
-def _rewritten(ledger: _Ledger, index: int, message: Message) -> Iterator[ContentBlock]:
+def _rewritten(ledger: _Ledger, index: int, message: Message) -> tuple[ContentBlock, ...]:
     """The blocks of a message without the results that move to their calls."""
     calls = ledger.calls.get(index, {})
+    kept: list[ContentBlock] = []
     for position, block in enumerate(message.content):
-        if position in calls:
-            call = calls[position]
-            yield call.block if call.block.id == call.id else replace(call.block, id=call.id)
-        elif not isinstance(block, ToolResult):
-            yield block
-        elif (index, position) not in ledger.matched and message.role == "tool":
-            ledger.orphans[index] += _as_text(ledger, block, message)  # only a user may say text
+        call = calls.get(position)
+        if call is not None:
+            kept.append(call.block if call.block.id == call.id else replace(call.block, id=call.id))
+        elif type(block) is not ToolResult:
+            kept.append(block)
         elif (index, position) not in ledger.matched:
-            yield from _as_text(ledger, block, message)
+            # Only a user may say text.
+            (ledger.orphans[index] if message.role == "tool" else kept).extend(_as_text(ledger, block, message))
+    return tuple(kept)
 
 
 def _as_text(ledger: _Ledger, result: ToolResult, message: Message) -> Iterator[ContentBlock]:
     named = result.name or result.tool_use_id or "a tool"
-    ledger.orphan_notes.append(Note(f"the result of {named} answers no open call: sent as text", message.turn))
+    ledger.orphan_notes.append(Note(f"the result of {named[:80]} answers no open call: sent as text", message.turn))
     yield Text(f"Result of {named}, without its call:")
     yield from result.content
 
 
-def _answers(ledger: _Ledger, message: Message, calls: Sequence[_Call], cache: Cache) -> Message:
+def _answers(ledger: _Ledger, message: Message, calls: Iterable[_Call], cache: Cache) -> Message:
     results = []
     for call in calls:
-        if call.result is None:
-            what = f"the call of {call.block.name} has no result: settled as interrupted"
+        found = call.result
+        if found is None:
+            what = f"the call of {call.block.name[:80]} has no result: settled as interrupted"
             ledger.notes.append(Note(what, message.turn))
-        found = call.result or ToolResult(content=(Text(INTERRUPTED),), is_error=True)
+            found = ToolResult(content=(Text(INTERRUPTED),), is_error=True)
         named = found.tool_use_id == call.id and found.name == call.block.name
         results.append(found if named else replace(found, tool_use_id=call.id, name=call.block.name))
     return Message(role="tool", content=tuple(results), turn=message.turn, cache=cache)

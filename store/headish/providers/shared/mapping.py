@@ -12,19 +12,24 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
+from msgspec.structs import replace
+
+from headish.content.forms.customs import kind_kept
 from headish.content.forms.limits import MEDIA, refusal
 from headish.content.forms.media import kind_of_media
 from headish.content.forms.parts import FORM
 from headish.content.media import NotDecodable, decode_bytes, decode_text, is_text, media_type_of
 from headish.errors import Unsupported
 from headish.providers.shared.arguments import arguments_object
+from headish.providers.shared.owned import owned
 from headish.providers.shared.tools import ToolNames
 from headish.values.blocks import (
     Base64Source,
     ContentBlock,
     Document,
+    Erased,
     Mark,
     Other,
     ProviderBlock,
@@ -37,6 +42,8 @@ from headish.values.blocks import (
 from headish.values.messages import Message, Note
 
 Part = dict[str, Any]
+Answer = TypeVar("Answer")
+Beside = TypeVar("Beside", Text, Thinking, Document, ToolUse, ToolResult)
 Piece = str | Document | Part
 """What a result holds: text, a document, or a part of the provider's own."""
 SVG = "image/svg+xml"
@@ -56,6 +63,7 @@ class BlockMapper(ABC):
         self.refusals: list[Unsupported] = []
         self.foreign: Counter[str] = Counter()
         """How many blocks have something beside them that another provider keeps there."""
+        self._asked: tuple[Message, Any] | None = None
         self.images = self.media_bytes = 0
         """How many images the request holds, and how many bytes of media."""
 
@@ -81,6 +89,13 @@ class BlockMapper(ABC):
         """Say that something is left out. Gives None as well."""
         self.note(f"{what} is left out", message)
         return None
+
+    def asked_once(self, message: Message, ask: Callable[[Message], Answer]) -> Answer:
+        """What a mapper of blocks wants to know of their whole message: asked once a message, not once a block."""
+        if self._asked is None or self._asked[0] is not message:
+            self._asked = message, ask(message)
+        answer: Answer = self._asked[1]
+        return answer
 
     # What a provider's writer makes: plain JSON data, or None with a note.
 
@@ -139,16 +154,14 @@ class BlockMapper(ABC):
             return self.refuse("text of a tool that is no tool result", message)
         if message.role == "assistant" and message.attributes.channel == "analysis":
             return self.left_out("reasoning without a signature", message)
-        if block.opaque:
-            self._count_foreign(block.opaque)
-        return self._said(block.text, block, message)
+        return self._said(block.text, self._owned(block) if block.opaque else block, message)
 
     def thinking(self, block: Thinking, message: Message) -> Part | None:
         if message.role != "assistant":
             return self.refuse(f"reasoning of role {message.role}", message)
         if block.provider != self.provider:
             return self.left_out("another provider's reasoning" if block.provider else "unsigned reasoning", message)
-        return self.thinking_part(block, message)
+        return self.thinking_part(self._owned(block) if block.opaque else block, message)
 
     def own(self, block: ProviderBlock, message: Message) -> Part | None:
         if block.provider != self.provider:
@@ -159,31 +172,31 @@ class BlockMapper(ABC):
             return self.left_out("what a message says where its form has no place for it", message)
         if not isinstance(block.data, Mapping) or message.role not in ("user", "assistant"):
             return self.refuse("a block of its own that is no object, or stands outside the conversation", message)
-        return self.own_part(block, block.data, message)
+        return self.own_part(block, owned(block.data), message)
 
     def call(self, block: ToolUse, message: Message) -> Part | None:
         if message.role != "assistant":
             return self.refuse(f"a tool call of role {message.role}", message)
-        if block.opaque:
-            self._count_foreign(block.opaque)
-        return self.call_part(block, message)
+        return self.call_part(self._owned(block) if block.opaque else block, message)
 
     def arguments(self, block: ToolUse, message: Message) -> Mapping[str, Any]:
         """The arguments of a call as an object; what is none is wrapped, noted."""
         arguments, fits = arguments_object(block)
         if not fits:
-            self.note(f"the arguments of {block.name} are no JSON object: wrapped in one", message)
+            self.note(f"the arguments of {block.name[:80]} are no JSON object: wrapped in one", message)
         return arguments
 
     def result(self, block: ToolResult, message: Message) -> Part | None:
+        if message.role != "tool":  # where the ledger puts results: this one lay in another that answers no call
+            return self.refuse("a block of type 'tool_result' inside a tool result", message)
         if block.status is not None:
             self.note(f"the status {block.status[:80]!r} of a result is not sent", message)
         if block.opaque:
-            self._count_foreign(block.opaque)
+            block = self._owned(block)
         pieces: list[Piece] = []
         for inner in block.content:
-            piece = self._piece(inner, message)
-            if isinstance(piece, str) and not piece.strip():
+            piece = inner.text if type(inner) is Text and not inner.opaque else self._piece(inner, message)
+            if type(piece) is str and (not piece or piece.isspace()):
                 self.left_out("a blank text", message)
             elif piece is not None:
                 pieces.append(piece)
@@ -194,9 +207,7 @@ class BlockMapper(ABC):
             return self.spoken_part(block, message)
         if message.role not in ("user", "tool") and not is_text(block):
             return self.refuse(f"a document of type {media_type_of(block)} of role {message.role}", message)
-        if block.opaque:
-            self._count_foreign(block.opaque)
-        piece = self._read_document(block, message)
+        piece = self._read_document(self._owned(block) if block.opaque else block, message)
         if isinstance(piece, str):
             return self._said(piece, None, message)
         if piece is None or not isinstance(piece, Document):
@@ -212,13 +223,14 @@ class BlockMapper(ABC):
 
     def _piece(self, block: ContentBlock, message: Message) -> Piece | None:
         if isinstance(block, Text):
+            self.foreign.update(list(block.opaque))  # a text of a result has nothing beside it, anywhere
             return block.text
         if isinstance(block, Document):
-            return self._read_document(block, message)
+            return self._read_document(self._owned(block) if block.opaque else block, message)
         if isinstance(block, ProviderBlock):
-            own = block.provider == self.provider
-            what = f"a block of {block.provider} inside a result"
-            return self.result_piece(block, message) if own else self.left_out(what, message)
+            if block.provider != self.provider:
+                return self.left_out(f"a block of {block.provider} inside a result", message)
+            return self.result_piece(replace(block, data=owned(block.data)), message)
         self.refuse(f"a block of type {type_of(block)!r} inside a tool result", message)
         return None
 
@@ -273,8 +285,12 @@ class BlockMapper(ABC):
         if block.name is not None:
             self.note(f"the name of the {kind} {block.name[:80]!r} has no place", message)
 
-    def _count_foreign(self, opaque: Mapping[str, Any]) -> None:
-        self.foreign.update(each for each in opaque if each != self.provider)
+    def _owned(self, block: Beside) -> Beside:
+        """A block with what this provider keeps beside it, as a copy; what others keep there is counted."""
+        self.foreign.update(each for each in block.opaque if each != self.provider)
+        own = block.opaque.get(self.provider)
+        kept = {} if own is None else {self.provider: owned(own)}
+        return replace(block, opaque=(kind_kept(block) if isinstance(block, ToolUse) else {}) | kept)
 
 
 def type_of(block: ContentBlock) -> str:
@@ -292,4 +308,5 @@ _MAPPERS: dict[type, Callable[[BlockMapper, Any, Message], Part | None]] = {
     Mark: BlockMapper.unknown,
     Tools: BlockMapper.unknown,
     Other: BlockMapper.unknown,
+    Erased: BlockMapper.unknown,
 }

@@ -9,20 +9,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import zip_longest
 from typing import Any, ClassVar
 
 from headish.content.unfinished import without_partial
 from headish.errors import Unsupported
-from headish.providers.shared.ledger import Settled, settle
+from headish.providers.shared.ledger import settle
 from headish.providers.shared.mapping import BlockMapper, Part
 from headish.providers.shared.parameters import place_parameters, read_params
 from headish.providers.shared.schemas import strict_problem
 from headish.providers.shared.shapes import listed, name, record
 from headish.providers.shared.tools import Choice, Tool, choose_tool, read_tools
 from headish.providers.shared.values import Origin, Request, Settings, Sources
+from headish.values.blocks import Text
 from headish.values.ids import TurnId
-from headish.values.messages import NO_ATTRIBUTES, ROLES, ContextWindow, Note
+from headish.values.messages import NO_ATTRIBUTES, ROLES, ContextWindow, Message, Note
 
 SYSTEM = ("system", "developer")
 """The roles that instruct."""
@@ -41,6 +41,8 @@ class RequestWriter(BlockMapper):
     dropped_keywords: ClassVar[frozenset[str]] = frozenset()
     """Keywords of JSON Schema that the provider refuses in a tool's schema."""
 
+    plain_roles: Collection[str] = ("user", "assistant")
+    """Whose messages are said by ``add_text`` where they hold one text and nothing else."""
     search_tool: ClassVar[Mapping[str, Any] | None] = None
     """The provider's own tool that the option ``search`` asks for."""
 
@@ -53,13 +55,20 @@ class RequestWriter(BlockMapper):
         self.hoisted: list[Origin] = []
         self.strict = False
         """Whether calls of tools are held to their schemas, where those can be."""
-        self.follower: str | None = None
-        """The role of the message behind the one that is being placed; None at the end."""
-        self._sources: list[tuple[TurnId, ...]] = []
+        self._settled: Sequence[Message] = ()
+        self._at = 0
+        """The index of the message that is being placed."""
+        self.turns: list[tuple[TurnId, ...] | dict[TurnId, None]] = []
+        """The turns that each of ``messages`` was made of; where several were joined, as the keys of a dict."""
 
     @abstractmethod
-    def place(self, settled: Settled, parts: list[Part]) -> None:
-        """Put the parts of a message into the body; there may be none."""
+    def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
+        """Put the parts of a message into the body; there may be none. ``turns`` are those that it was made of."""
+
+    @abstractmethod
+    def add_text(self, role: str, text: str, turns: tuple[TurnId, ...]) -> None:
+        """Put a message into the body that is one text of one of the ``plain_roles``, with nothing beside it: what
+        ``place`` makes of it, in fewer steps, since nearly every message is one."""
 
     @abstractmethod
     def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
@@ -77,17 +86,12 @@ class RequestWriter(BlockMapper):
         """The request; it is not to be sent where ``refusals`` holds anything."""
         self.names.taken = self._taken_names()
         settlement = settle(self.window.messages)
+        self._settled = settlement.messages
         self.notes += (settlement.ids if self.sends_ids else []) + settlement.notes
         for orphan in settlement.orphans:
             self._report_orphan(orphan)
         self._note_attributes()
-        followers = [settled.message.role for settled in settlement.messages[1:]]
-        for settled, follower in zip_longest(settlement.messages, followers):
-            self.follower = follower
-            parts = self.parts(settled.message)
-            if parts and settled.message.role not in ROLES:
-                self.refuse(f"a message of role {settled.message.role!r}", settled.message)
-            self.place(settled, parts)
+        self._place_messages(settlement.turns)
         self._check_messages()
         params = read_params(self, self.options)
         if self.settings.max_tokens is not None:
@@ -104,7 +108,7 @@ class RequestWriter(BlockMapper):
         )
         self.note_schema(self.schema_format(body), schema)
         self._note_rest()
-        sources = Sources(self.list_name, tuple(self.hoisted), tuple(self._sources))
+        sources = Sources(self.list_name, tuple(self.hoisted), tuple(map(tuple, self.turns)))
         return Request(
             provider=self.provider,
             model=model,
@@ -116,6 +120,31 @@ class RequestWriter(BlockMapper):
             schema=dict(schema) if isinstance(schema, Mapping) else None,
         )
 
+    def _place_messages(self, turns: Mapping[int, tuple[TurnId, ...]]) -> None:
+        """Place all messages in order: those that are one text at once, all others block by block."""
+        roles, add_text = self.plain_roles, self.add_text
+        for at, message in enumerate(self._settled):
+            content, turn = message.content, message.turn
+            if len(content) == 1 and type(block := content[0]) is Text and message.attributes is NO_ATTRIBUTES:
+                said, role = block.text, message.role or ""
+                if role in roles and said and not said.isspace() and not block.opaque and not message.cache:
+                    add_text(role, said, () if turn is None else (turn,))
+                    continue
+            self._at = at
+            self._place(message, turns.get(at) or (() if turn is None else (turn,)))
+
+    def _place(self, message: Message, turns: tuple[TurnId, ...]) -> None:
+        parts = self.parts(message)
+        if parts and message.role not in ROLES:
+            self.refuse(f"a message of role {message.role!r}", message)
+        self.place(message, turns, parts)
+
+    @property
+    def follower(self) -> str | None:
+        """The role of the message behind the one that is being placed; None at the end."""
+        behind = self._at + 1
+        return self._settled[behind].role if behind < len(self._settled) else None
+
     def schema_format(self, body: Part) -> Mapping[str, Any]:
         """Where the body has the schema of the answer, and whether the answer is held to it (``strict``)."""
         return {}
@@ -123,11 +152,14 @@ class RequestWriter(BlockMapper):
     def add(self, entry: Part, turns: tuple[TurnId, ...]) -> None:
         """Put a message at the end of the body's list."""
         self.messages.append(entry)
-        self._sources.append(turns)
+        self.turns.append(turns)
 
     def extend_last(self, turns: tuple[TurnId, ...]) -> None:
         """Say that the last message was made of these turns too."""
-        self._sources[-1] = tuple(dict.fromkeys((*self._sources[-1], *turns)))
+        last = self.turns[-1]
+        if not isinstance(last, dict):
+            last = self.turns[-1] = dict.fromkeys(last)
+        last.update(dict.fromkeys(turns))
 
     def drop_before(self, index: int, calls: Collection[str | None] = ()) -> None:
         """Leave out the messages before one that sums them up; what instructs stays, and so does a call that is
@@ -143,7 +175,7 @@ class RequestWriter(BlockMapper):
             self.note(f"{counted(count, 'message')} before a compaction {'is' if count == 1 else 'are'} not sent")
             places = [*kept, *range(index, len(self.messages))]
             self.messages = [self.messages[at] for at in places]
-            self._sources = [self._sources[at] for at in places]
+            self.turns = [self.turns[at] for at in places]
 
     def wants_search(self) -> bool:
         """The option ``search``, which is true or false."""
@@ -224,7 +256,7 @@ class RequestWriter(BlockMapper):
         ``flags`` is how many messages are: of some nothing can be marked.
         """
         for part in parts[-CACHE_MARKS:]:
-            part |= mark
+            part |= {key: dict(value) for key, value in mark.items()}  # each its own
         self.note_marks(len(parts), flags)
 
     def note_marks(self, marked: int, flags: int) -> None:

@@ -30,17 +30,18 @@ def keys(*names: str, **inner: Known) -> Known:
 
 def rest_of(value: Any, known: Known) -> Any:
     """What the table does not know of a value, in its place; None where it knows all that says something."""
-    if isinstance(value, list):
-        return [item for each in value if (item := rest_of(each, known)) is not None] or None
-    if not isinstance(value, Mapping):
-        return value  # something else than the table expects
+    # An object first, and a plain lookup for each table: every event of every stream passes here, with nothing new.
+    if type(value) is not dict:
+        if isinstance(value, list):
+            return [item for each in value if (item := rest_of(each, known)) is not None] or None
+        if not isinstance(value, Mapping):
+            return value  # something else than the table expects
+    taken, inner = known
     rest = None
-    if not value.keys() <= known.all:
-        rest = {key: each for key, each in value.items() if key not in known.all and says(each)}
-    for key, table in known.inner.items():
-        # A plain lookup for each table: nearly every event of every stream passes here and holds nothing new.
-        found = rest_of(value[key], table) if key in value else None
-        if found is not None and says(found):
+    if not value.keys() <= taken:
+        rest = {key: each for key, each in value.items() if key not in taken and says(each)}
+    for key in inner:
+        if key in value and (found := rest_of(value[key], inner[key])) is not None and says(found):
             rest = {**(rest or {}), key: found}
     return {**{key: value[key] for key in _PLACE if key in value}, **rest} if rest else None
 
