@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import click
 
 from headish.limits import PAYLOAD_LIMIT_BYTES, TRANSCRIPT_LIMIT_BYTES
+from headish.values.caches import TTLS
 
 if TYPE_CHECKING:
     from headish import Database, Store
@@ -110,6 +111,25 @@ def page_options(command: F) -> F:
     return command
 
 
+class CachingCommand(click.Command):
+    """A command whose ``--cache`` takes a time or none: what follows is the text, unless it is a time."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        for index in range(end):
+            if args[index] == "--cache" and args[index + 1 : index + 2] not in ([each] for each in TTLS):
+                args[index] = "--cache="
+        return super().parse_args(ctx, args)
+
+
+def _read_cache(_context: click.Context, _option: click.Parameter, given: str | None) -> bool | str:
+    if given not in (None, "", *TTLS):
+        raise click.BadParameter(f"{given!r} is neither {' nor '.join(TTLS)}.")
+    return given is not None and (given or True)
+
+
+cache_option = click.option("--cache", metavar=f"[{'|'.join(TTLS)}]", callback=_read_cache,
+                            help="Ask providers to cache up to here; for how long, if you say so.")  # fmt: skip
 expect_option = click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
 
 

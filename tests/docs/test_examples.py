@@ -31,6 +31,7 @@ HOW_TO = (
     "ask-many-at-half-the-price.md", "export-for-others.md",
     "use-any-compatible-server.md",
     "import-from-frameworks-and-services.md",
+    "cache-long-prompts.md",
 )  # fmt: skip
 PAGES = [
     ROOT / "README.md",

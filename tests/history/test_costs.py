@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from headish import Store
 from headish.content.prices import Price, read_prices
 from headish.errors import InvalidArgument, InvalidPrices
+from headish.providers import parse_response
 from support.insides import unchanged
 
 TABLE = """
@@ -154,3 +155,33 @@ def test_sums_are_exact_for_any_number_of_tokens(amount: Decimal, input: int, ou
     price = Price("m", amount, amount)
     wanted = amount.scaleb(6).to_integral_exact() * (input + output)
     assert price.cost({"input_tokens": input, "output_tokens": output}).scaleb(12) == wanted
+
+
+class TestPartsWithAPriceOfTheirOwn:
+    HOUR = {"ephemeral_5m_input_tokens": 1, "ephemeral_1h_input_tokens": 2}
+    SPOKEN = {"prompt_tokens": 10, "prompt_tokens_details": {"audio_tokens": 6}, "completion_tokens": 5,
+              "completion_tokens_details": {"audio_tokens": 4}}  # fmt: skip
+
+    @pytest.mark.parametrize(("row", "cost"), [({"cache_write_1h": 6}, 36), ({}, 30)])
+    def test_what_a_cache_keeps_for_an_hour(self, store: Store, row: dict[str, Any], cost: int) -> None:
+        store.add_turn("Hi", bookmark="main")
+        answer(store, "main", usage={**USAGE, "cache_creation": self.HOUR})
+        table = {"price": [{"model": "*", "input": 1, "output": 1, "cache_write": 3, **row}]}
+        [counted] = store.cost("main", prices=table)
+        assert counted.cost * 1_000_000 == cost
+        assert store.usage("main")[0].to_dict()["cache_creation_1h_input_tokens"] == 2
+
+    def test_sound_is_a_part_of_what_was_said_either_way(self, store: Store) -> None:
+        store.add_turn("Hi", bookmark="main")
+        said = {"object": "chat.completion", "model": "m", "usage": self.SPOKEN}
+        store.reply("main", "openai", {**said, "choices": [{"finish_reason": "stop", "message": {"content": "Ho"}}]})
+        table = {"price": [{"model": "*", "input": 1, "output": 10, "input_audio": 100, "output_audio": 1000}]}
+        assert store.cost("main", prices=table)[0].cost * 1_000_000 == 4 + 600 + 10 + 4000
+
+    def test_gemini_lists_sound_by_kind(self) -> None:
+        said = {"promptTokenCount": 9, "candidatesTokenCount": 3}
+        said["promptTokensDetails"] = [{"modality": "TEXT", "tokenCount": 2}, {"modality": "AUDIO", "tokenCount": 7}]
+        said["candidatesTokensDetails"] = [{"modality": "AUDIO", "tokenCount": 3}]
+        usage = parse_response("gemini", {"candidates": [], "usageMetadata": said}).usage
+        assert usage is not None
+        assert (usage.input_audio_tokens, usage.output_audio_tokens) == (7, 3)

@@ -33,17 +33,21 @@ def play(url: str) -> dict[str, Any]:
         events = list(stream)
     response = events[-1].response
     parts = [part for item in response.output if item.type == "message" for part in item.content]
-    calls = [item for item in response.output if item.type == "function_call"]
+    calls = [item for item in response.output if item.type in ("function_call", "custom_tool_call")]
     early = response.incomplete_details
     usage = response.usage
     return {
         "id": response.id,
         "model": response.model,
         "texts": [part.refusal if part.type == "refusal" else part.text for part in parts if part.type in TEXTS],
-        "calls": [(call.call_id, call.name, _arguments(call.arguments)) for call in calls],
+        "calls": [(call.call_id, call.name, _arguments(_said(call))) for call in calls],
         "stop": early.reason if early else response.status,
         "tokens": (usage.input_tokens, usage.output_tokens) if usage else None,
     }
+
+
+def _said(call: Any) -> str:
+    return str(call.arguments if call.type == "function_call" else call.input)
 
 
 def _arguments(said: str) -> Any:
@@ -232,13 +236,16 @@ class TestPieces:
 
     def test_code_and_custom_input_of_a_cut_stream_are_kept(self) -> None:
         kinds = {
-            "custom_tool_call_input": ("custom_tool_call", "input"),
             "mcp_call_arguments": ("mcp_call", "arguments"),
             "code_interpreter_call_code": ("code_interpreter_call", "code"),
         }
         for event, (kind, key) in kinds.items():
             (block,) = read(PROVIDER, [delta("a", kind=event), delta("b", kind=event)]).content
             assert block == ProviderBlock(PROVIDER, {"type": kind, key: "ab"}, partial=True)
+        custom = "custom_tool_call_input"
+        (call,) = read(PROVIDER, [delta("a", kind=custom), delta("b", kind=custom)]).content
+        assert isinstance(call, ToolUse)
+        assert (call.raw, call.partial) == ("ab", True)
 
     def test_the_servers_calls_are_shown_like_others(self) -> None:
         shown, _ = show(PROVIDER, [start(type="web_search_call", id="ws_1"), start(1, type="compaction", id="cmp_1")])

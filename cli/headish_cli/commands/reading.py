@@ -149,7 +149,7 @@ def _describe(turn: Turn) -> str:
     facts += [f"on {turn.meta.bookmark}"] if turn.meta.bookmark else []
     facts += [f"continues {', '.join(turn.meta.continues)}"] if turn.meta.continues else []
     facts += [f"erased ({turn.erased})"] if turn.erased is not None else []
-    facts += ["cached"] if turn.meta.cache else []
+    facts += [f"cached {cache}" if isinstance(cache := turn.meta.cache, str) else "cached"] if turn.meta.cache else []
     return " · ".join(facts)
 
 

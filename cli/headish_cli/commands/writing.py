@@ -10,7 +10,9 @@ import click
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish_cli.commands.talking.saying import attach_option, read_content
 from headish_cli.options import (
+    CachingCommand,
     Settings,
+    cache_option,
     expect_options,
     force_option,
     json_option,
@@ -29,7 +31,6 @@ _bookmark = click.option("-b", "--bookmark", metavar="NAME", help="Set this name
 _said_at = click.option(
     "--said-at", metavar="TIME", help="When it was said, if not now: RFC 3339; UTC where it has no offset."
 )
-_cache = click.option("--cache", is_flag=True, help="Ask providers to cache up to here.")
 
 _key = click.option("--key", metavar="KEY", help="What another system calls the turn; a known one is stored once.")
 
@@ -62,7 +63,7 @@ def _read_given(
     }
 
 
-@click.command("add")
+@click.command("add", cls=CachingCommand)
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @_continues
 @click.option("-r", "--respond", is_flag=True, help="Continue the newest turn of the space.")
@@ -70,7 +71,7 @@ def _read_given(
 @_inherited
 @attach_option
 @click.option("--json-blocks", is_flag=True, help="The text is JSON: a list of content blocks.")
-@_cache
+@cache_option
 @_said_at
 @_key
 @click.option("--speaker", metavar="NAME", help="Who speaks, beside the role.")
@@ -111,7 +112,7 @@ def add_command(
         tell_turn(store, turn, as_json, known=turn == known)
 
 
-@click.command("doc")
+@click.command("doc", cls=CachingCommand)
 @click.argument("path", type=click.Path(exists=False, allow_dash=True))
 @click.option("--name", help="The name to show; the file's own where left out.")
 @click.option("--content-type", metavar="TYPE", help="The media type; told by name or content where left out.")
@@ -119,7 +120,7 @@ def add_command(
 @_continues
 @_bookmark
 @_inherited
-@_cache
+@cache_option
 @_said_at
 @_key
 @json_option

@@ -63,7 +63,8 @@ def turn_facts(store: Store, turn: Turn) -> Iterator[tuple[str, str]]:
         if value is not None:
             yield name, one_line(str(value), 200)
     if meta.cache:
-        yield "Cache", "a provider may keep the prompt up to here"
+        time = f", for {meta.cache}" if isinstance(meta.cache, str) else ""
+        yield "Cache", f"a provider may keep the prompt up to here{time}"
 
 
 def _reply_facts(reply: object) -> Iterator[tuple[str, str]]:

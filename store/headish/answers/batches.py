@@ -111,7 +111,8 @@ def _check_same(requests: Sequence[Request], *, one_model: bool) -> None:
     first = requests[0]
     for each in requests:
         if each.cloud is not None:
-            raise InvalidArgument(f"headish cannot make batches at a cloud: {each.ptr} is on {each.cloud}")
+            why = CLOUDS.get(each.cloud.name, "nobody has read how its batches are made")
+            raise InvalidArgument(f"headish makes no batches at {each.cloud} ({each.ptr}): {why}")
         if (each.provider, each.base_url, each.key_env, each.headers) != (
             first.provider, first.base_url, first.key_env, first.headers,
         ):  # fmt: skip
@@ -122,6 +123,17 @@ def _check_same(requests: Sequence[Request], *, one_model: bool) -> None:
             raise InvalidArgument(
                 f"a batch of {first.provider} has one model, not {first.model} and {each.model}: make a batch for each"
             )
+
+
+CLOUDS = {
+    "bedrock": "its batches are read from S3 and written there",
+    "vertex": "its batches are read from Cloud Storage or BigQuery and written there",
+    "azure": "its batches need a deployment of a kind of their own (Global Batch)",
+}
+"""The clouds, and why headish makes no batches there. Sources, read 2026-11-22:
+https://docs.aws.amazon.com/bedrock/latest/userguide/batch-inference.html,
+https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/batch-prediction-gemini,
+https://learn.microsoft.com/azure/ai-foundry/openai/how-to/batch."""
 
 
 def _who(request: Request) -> str:

@@ -23,6 +23,7 @@ from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarge, shown
 from headish.limits import CONTINUES_LIMIT, MAPPING_LIMIT_BYTES
 from headish.values.blocks import ContentBlock
+from headish.values.caches import CACHE_TTL, Cache, longest, read_cache
 from headish.values.checks.attributes import refused_attribute
 from headish.values.grammar import Headish, parse_headish
 from headish.values.ids import TurnId
@@ -57,7 +58,7 @@ class DocumentOptions(TypedDict, total=False):
     search: bool | None
     tool_mode: str | None
     inherited: Mapping[str, Any] | None
-    cache: bool
+    cache: Cache
     meta: Mapping[str, Any] | None
     said_at: datetime | int | None
     key: str | None
@@ -75,7 +76,8 @@ class TurnOptions(DocumentOptions, total=False):
     - ``expect``: the id that the moving name must have pointed at, or ``ABSENT`` if there must be no such name yet.
     - ``inherited``: options for this turn and all that continue it, deep-merged with the shortcuts ``provider_ptr``,
       ``servers``, ``search`` and ``tool_mode``; ``None`` inside unsets a value.
-    - ``json``: the content is the JSON text of blocks. ``cache``: ask providers to cache up to here.
+    - ``json``: the content is the JSON text of blocks. ``cache``: ask providers to cache up to here, for
+      as long as the request says (True), ``5m`` or ``1h``.
     - ``form``: the content is a message of an API, or the parts of one: ``chat``, ``responses``, ``anthropic``,
       ``gemini`` or ``cohere``. Parts that only one of them has are told by their shape.
     - ``attributes``: the transcript's. ``meta``: the application's own.
@@ -140,7 +142,7 @@ def make_read_draft(read: Read, turn: Mapping[str, Any], payload_limit_bytes: in
         given = msgspec.to_builtins(attributes) if isinstance(attributes, Attributes) else attributes
         attributes = {"speaker": read.speaker} | dict(given or {})
     said = Said(role=read.role, hash=hash_payload(payload), attributes=encode_attributes(attributes))
-    options = {**turn, "cache": bool(turn.get("cache")) or read.cache}
+    options = {**turn, "cache": longest((read_cache(turn.get("cache")), read.cache))}
     system = None if read.form is None else {"form": read.form}
     return _draft(payload, said, options, read_facts(turn, author), system)
 
@@ -281,7 +283,9 @@ def _draft(
     payload: bytes, said: Said, turn: Mapping[str, Any], facts: Facts, system: Mapping[str, Any] | None = None
 ) -> Draft:
     """A draft with the options that any turn may have; ``system`` are the keys of a document."""
-    bookmark = turn.get("bookmark")
+    bookmark, cache = turn.get("bookmark"), read_cache(turn.get("cache"))
+    if isinstance(cache, str):
+        system = {**(system or {}), CACHE_TTL: cache}
     return Draft(
         payload=payload,
         said=said,
@@ -291,7 +295,7 @@ def _draft(
         force=bool(turn.get("force")),
         moves=bool(turn.get("moves", True)),
         expect=read_expect(turn.get("expect")),
-        cache=bool(turn.get("cache")),
+        cache=bool(cache),
         inherited=_encode_inherited(turn),
         system=None if system is None and facts is NO_FACTS else _encode_system(system or {}, facts),
         app=_encode_meta(turn.get("meta")),

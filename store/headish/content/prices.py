@@ -9,8 +9,11 @@ A table is TOML or JSON::
     input = 3.00                    # for a million tokens
     cached_input = 0.30             # left out: as input
     cache_write = 3.75              # left out: as input
+    cache_write_1h = 6.00           # left out: as cache_write
     output = 15.00
     reasoning = 15.00               # left out: as output
+    input_audio = 32.00             # left out: as input
+    output_audio = 64.00            # left out: as output
 
 The first price that fits an answer holds. Amounts are decimals from the file to the sum: no float is on the way.
 """
@@ -64,6 +67,9 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     cached_input: Decimal | None = None
     cache_write: Decimal | None = None
     reasoning: Decimal | None = None
+    cache_write_1h: Decimal | None = None
+    input_audio: Decimal | None = None
+    output_audio: Decimal | None = None
     provider: str | None = None
     ptr: str | None = None
     since: date | None = None
@@ -85,17 +91,28 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     def cost(self, tokens: Mapping[str, int], *, is_batch: bool = False) -> Decimal:
         """What tokens cost, by the names of ``Usage``; exact."""
-        reasoning = tokens.get("reasoning_tokens", 0)
-        output = max(tokens.get("output_tokens", 0), reasoning)  # which holds the reasoning
         with localcontext(EXACT):
-            whole = (
-                self.input * tokens.get("input_tokens", 0)
-                + _first(self.cached_input, self.input) * tokens.get("cache_read_input_tokens", 0)
-                + _first(self.cache_write, self.input) * tokens.get("cache_creation_input_tokens", 0)
-                + self.output * (output - reasoning)
-                + _first(self.reasoning, self.output) * reasoning
-            )
+            whole = self._input_cost(tokens) + self._cache_cost(tokens) + self._output_cost(tokens)
             return whole * (self.batch if is_batch else 1) / MILLION
+
+    def _input_cost(self, tokens: Mapping[str, int]) -> Decimal:
+        """Sound is a part of the input, some of which may have come from a cache."""
+        given = tokens.get("input_tokens", 0)
+        sound = min(tokens.get("input_audio_tokens", 0), given)
+        return self.input * (given - sound) + _first(self.input_audio, self.input) * sound
+
+    def _cache_cost(self, tokens: Mapping[str, int]) -> Decimal:
+        hour = tokens.get("cache_creation_1h_input_tokens", 0)
+        written = max(tokens.get("cache_creation_input_tokens", 0), hour)  # which holds what is kept for an hour
+        write = _first(self.cache_write, self.input)
+        read = _first(self.cached_input, self.input) * tokens.get("cache_read_input_tokens", 0)
+        return read + write * (written - hour) + _first(self.cache_write_1h, write) * hour
+
+    def _output_cost(self, tokens: Mapping[str, int]) -> Decimal:
+        reasoning, sound = tokens.get("reasoning_tokens", 0), tokens.get("output_audio_tokens", 0)
+        output = max(tokens.get("output_tokens", 0), reasoning + sound)  # which holds both
+        plain = self.output * (output - reasoning - sound)
+        return plain + _first(self.reasoning, self.output) * reasoning + _first(self.output_audio, self.output) * sound
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -193,4 +210,7 @@ def _first(amount: Decimal | None, other: Decimal) -> Decimal:
     return other if amount is None else amount
 
 
-AMOUNTS = ("input", "output", "cached_input", "cache_write", "reasoning", "batch")
+AMOUNTS = (
+    "input", "output", "cached_input", "cache_write", "cache_write_1h", "reasoning", "input_audio", "output_audio",
+    "batch",
+)  # fmt: skip

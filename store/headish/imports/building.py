@@ -19,6 +19,7 @@ from headish.imports.cleaning import name_from, within_limit, without_secrets
 from headish.imports.imported import About, ImportedTree, make_key
 from headish.imports.notes import Notes
 from headish.limits import TAGS_LIMIT, TITLE_LIMIT
+from headish.values.caches import Cache
 from headish.values.checks.attributes import is_header_value
 
 Blocks = Sequence[Any]
@@ -45,7 +46,7 @@ class Node(Struct, frozen=True, kw_only=True):
     form: Mapping[str, Any] | None = None
     speaker: str | None = None
     inherited: Mapping[str, Any] | None = None
-    cache: bool = False
+    cache: Cache = False
 
 
 class Talk(Struct, frozen=True, kw_only=True):

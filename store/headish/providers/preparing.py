@@ -16,6 +16,7 @@ from headish.providers.registry import find_provider
 from headish.providers.shared.owned import owned, prove
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.values import Finding, Request, Settings
+from headish.values.caches import plausible_cache
 from headish.values.checks.doors import door
 from headish.values.messages import ContextWindow, Message
 
@@ -97,7 +98,9 @@ def _as_message(message: Any) -> Message:
         return message
     if not isinstance(message, Mapping) or not isinstance(message.get("role"), str) or "content" not in message:
         raise InvalidArgument("a message of a window is a mapping of role and content")
-    return Message(role=message["role"], content=read_content(message["content"]), cache=message.get("cache") is True)
+    return Message(
+        role=message["role"], content=read_content(message["content"]), cache=plausible_cache(message.get("cache"))
+    )
 
 
 def _own(body: dict[str, Any], list_name: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Iterable, Mapping
 from threading import Thread
 from typing import Any
 
+from headish.content.forms.customs import INPUT, is_custom
 from headish.errors import InvalidArgument, InvalidCall
 from headish.tools.replies import Call, Function, Tool, make_reply, open_calls
 from headish.tools.rules import refusal
@@ -75,7 +76,7 @@ class Router:
             raise InvalidCall(call.name, reason)
         raw = arguments_of(call)
         if tool.takes_text:
-            return tool, raw
+            return tool, _text_for(call, raw)
         arguments = read_json(raw)
         if not isinstance(arguments, dict):
             raise InvalidCall(call.name, "its arguments are no JSON object")
@@ -140,6 +141,12 @@ class Router:
         given = arguments.get(DEADLINE) if isinstance(arguments, dict) else None
         is_number = isinstance(given, int | float) and not isinstance(given, bool) and given > 0
         return given if is_number else self._deadline_ms
+
+
+def _text_for(call: ToolUse, raw: str) -> str:
+    """What a tool that takes text gets: from a provider that has no such tools, the one argument ``input``."""
+    given = call.input if isinstance(call.input, Mapping) and not is_custom(call) else {}
+    return given[INPUT] if given.keys() == {INPUT} and isinstance(given[INPUT], str) else raw
 
 
 async def _call(tool: Tool, argument: Any) -> Any:

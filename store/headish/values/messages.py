@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from headish.values.blocks import ContentBlock, Text, join_texts, kind_of, to_mapping
+from headish.values.caches import Cache
 from headish.values.checks.controls import escape_controls
 from headish.values.ids import TurnId
 
@@ -72,12 +73,13 @@ NO_ATTRIBUTES = Attributes()
 class Message(Struct, frozen=True, kw_only=True):
     """One message of a window or transcript. ``turn`` is the id of the turn it came from, None for a made one.
 
-    ``role`` is None only for the bare sequences of OpenChatML 0.1 (rule R15, importing a transcript).
+    ``role`` is None only for the bare sequences of OpenChatML 0.1 (rule R15, importing a transcript). ``cache`` is
+    True, ``5m`` or ``1h`` where providers are asked to cache up to here.
     """
 
     role: str | None
     content: tuple[ContentBlock, ...]
-    cache: bool = False
+    cache: Cache = False
     attributes: Attributes = NO_ATTRIBUTES
     turn: TurnId | None = None
 
@@ -100,7 +102,7 @@ class Message(Struct, frozen=True, kw_only=True):
     def to_dict(self) -> dict[str, Any]:
         """The schema reference's message record: ``{role, content, cache?}``."""
         record: dict[str, Any] = {"role": self.role, "content": [to_mapping(block) for block in self.content]}
-        return {**record, "cache": True} if self.cache else record
+        return {**record, "cache": self.cache} if self.cache else record
 
 
 class Kept(NamedTuple):
@@ -160,7 +162,7 @@ class ThreadRecord(Struct, frozen=True):
     role: str | None
     content: tuple[ContentBlock, ...]
     inherited: Mapping[str, Any]
-    cache: bool
+    cache: Cache
 
     @property
     def text(self) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from headish.values.blocks import ContentBlock, join_texts, to_mapping
+from headish.values.caches import CACHE_TTL, Cache
 from headish.values.checks.controls import escape_controls
 from headish.values.ids import TurnId, time_of
 from headish.values.messages import NO_ATTRIBUTES, Attributes, shortened
@@ -29,7 +30,8 @@ class Meta(Struct, frozen=True, omit_defaults=True):
     """All that a turn says of itself beside its payload.
 
     ``bookmark`` is the name that moved along with the turn when it was stored (rule R2, one name moves; the schema
-    reference calls it ``head``). ``system`` holds headish's own further keys (a document's ``document_name``,
+    reference calls it ``head``). ``cache`` is True, ``5m`` or ``1h`` where providers are asked to cache up to here.
+    ``system`` holds headish's own further keys (a document's ``document_name``,
     ``original_path``, ``file_size``; of any turn ``said_at``, in Unix milliseconds, ``key``, ``author``, ``supersedes``
     and ``copy_of``, which are ids), ``app`` what the application keeps with the turn; the two never mix (rule R10,
     record layout). ``role`` is None for a bare sequence of OpenChatML 0.1, which only an import makes (rule R15,
@@ -41,7 +43,7 @@ class Meta(Struct, frozen=True, omit_defaults=True):
     content_type: str = BLOCKS_TYPE
     bookmark: str | None = None
     continues: tuple[TurnId, ...] = ()
-    cache: bool = False
+    cache: Cache = False
     attributes: Attributes = NO_ATTRIBUTES
     inherited: Mapping[str, Any] = {}
     system: Mapping[str, Any] = {}
@@ -79,7 +81,8 @@ class Meta(Struct, frozen=True, omit_defaults=True):
         record: dict[str, Any] = {"role": self.role, "content_type": self.content_type}
         optional = {"type": self.type, "bookmark": self.bookmark, "cache": self.cache or None}
         record |= {key: value for key, value in optional.items() if value is not None}
-        record |= {"continues": list(self.continues), **self.system}
+        further = {key: value for key, value in self.system.items() if key != CACHE_TTL}  # which ``cache`` says
+        record |= {"continues": list(self.continues), **further}
         attributes = msgspec.to_builtins(self.attributes)
         nested = {"attributes": attributes, "inherited": dict(self.inherited), "app": dict(self.app)}
         return record | {key: value for key, value in nested.items() if value}

@@ -18,6 +18,7 @@ from headish.errors import HeadishError, InvalidContent
 from headish.rows.counters import read_counter
 from headish.rows.threads.listings import LINKS_BETWEEN, LINKS_OF_NOTHING, ORPHANS, UNRECEIPTED, count_again, turns_page
 from headish.rows.turns import StoredTurn
+from headish.values.caches import CACHE_TTL, TTLS
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import ROLES
 from headish.values.places import Place
@@ -149,6 +150,8 @@ def _check_copies(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -
         return  # reported by _check_record
     if not isinstance(system, dict):
         return  # likewise
+    if system.get(CACHE_TTL) not in (None, *TTLS):
+        yield "the time of its cache flag is none"
     if "said_at" in system and said_of(system) is None:
         yield "its said_at is no time"
     copies = {"key": stored.key and stored.key.decode(errors="replace"), "supersedes": stored.supersedes}

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from headish.content.encoding import encode_payload
 from headish.providers import Reply, Stream, parse_response
-from headish.values.blocks import ProviderBlock, ToolUse, to_mapping
+from headish.values.blocks import Document, ProviderBlock, ToolUse, to_mapping
 from support.loopback import Loopback, event_stream
 from support.providers.chat_requests import CASES, DONE, TOOLS, request
 from support.providers.chat_windows import say
@@ -85,6 +85,8 @@ class ChatReplies:
             for early, late in zip(reply.content, whole.content, strict=False):
                 if isinstance(early, ProviderBlock):
                     assert early.partial or early == late or "part" not in early.data
+                elif isinstance(early, Document):
+                    assert isinstance(late, Document)
                 elif isinstance(early, ToolUse):
                     assert isinstance(late, ToolUse)
                     assert early.partial or early.input == late.input
@@ -95,7 +97,7 @@ class ChatReplies:
         stream = Stream(self.provider)
         shown = [delta for event in read_events(streamed) for delta in stream.feed(event)]
         content = [block for block in stream.finish().content if to_mapping(block).get("text") != ""]
-        told = [index for index, block in enumerate(content) if not isinstance(block, ProviderBlock)]
+        told = [index for index, block in enumerate(content) if not isinstance(block, ProviderBlock | Document)]
         assert sorted({delta.index for delta in shown if delta.index is not None}) == told
         for index in told:
             block = content[index]

@@ -3,7 +3,7 @@
 Sources, read 2026-11-22: anthropic 2.12.0 ``resources/messages/batches.py`` and its types, "Batch processing",
 https://platform.claude.com/docs/en/build-with-claude/batch-processing (100,000 requests, 256 MB); openai 3.54.0
 ``types/batch*.py``, ``resources/files.py`` (50,000 requests, 200 MB, one model); google-genai 3.4.0 ``batches.py``,
-"Batch API", https://ai.google.dev/gemini-api/docs/batch-api (20 MB inline, one model).
+"Batch API", https://ai.google.dev/gemini-api/docs/batch-api (20 MB inline, a file of 2 GB, one model).
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ from headish.errors import InvalidArgument, UnreadableAnswer
 from headish.providers.events.eventjson import Refusal, decode_event
 
 MEGABYTE = 1_000_000
+INLINE_BYTES = 20 * MEGABYTE
+"""So large may a document be that holds the requests itself (Gemini)."""
+LINE_BYTES = 64
+"""What stands around a request there, at the most."""
 CLOCK_SECONDS = 600
 """How far this machine's clock may be ahead of the provider's."""
 
@@ -174,13 +178,26 @@ def _find_openai(remote: Remote, token: str, _count: int, _since: datetime) -> s
 
 def _create_gemini(remote: Remote, token: str, model: str | None, wanted: Sequence[Wanted]) -> str:
     name = quote((model or "").removeprefix("models/"), safe="")
-    requests = [{"request": {"model": f"models/{name}", **each.body}, "metadata": {"key": each.id}} for each in wanted]
-    batch = {"displayName": token, "inputConfig": {"requests": {"requests": requests}}}
+    listed = [(each.id, {"model": f"models/{name}", **each.body}) for each in wanted]
+    batch = {"displayName": token, "inputConfig": _input_gemini(remote, token, listed)}
     said = remote.post(f"/v1/models/{name}:batchGenerateContent", {"batch": batch})
     id = _text(said.get("name"))
     if not id.startswith("batches/"):
         raise UnreadableAnswer(remote.provider, "the answer names no batch")
     return id.removeprefix("batches/")
+
+
+def _input_gemini(remote: Remote, token: str, listed: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Where the requests stand: in the document itself, or where that would be too large, in a file of lines."""
+    lines = [msgspec.json.encode({"key": id, "request": request}) for id, request in listed]
+    if sum(map(len, lines)) + LINE_BYTES * len(lines) <= INLINE_BYTES:
+        requests = [{"request": request, "metadata": {"key": id}} for id, request in listed]
+        return {"requests": {"requests": requests}}
+    about = {"file": {"displayName": token, "mimeType": "application/jsonl"}}
+    made = _text(_record(remote.upload("/upload/v1/files", about, b"\n".join(lines)).get("file")).get("name"))
+    if not made.startswith("files/"):
+        raise UnreadableAnswer(remote.provider, "the answer names no file")
+    return {"fileName": made}
 
 
 def _look_gemini(remote: Remote, id: str) -> Looked:
@@ -192,20 +209,32 @@ def _look_gemini(remote: Remote, id: str) -> Looked:
     error = _text(_record(said.get("error")).get("message"))
     ended = status in ("succeeded", "failed", "cancelled", "expired", "partially_succeeded")
     listed = inline if isinstance(inline, list) else []
-    failure = remote.redactor.show(error or f"the batch is {status}", 500) if ended and not listed else None
-    return Looked(status, ended, _counts(told.get("batchStats")), inline=listed, failure=failure)
+    file = _text(output.get("responsesFile"))
+    files = (file.removeprefix("files/"),) if file.startswith("files/") else ()
+    is_empty = ended and not listed and not files
+    failure = remote.redactor.show(error or f"the batch is {status}", 500) if is_empty else None
+    return Looked(status, ended, _counts(told.get("batchStats")), files, inline=listed, failure=failure)
 
 
-def _results_gemini(_remote: Remote, _id: str, looked: Looked) -> Iterator[Outcome]:
+def _results_gemini(remote: Remote, _id: str, looked: Looked) -> Iterator[Outcome]:
     for number, each in enumerate(looked.inline, 1):
         said = _record(each)
-        id = _text(_record(said.get("metadata")).get("key")) or None
-        if isinstance(said.get("response"), dict):
-            yield Outcome(id, said["response"])
-        elif said.get("error") is not None:
-            yield Outcome(id, error=_error(_record(said["error"]), "failed"))
-        else:
-            yield Outcome(id, problem=f"result {number} is neither an answer nor an error")
+        yield _outcome_gemini(_text(_record(said.get("metadata")).get("key")) or None, said, f"result {number}")
+    for file in looked.files:
+        for number, line in enumerate(remote.lines(f"/v1/files/{quote(file, safe='')}:download?alt=media"), 1):
+            found, problem = _read_line(line, number)
+            if found is None:
+                yield from problem
+            else:
+                yield _outcome_gemini(_text(found.get("key")) or None, found, f"line {number}")
+
+
+def _outcome_gemini(id: str | None, said: Mapping[str, Any], place: str) -> Outcome:
+    if isinstance(said.get("response"), dict):
+        return Outcome(id, said["response"])
+    if said.get("error") is not None:
+        return Outcome(id, error=_error(_record(said["error"]), "failed"))
+    return Outcome(id, problem=f"{place} is neither an answer nor an error")
 
 
 def _find_gemini(remote: Remote, token: str, _count: int, _since: datetime) -> str | None:
@@ -286,5 +315,5 @@ BATCH_APIS: dict[str, BatchApi] = {
     "openai_responses": BatchApi(
         _create_openai(_RESPONSES), _look_openai, _results_openai, _find_openai, 50_000, 200 * MEGABYTE, True
     ),
-    "gemini": BatchApi(_create_gemini, _look_gemini, _results_gemini, _find_gemini, 10_000, 20 * MEGABYTE, True),
+    "gemini": BatchApi(_create_gemini, _look_gemini, _results_gemini, _find_gemini, 10_000, 2000 * MEGABYTE, True),
 }

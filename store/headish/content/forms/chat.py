@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headish.content.forms.customs import text_of
 from headish.content.forms.layout import is_nothing
 from headish.content.forms.media import read_chat_media, write_chat_media
 from headish.content.forms.parts import (
@@ -33,6 +34,7 @@ from headish.content.forms.parts import (
     without,
     without_documents,
 )
+from headish.content.spoken import AUDIO, is_transcript, read_spoken, said_aloud, write_spoken
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.checks.attributes import is_header_value
 
@@ -59,6 +61,9 @@ def read(entry: Mapping[str, Any]) -> Said:
     speaker = named if isinstance(named, str) and is_header_value(named) else None
     blocks = _read_answer(entry) if role == "assistant" else read_content(entry.get("content"), PROVIDER)
     known = _ASSISTANT if role == "assistant" else _KNOWN
+    spoken = read_spoken(entry.get(AUDIO), PROVIDER) if role == "assistant" else []
+    if spoken:
+        blocks, known = [*blocks, *spoken], known | {AUDIO}
     further = {key: value for key, value in entry.items() if key not in known | TRANSPORT and not is_nothing(value)}
     if role == "assistant":
         further = without(further, _reasoning_keys(entry))
@@ -203,8 +208,15 @@ def _write_answer(blocks: Sequence[ContentBlock], said: Said, losses: Losses) ->
     calls: list[Part] = []
     entry: Part = {"role": "assistant", "content": None} | _name(said)
     parts: list[Part] = []
+    words = next((block.text for block in blocks if isinstance(block, Text) and is_transcript(block, PROVIDER)), None)
+    has_sound = any(said_aloud(block, PROVIDER) is not None for block in blocks)
     for block in blocks:
-        if isinstance(block, Thinking) and PART not in opaque_of(block, PROVIDER):
+        aloud = said_aloud(block, PROVIDER)
+        if isinstance(block, Document) and aloud is not None:
+            entry[AUDIO] = write_spoken(block, words, aloud)
+        elif has_sound and is_transcript(block, PROVIDER):
+            continue
+        elif isinstance(block, Thinking) and PART not in opaque_of(block, PROVIDER):
             entry["reasoning_content"] = entry.get("reasoning_content", "") + block.text
         elif isinstance(block, ToolUse):
             calls.append(_write_call(block))
@@ -227,7 +239,7 @@ def _write_call(block: ToolUse) -> Part:
     beside = without(own, ("custom", "function", "type"))
     call: Part = {} if block.id is None else {"id": block.id}
     if own.get("type") == "custom":
-        custom = joined({"name": block.name, "input": arguments_of(block)}, own.get("custom"))
+        custom = joined({"name": block.name, "input": text_of(block)}, own.get("custom"))
         return joined({**call, "type": "custom", "custom": custom}, beside)
     function = joined({"name": block.name, "arguments": arguments_of(block)}, own.get("function"))
     return joined({**call, "type": "function", "function": function}, beside)

@@ -27,6 +27,7 @@ from headish.content.forms.parts import (
     rest_of,
     text_at,
 )
+from headish.content.spoken import join_data
 from headish.errors import InvalidContent
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 
@@ -62,11 +63,23 @@ def _read_part(given: Mapping[str, Any], path: str, *, media: bool = True) -> Co
     if isinstance(response, Mapping):
         return _read_result(_camel(response), part, f"{path}.functionResponse")
     held = {key: _camel(value) if key in ("inlineData", "fileData") else value for key, value in part.items()}
-    document = read_gemini_media(held, PROVIDER) if media else None
+    document = read_gemini_media(held, PROVIDER) if media or _is_sound(held) else None
     if document is None:
         return ProviderBlock(PROVIDER, held)
     rest = rest_of(held, write_gemini_media(document), TRANSPORT)
     return Document(document.source, document.name, keep(PROVIDER, rest))
+
+
+def _is_sound(part: Mapping[str, Any]) -> bool:
+    """Whether a part of an answer is what the model said aloud."""
+    inline = part.get("inlineData")
+    kind, data = (inline.get("mimeType"), inline.get("data")) if isinstance(inline, Mapping) else (None, None)
+    return (
+        isinstance(kind, str)
+        and kind.lower().startswith("audio/")
+        and isinstance(data, str)
+        and bool(join_data([data]))
+    )
 
 
 def _camel(value: Any) -> Any:

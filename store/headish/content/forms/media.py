@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headish.content.media import PDF, NotDecodable, decode_text, media_type_of
+from headish.content.spoken import RAW
 from headish.values.blocks import Base64Source, Document, FileSource, MediaSource, UrlSource
 
 Part = dict[str, Any]
@@ -200,7 +201,9 @@ def write_gemini_media(document: Document) -> Part:
     """A document as a part of Gemini's."""
     source = document.source
     if isinstance(source, Base64Source):
-        return {"inlineData": {"mimeType": media_type_of(document), "data": source.data}}
+        # Of raw samples the parameters say how to play them.
+        media_type = source.media_type if media_type_of(document) in RAW else media_type_of(document)
+        return {"inlineData": {"mimeType": media_type, "data": source.data}}
     uri = source.url if isinstance(source, UrlSource) else getattr(source, "file_id", "")
     given = source.media_type
     return {"fileData": {"fileUri": uri} | ({"mimeType": given} if given and not given.endswith("/*") else {})}

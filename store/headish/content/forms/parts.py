@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from headish.content import strictjson
 from headish.content.encoding import read_block
+from headish.content.forms.customs import INPUT, is_custom, text_of
 from headish.content.forms.layout import is_nothing
 from headish.errors import InvalidContent, Unmappable
 from headish.values.blocks import (
@@ -182,11 +183,15 @@ def make_call(name: Any, id: Any, opaque: Mapping[str, Any], path: str, **argume
 
 def arguments_of(call: ToolUse) -> str:
     """The arguments of a call as the text that they were."""
+    if is_custom(call):
+        return strictjson.encode({INPUT: text_of(call)}).decode()
     return call.raw if call.raw is not None else strictjson.encode(call.input).decode()
 
 
 def input_of(call: ToolUse) -> Any:
     """The arguments of a call as a value."""
+    if is_custom(call):
+        return {INPUT: text_of(call)}
     return {"invalid_json": call.raw} if not isinstance(call.input, Mapping) and call.raw is not None else call.input
 
 

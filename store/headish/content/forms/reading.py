@@ -15,6 +15,7 @@ from headish.content.forms.responses import group
 from headish.content.forms.table import FORMS, find_form, tell_content, tell_form
 from headish.errors import InvalidArgument
 from headish.values.blocks import Block, ContentBlock, Other, ProviderBlock
+from headish.values.caches import Cache, longest, plausible_cache
 from headish.values.messages import Message
 
 OPTIONS = ("cache", "attributes", "meta", "said_at", "key")
@@ -32,7 +33,7 @@ class Read(NamedTuple):
     role: str
     blocks: tuple[ContentBlock, ...]
     speaker: str | None
-    cache: bool
+    cache: Cache
     form: dict[str, Any] | None
     options: Mapping[str, Any]
 
@@ -189,7 +190,7 @@ def prove(form: Form, said: Said, given: Sequence[Any]) -> Read:
     layout, further = find_difference(written, given, form.transport)
     blocks = said.blocks if further is None else (*said.blocks, ProviderBlock(form.provider, {FORM: further}))
     kept = {"name": form.name} | ({} if layout is None else {"layout": layout})
-    return Read(said.role, blocks, said.speaker, is_marked(given), kept, {})
+    return Read(said.role, blocks, said.speaker, asked_cache(given), kept, {})
 
 
 def is_neutral_entry(entry: Any) -> bool:
@@ -227,11 +228,16 @@ def _is_wrapped(entry: Any) -> bool:
     return isinstance(entry, Mapping) and WRAPPED in entry and entry.keys() <= {WRAPPED, *OPTIONS}
 
 
-def is_marked(value: Any) -> bool:
-    """Whether a client has asked for a cache somewhere in an entry."""
+def asked_cache(value: Any) -> Cache:
+    """Whether a client has asked for a cache somewhere in an entry, and for how long."""
     if isinstance(value, Mapping):
-        return any(value.get(key) is not None for key in _MARKS) or any(map(is_marked, value.values()))
-    return isinstance(value, list) and any(map(is_marked, value))
+        marks = (value[key] for key in _MARKS if value.get(key) is not None)
+        return longest((*map(_asked_time, marks), *map(asked_cache, value.values())))
+    return longest(map(asked_cache, value)) if isinstance(value, list) else False
+
+
+def _asked_time(mark: Any) -> Cache:
+    return (plausible_cache(mark.get("ttl")) if isinstance(mark, Mapping) else False) or True
 
 
 def _is_sdk(value: Any) -> bool:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
+from headish.content.forms.customs import OUTPUT, text_of
+from headish.content.forms.customs import RESPONSES as RESPONSES_CALL
 from headish.content.forms.layout import is_nothing
 from headish.content.forms.media import read_responses_media, write_responses_media
 from headish.content.forms.parts import (
@@ -42,7 +44,7 @@ PARAGRAPH = "\n\n"
 """Between the texts of one reasoning item."""
 CLIENT_ITEMS = frozenset(
     ("additional_tools", "apply_patch_call_output", "compaction_trigger", "computer_call_output",
-     "configuration_update", "custom_tool_call_output", "item_reference", "local_shell_call_output",
+     "configuration_update", "item_reference", "local_shell_call_output",
      "mcp_approval_response", "shell_call_output")
 )  # fmt: skip
 """What a client says in items of its own; all others are the model's or the server's."""
@@ -83,7 +85,7 @@ def role_of(item: Mapping[str, Any]) -> str:
         return str(role)
     if not isinstance(kind, str):
         raise refuse("the type of an item is text", "$.type")
-    if kind == "function_call_output":
+    if kind in ("function_call_output", OUTPUT):
         return "tool"
     is_client = kind in CLIENT_ITEMS or (kind == "tool_search_output" and item.get("execution") != "server")
     return "user" if is_client else "assistant"
@@ -146,9 +148,19 @@ def _read_call(item: Mapping[str, Any]) -> list[ContentBlock]:
     return [make_call(item.get("name"), item.get("call_id"), keep(PROVIDER, rest), "$", **arguments)]
 
 
+def _read_custom(item: Mapping[str, Any]) -> list[ContentBlock]:
+    """A call of a custom tool, whose input is any text."""
+    if not isinstance(item.get("name"), str) or not isinstance(item.get("input"), str):
+        return _read_own(item)
+    rest = rest_of(item, dict.fromkeys(("type", "call_id", "name", "input")), PLACED)
+    opaque = keep(PROVIDER, {"type": RESPONSES_CALL, **rest})
+    return [make_call(item["name"], item.get("call_id"), opaque, "$", raw=item["input"])]
+
+
 def _read_output(item: Mapping[str, Any]) -> list[ContentBlock]:
     id = item.get("call_id")
     rest = rest_of(item, dict.fromkeys(_OUTPUT), PLACED)
+    rest |= {"type": OUTPUT} if item.get("type") == OUTPUT else {}
     content = tuple(_read_content(item.get("output"), "$.output"))
     return [ToolResult(None if id is None else text_at(id, "$.call_id"), content=content, opaque=keep(PROVIDER, rest))]
 
@@ -167,6 +179,8 @@ _READERS: dict[Any, Callable[[Mapping[str, Any]], list[ContentBlock]]] = {
     "message": _read_message,
     "function_call": _read_call,
     "function_call_output": _read_output,
+    RESPONSES_CALL: _read_custom,
+    OUTPUT: _read_output,
     "reasoning": _read_reasoning,
 }
 
@@ -227,6 +241,8 @@ def _write_item(block: ContentBlock, losses: Losses) -> Part:
         return dict(block.data) if isinstance(block.data, Mapping) else {}
     if isinstance(block, Thinking):
         return joined({"type": "reasoning"}, own) if own else {"type": "reasoning", "summary": _summary(block.text)}
+    if isinstance(block, ToolUse) and own.get("type") == RESPONSES_CALL:
+        return joined({"type": RESPONSES_CALL, "call_id": block.id, "name": block.name, "input": text_of(block)}, own)
     if isinstance(block, ToolUse):
         call = {"type": "function_call", "call_id": block.id, "name": block.name, "arguments": arguments_of(block)}
         return joined(call, own)
@@ -236,7 +252,8 @@ def _write_item(block: ContentBlock, losses: Losses) -> Part:
         parts.insert(0, {"type": "input_text", "text": "Error:"})
     plain = len(parts) == 1 and parts[0].keys() == {"type", "text"}
     output = parts[0]["text"] if plain else parts or ""
-    return joined({"type": "function_call_output", "call_id": block.tool_use_id, "output": output}, own)
+    kind = OUTPUT if own.get("type") == OUTPUT else "function_call_output"
+    return joined({"type": kind, "call_id": block.tool_use_id, "output": output}, own)
 
 
 def _output_part(block: ContentBlock) -> Part:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from headish.content.forms.layout import apply
+from headish.content.forms.media import kind_of_media
 from headish.content.forms.parts import FORM, Form, Losses, Part, Said
+from headish.content.spoken import said_aloud
 from headish.errors import Unmappable
-from headish.values.blocks import ProviderBlock, Text, ToolResult, ToolUse
+from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, ToolResult, ToolUse
 from headish.values.messages import NO_ATTRIBUTES, Kept, Message
 
 _INSTRUCTING = ("system", "developer")
@@ -61,6 +63,8 @@ def write_turn(form: Form, kept: Kept, losses: Losses) -> tuple[list[Any], str |
         raise losses.refuse("a bare sequence, which has no role")
     if message.attributes is not NO_ATTRIBUTES:
         message = _without_attributes(message, form, losses)
+    if message.role == "assistant" and not is_own(form, kept):
+        message = replace(message, content=tuple(_without_sound(message.content, form, losses)))
     written: Any = form.write(Said(str(message.role), message.content, message.attributes.speaker), losses)
     if not isinstance(stored, Mapping) or stored.get("name") not in (form.name, None):
         return written, None
@@ -69,6 +73,19 @@ def write_turn(form: Form, kept: Kept, losses: Losses) -> tuple[list[Any], str |
         if isinstance(block, ProviderBlock) and block.provider == form.provider and isinstance(block.data, Mapping):
             written = apply(block.data.get(FORM), written)
     return written, stored.get("place")
+
+
+def _without_sound(blocks: Sequence[ContentBlock], form: Form, losses: Losses) -> Iterator[ContentBlock]:
+    """The blocks of an answer, without recordings that the form's own provider has not made: none takes another's."""
+    for block in blocks:
+        if isinstance(block, Document) and kind_of_media(block) == "audio" and not _has_made(form, block):
+            losses.leave_out("the sound of an answer", "document")
+        else:
+            yield block
+
+
+def _has_made(form: Form, recording: Document) -> bool:
+    return said_aloud(recording, form.provider) is not None or (form.name == "gemini" and not recording.opaque)
 
 
 def is_own(form: Form, kept: Kept) -> bool:

@@ -18,6 +18,7 @@ from headish.rows.threads.walks import Walked
 from headish.rows.turns import StoredTurn, parent_at
 from headish.rows.upkeep.erasures import marks_of
 from headish.values.blocks import Base64Source, ContentBlock, Document, Erased
+from headish.values.caches import Cache, stored_cache
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, Attributes
 from headish.values.names import stored_name
@@ -43,7 +44,7 @@ def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: 
         content_type=stored.content_type or BLOCKS_TYPE,
         bookmark=stored_name(stored.head) if stored.head else None,
         continues=tuple(continues),
-        cache=bool(stored.cache),
+        cache=read_cached(stored),
         attributes=read_attributes(stored),
         inherited=read_mapping(stored, "inherited"),
         system=read_mapping(stored, "system"),
@@ -156,6 +157,11 @@ def read_attributes(stored: StoredTurn | Walked) -> Attributes:
         return _decode_attributes(stored.attributes)
     except msgspec.MsgspecError as error:
         raise CorruptTurn(stored.id, f"its attributes do not decode ({error})") from None
+
+
+def read_cached(stored: StoredTurn | Walked) -> Cache:
+    """The cache flag of a turn. Raises: CorruptTurn."""
+    return bool(stored.cache) and stored_cache(stored.cache, read_mapping(stored, "system"))
 
 
 def read_mapping(stored: StoredTurn | Walked, column: str) -> Mapping[str, Any]:

@@ -10,7 +10,14 @@ from msgspec.structs import replace
 from headish.content import strictjson
 from headish.content.merge import fold
 from headish.content.unfinished import without_partial
-from headish.history.reading.decode import decode_mapping, read_all_blocks, read_attributes, read_blocks, read_mapping
+from headish.history.reading.decode import (
+    decode_mapping,
+    read_all_blocks,
+    read_attributes,
+    read_blocks,
+    read_cached,
+    read_mapping,
+)
 from headish.rows.threads.walks import Walked
 from headish.values.blocks import ContentBlock, Erased, erased_in
 from headish.values.ids import TurnId
@@ -102,7 +109,7 @@ def read_message(turn: Walked, content: tuple[ContentBlock, ...]) -> Message:
     return Message(
         role=turn.role or None,
         content=content,
-        cache=bool(turn.cache),
+        cache=read_cached(turn),
         attributes=NO_ATTRIBUTES if turn.attributes is None else read_attributes(turn),
         turn=turn.id,
     )
@@ -153,7 +160,7 @@ def thread_records(walked: Sequence[Walked]) -> list[ThreadRecord]:
             role=turn.role or None,
             content=read_blocks(turn, turn.payload),
             inherited=read_mapping(turn, "inherited"),
-            cache=bool(turn.cache),
+            cache=read_cached(turn),
         )
         for turn in walked
     ]

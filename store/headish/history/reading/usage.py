@@ -53,8 +53,10 @@ class Count(Struct, frozen=True):
     usage: Usage
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, every kind of token beside the key."""
+        """As plain data, every kind of token beside the key; ``cache_creation_1h_input_tokens``,
+        ``input_audio_tokens`` and ``output_audio_tokens``, which are parts of others, where there are any."""
         counts = {name: getattr(self.usage, name) or 0 for name in Usage.__struct_fields__}
+        counts = {name: count for name, count in counts.items() if count or name not in _RARE}
         return {"key": self.key, "replies": self.replies, "silent": self.silent, **counts}
 
 
@@ -137,6 +139,7 @@ def text_of(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
+_RARE = ("cache_creation_1h_input_tokens", "input_audio_tokens", "output_audio_tokens")
 KEYS: dict[str, Callable[[CountedReply], str | None]] = {
     "model": lambda answer: text_of(answer.reply.get("model")),
     "provider": lambda answer: text_of(answer.reply.get("provider")),

@@ -12,7 +12,14 @@ from typing import NamedTuple
 from headish.content.hashes import begin_digest, digest_from, hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
-from headish.history.reading.decode import Resolver, complete_turns, read_attributes, read_blocks, read_mapping
+from headish.history.reading.decode import (
+    Resolver,
+    complete_turns,
+    read_attributes,
+    read_blocks,
+    read_cached,
+    read_mapping,
+)
 from headish.history.reading.order import arrange
 from headish.rows.keys import superseding_some
 from headish.rows.threads.parts import grown_from
@@ -318,7 +325,7 @@ def _message(whole: Whole) -> Message:
     return Message(
         role=turn.role or None,
         content=read_blocks(turn, payload),
-        cache=bool(turn.cache),
+        cache=read_cached(turn),
         attributes=read_attributes(turn),
         turn=turn.id,
     )

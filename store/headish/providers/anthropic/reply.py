@@ -219,12 +219,14 @@ class AnthropicReader(ReplyReader):
     def _count(self, holder: Mapping[str, Any]) -> None:
         """Anthropic's counts are disjoint, and those of a later event are cumulative."""
         usage = record(holder.get("usage"))
+        hour = number(record(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
         self.count(
             input_tokens=number(usage.get("input_tokens")),
             output_tokens=number(usage.get("output_tokens")),
             cache_creation_input_tokens=number(usage.get("cache_creation_input_tokens")),
             cache_read_input_tokens=number(usage.get("cache_read_input_tokens")),
             reasoning_tokens=number(record(usage.get("output_tokens_details")).get("thinking_tokens")),
+            cache_creation_1h_input_tokens=hour or None,
         )
         self.details |= present(**{key: usage.get(key) for key in USAGE_DETAILS})
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.content.forms.media import write_anthropic_media, write_anthropic_text
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.owned import owned
-from headish.providers.shared.request import SYSTEM, RequestWriter
+from headish.providers.shared.request import CACHE_MARKS, SYSTEM, RequestWriter, counted
 from headish.providers.shared.schemas import join_top
 from headish.providers.shared.shapes import listed, name, number, present, record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Origin, Settings
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.caches import CACHE_TTL, TTLS, Cache
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 
@@ -28,13 +29,19 @@ REASONING = ("thinking", "redacted_thinking")
 PAIRED = ("tool_use", "tool_result")
 SERVED = ("server_tool_use", "mcp_tool_use")
 """Calls that the server runs itself, or lets a server of the MCP connector run."""
-TTLS = ("5m", "1h")
 FORCED = ("any", "tool")
 THINKING = ("enabled", "adaptive")
 """Ways to think that the API refuses beside a forced call."""
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _ROLES = {"tool": "user", "developer": "system"}
 """Roles that go out under another name."""
+
+
+class Flagged(NamedTuple):
+    """The parts of a message that is to be cached, and for how long."""
+
+    parts: list[Part]
+    cache: Cache
 
 
 class AnthropicWriter(RequestWriter):
@@ -47,10 +54,10 @@ class AnthropicWriter(RequestWriter):
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
         self.system: list[Part] = []
-        self.flagged: tuple[list[list[Part]], list[list[Part]]] = ([], [])
-        """The parts of each message that is to be cached: of the system's, of the others."""
+        self.flagged: tuple[list[Flagged], list[Flagged]] = ([], [])
+        """What is to be cached: of the system's messages, of the others."""
         own = {**record(self.options.get("params")), **record(record(self.options.get("params")).get(self.provider))}
-        self._cites, self._ttl = own.get("citations") is True, own.get("cache_ttl")
+        self._cites, self._ttl = own.get("citations") is True, own.get(CACHE_TTL)
         """Whether answers cite the documents, and how long what is flagged is cached."""
 
     @cached_property
@@ -142,7 +149,7 @@ class AnthropicWriter(RequestWriter):
         """Messages of one role in a row become one: the API would join them, and reads results only at the head."""
         hoisted = message.role in SYSTEM and not self._may_stay()
         if message.cache:
-            self.flagged[0 if hoisted else 1].append(list(parts))
+            self.flagged[0 if hoisted else 1].append(Flagged(list(parts), message.cache))
         if hoisted:
             self._hoist(message, turns, parts)
         elif parts:
@@ -175,7 +182,7 @@ class AnthropicWriter(RequestWriter):
     def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
         self._drop_compacted()
         self._mark_cached()
-        for key in ("cache_ttl", "citations"):
+        for key in (CACHE_TTL, "citations"):
             placed.pop(key, None)
         self._check(placed)
         body: Part = {"model": model} if model else {}
@@ -208,14 +215,30 @@ class AnthropicWriter(RequestWriter):
     def _mark_cached(self) -> None:
         """``cache_control`` on the last block of each flagged message that takes one; the last four flags win."""
         flagged = [*self.flagged[0], *self.flagged[1]]
-        targets = [next((part for part in reversed(parts) if part["type"] not in REASONING), None) for parts in flagged]
+        targets = [next((part for part in reversed(each.parts) if part["type"] not in REASONING), None)
+                   for each in flagged]  # fmt: skip
         marked = [part for part in targets if part is not None]
-        mark = {"type": "ephemeral"} | ({} if self._ttl is None else {"ttl": self._ttl})
-        self.mark_cached(marked, len(targets), {"cache_control": mark})
+        times = [self._ttl if each.cache is True else each.cache
+                 for each, part in zip(flagged, targets, strict=True) if part is not None]  # fmt: skip
+        for each in flagged:
+            if each.cache not in (True, *TTLS):
+                self.refuse(f"a cache flag of {str(each.cache)[:80]}: it is {' or '.join(TTLS)}")
+        for part, time in zip(marked[-CACHE_MARKS:], self._in_order(times[-CACHE_MARKS:]), strict=True):
+            part["cache_control"] = {"type": "ephemeral"} | ({} if time is None else {"ttl": time})
+        self.note_marks(len(marked), len(targets))
+
+    def _in_order(self, times: list[Any]) -> list[Any]:
+        """The API refuses a longer time behind a shorter one. It bills all before the last hour as cached for an hour,
+        so to lengthen those before costs nothing more."""
+        hours = [at for at, time in enumerate(times) if time == "1h"]
+        short = [at for at in range(hours[-1] if hours else 0) if times[at] != "1h"]
+        if short:
+            self.note(f"{counted(len(short), 'cache flag')} before one of 1h: sent as 1h, since none may be shorter")
+        return ["1h" if at in short else time for at, time in enumerate(times)]
 
     def _write_tools(self, tools: Sequence[Tool], placed: Part, own: list[Part], thinking: Any) -> Part:
         """``tools`` and ``tool_choice``, where there are any; the API's other tools come in by its parameters."""
-        defined = [*(self._define(*tool) for tool in tools), *own]
+        defined = [*(self._define(*self.as_function(tool)) for tool in tools), *own]
         named = [each for tool in defined for each in self.names_of(tool)]
         self.check_names(named)
         choice = self.choose_tool(named)

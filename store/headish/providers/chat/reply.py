@@ -20,12 +20,14 @@ from typing import Any
 import msgspec
 
 from headish.content import strictjson
+from headish.content.spoken import AUDIO, TRANSCRIPT, recording_of
 from headish.providers.chat.content import MESSAGE, TOOL_CALL, ContentReader
 from headish.providers.shared.reply import OpenBlock
 from headish.providers.shared.rest import joined, keys, rest_of, says
 from headish.providers.shared.shapes import listed, name, number, record, text
 from headish.providers.shared.values import Delta
 from headish.providers.shared.words import words
+from headish.values.blocks import ContentBlock, ProviderBlock
 
 STOPS = {
     "stop": "end_turn",
@@ -52,6 +54,7 @@ WORDS = tuple(
     for place in ("delta", "message")
     for key, holder in (
         ("content", None), ("reasoning", None), ("reasoning_content", None), ("refusal", None),
+        ("audio.transcript", None),
         ("content.*.text", "text"), ("content.*.thinking", "thinking"), ("content.*.thinking.*.text", "text"),
     )
 )  # fmt: skip
@@ -73,6 +76,8 @@ class ChatReader(ContentReader):
         self._call: OpenBlock | None = None
         self._others: dict[int, OpenBlock] = {}
         """The calls of types that nobody knows, by their index."""
+        self._sound: OpenBlock | None = None
+        self._transcript: OpenBlock | None = None
         self._message: dict[str, list[Any]] = {}
         """The pieces of what the message says and nobody knows, by key."""
         self._choices: dict[int, list[Any]] = {}
@@ -151,6 +156,8 @@ class ChatReader(ContentReader):
         said = delta.get("content")
         shown += self.say(said) if isinstance(said, str) else self.read_parts(said) if said else []
         shown += self.read_refusal(text(delta.get("refusal")))
+        if isinstance(delta.get(AUDIO), Mapping):
+            shown += self._hear(delta[AUDIO])
         legacy = delta.get("function_call")
         for call in [*([{"function": legacy}] if legacy else []), *listed(delta.get("tool_calls"))]:
             shown += self._read_call(record(call) or ({"value": call} if call else {}))
@@ -160,9 +167,28 @@ class ChatReader(ContentReader):
             self.text_block.opaque.setdefault("annotations", []).extend(annotations)
         if not delta.keys() <= _DELTA:
             for key, value in delta.items():
-                if key not in _DELTA and says(value):
+                if key not in _DELTA and says(value) and not (key == AUDIO and isinstance(value, Mapping)):
                     self._message.setdefault(str(key), []).append(value)
         return shown
+
+    def _hear(self, audio: Mapping[str, Any]) -> list[Delta]:
+        """A piece of what is said aloud: of its words, which stand before it, and of its sound."""
+        words, data = audio.get(TRANSCRIPT), audio.get("data")
+        if isinstance(words, str) and self._transcript is None:
+            self._transcript = self.open("text", finished=True)
+        if self._sound is None:
+            self._sound = self.open("sound", data={})
+        said = {
+            key: value for key, value in audio.items() if says(value) and not (key == "data" and isinstance(data, str))
+        }
+        if isinstance(words, str):
+            said.pop(TRANSCRIPT, None)
+        self._sound.data |= said
+        self._sound.pieces += [data] if isinstance(data, str) and data else []
+        if not isinstance(words, str) or not words or self._transcript is None:
+            return []
+        self._transcript.opaque[TRANSCRIPT] = True
+        return self._transcript.delta(words)
 
     def _read_thought(self, delta: Mapping[str, Any]) -> str:
         """The reasoning of a delta. Some servers say it under both keys; where the two differ, none is lost."""
@@ -170,6 +196,13 @@ class ChatReader(ContentReader):
         if thought and other and thought != other:
             self._message.setdefault("reasoning", []).append(other)
         return thought or other
+
+    def close_sound(self, block: OpenBlock) -> ContentBlock | None:
+        """A recording; without one, what the message says of it."""
+        recording = recording_of(block.pieces, block.data, self.provider)
+        data = {"data": "".join(block.pieces)} if block.pieces else {}
+        said = {**block.data, **data}
+        return recording or (ProviderBlock(self.provider, {MESSAGE: {AUDIO: said}}) if said else None)
 
     def blocks_behind(self) -> list[OpenBlock]:
         if not self._message:
@@ -252,7 +285,7 @@ class ChatReader(ContentReader):
 
     def _count(self, usage: Mapping[str, Any]) -> None:
         """OpenAI counts what was read from the cache and written to it among the prompt's tokens."""
-        details = record(usage.get("prompt_tokens_details"))
+        details, said = record(usage.get("prompt_tokens_details")), record(usage.get("completion_tokens_details"))
         prompt = number(usage.get("prompt_tokens"))
         read, written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
         self.count(
@@ -260,7 +293,9 @@ class ChatReader(ContentReader):
             output_tokens=number(usage.get("completion_tokens")),
             cache_creation_input_tokens=written,
             cache_read_input_tokens=read,
-            reasoning_tokens=number(record(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+            reasoning_tokens=number(said.get("reasoning_tokens")),
+            input_audio_tokens=number(details.get("audio_tokens")) or None,
+            output_audio_tokens=number(said.get("audio_tokens")) or None,
         )
         more = rest_of({key: _without_zeros(value) for key, value in usage.items()}, _USAGE)
         if more:

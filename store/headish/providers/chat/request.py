@@ -15,17 +15,19 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from headish.content.forms.chat import MESSAGE, PART, TOOL_CALL
+from headish.content.forms.customs import CHAT as CUSTOM
+from headish.content.forms.customs import is_custom
 from headish.content.forms.media import write_chat_media
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
-from headish.providers.shared.arguments import arguments_text
+from headish.content.spoken import AUDIO, is_transcript, said_aloud
+from headish.providers.shared.arguments import arguments_text, custom_text
 from headish.providers.shared.mapping import Part, Piece
-from headish.providers.shared.owned import encoded
 from headish.providers.shared.request import SYSTEM, RequestWriter
-from headish.providers.shared.shapes import record
+from headish.providers.shared.shapes import name, record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Settings
-from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 
@@ -57,8 +59,8 @@ class ChatWriter(RequestWriter):
     """How many sequences that end an answer the API takes."""
     efforts: ClassVar[Collection[str]] = ()
     """The values of ``reasoning_effort``."""
-    has_custom_tools: ClassVar[bool] = True
-    """Whether the API has tools whose input is any text; elsewhere a call of one is a call like any other."""
+    takes_custom: bool = False
+    """Whether the server has tools that take text; elsewhere a call of one is a call like any other."""
     has_strict_tools: ClassVar[bool] = True
     """Whether each tool says for itself that its calls are held to its schema."""
 
@@ -66,6 +68,8 @@ class ChatWriter(RequestWriter):
         super().__init__(window, settings)
         self.flags = 0
         """How many messages are to be cached."""
+        self._speaks = False
+        """Whether the message goes back as what was said aloud, by its id."""
         self.mend: Callable[[Part], Part] | None = None
         """What is done to each message at last, where the server wants it."""
         self._moved: list[Part] = []
@@ -112,10 +116,31 @@ class ChatWriter(RequestWriter):
 
     # Blocks.
 
+    def parts(self, message: Message) -> list[Part]:
+        content = message.content
+        # What was edited since is no transcript any more: the model would hear what was said before.
+        self._speaks = (
+            len(content) > 1
+            and any(self._id_aloud(each) is not None for each in content)
+            and any(is_transcript(each, self.provider) for each in content)
+        )
+        return super().parts(message)
+
+    def _id_aloud(self, block: ContentBlock) -> str | None:
+        """The id of a recording that the server has made, where it takes such an id back."""
+        said = said_aloud(block, self.provider) if self.takes_custom else None
+        return None if said is None else name(said.get("id"))
+
+    def spoken_part(self, block: Document, message: Message) -> Part | None:
+        id = self._id_aloud(block) if self._speaks else None
+        return super().spoken_part(block, message) if id is None else {"type": MESSAGE, MESSAGE: {AUDIO: {"id": id}}}
+
     def text_part(self, text: str, block: Text | None, message: Message) -> Part | None:
         if block is None or not block.opaque:
             return {"type": "text", "text": text}
         own = record(block.opaque.get(self.provider))
+        if is_transcript(block, self.provider):
+            return None if self._speaks else {"type": "text", "text": text}
         if own.keys() - {PART}:
             self.foreign[self.provider] += 1  # annotations have no place in a request
         if own.get(PART) is not None and message.role in ("assistant", "user"):
@@ -128,14 +153,14 @@ class ChatWriter(RequestWriter):
     def call_part(self, block: ToolUse, message: Message) -> Part:
         called = {"name": self.names.send(block.name)}
         own = record(block.opaque.get(self.provider)) if block.opaque else {}
+        if self.takes_custom and is_custom(block):
+            beside = {key: value for key, value in own.items() if key not in (CUSTOM, "function", "type")}
+            custom = {**record(own.get(CUSTOM)), **called, "input": custom_text(block)}
+            return {"type": TOOL_CALL, TOOL_CALL: {**beside, "id": block.id, "type": CUSTOM, CUSTOM: custom}}
         if not own:
             function = {**called, "arguments": arguments_text(block, self.arguments(block, message))}
             return {"id": block.id, "type": "function", "function": function}
-        beside = {key: value for key, value in own.items() if key not in ("custom", "function", "type")}
-        if own.get("type") == "custom" and self.has_custom_tools:
-            given = encoded(block.input) if block.raw is None else block.raw
-            custom = {**record(own.get("custom")), **called, "input": given}
-            return {"type": TOOL_CALL, TOOL_CALL: {**beside, "id": block.id, "type": "custom", "custom": custom}}
+        beside = {key: value for key, value in own.items() if key not in (CUSTOM, "function", "type")}
         arguments = arguments_text(block, self.arguments(block, message))
         function = {**called, "arguments": arguments, **_less(own.get("function"), "name", "arguments")}
         return {"id": block.id, "type": "function", "function": function, **_less(beside, "id", "type")}
@@ -262,15 +287,28 @@ class ChatWriter(RequestWriter):
     def _write_tools(self, tools: Sequence[Tool], placed: Part) -> Part:
         """``tools`` and ``tool_choice``; the provider's own tools, given as a parameter, stand behind the thread's."""
         own, chosen = self.own_tools(placed), placed.pop("tool_choice", None)
-        defined = [*(self._define(*tool) for tool in tools), *own]
+        defined = [*map(self._define_tool, tools), *own]
         named = [each for tool in defined for each in self.names_of(tool)]
         self.check_names(named)
         choice = self.choose_tool(named or ["(unnamed)"] * len(defined))
         if chosen is not None and not defined:
             self.note("the option params.tool_choice is not sent: there are no tools")
             return {}
-        chosen = chosen if choice is None else self.write_choice(choice)
+        if choice is not None and choice.mode == "tool" and choice.name in map(_custom_name, defined):
+            chosen = {"type": CUSTOM, CUSTOM: {"name": choice.name}}
+        elif choice is not None:
+            chosen = self.write_choice(choice)
         return ({"tools": defined} if defined else {}) | ({"tool_choice": chosen} if chosen is not None else {})
+
+    def _define_tool(self, tool: Tool) -> Part:
+        """A custom tool where the server has such, else a function."""
+        if tool.format is None or not self.takes_custom:
+            return self._define(*self.as_function(tool))
+        described = {"description": tool.description} if tool.description else {}
+        grammar = {key: value for key, value in tool.format.items() if key != "type"}
+        format = {"type": "grammar", "grammar": grammar} if tool.format.get("type") == "grammar" else dict(tool.format)
+        given = {"name": self.names.send(tool.name), **described, **({"format": format} if format else {})}
+        return {"type": CUSTOM, CUSTOM: given}
 
     def _define(self, called: str, description: str | None, schema: Mapping[str, Any]) -> Part:
         function: Part = {"name": self.names.send(called)} | ({"description": description} if description else {})
@@ -278,6 +316,10 @@ class ChatWriter(RequestWriter):
         if self.has_strict_tools and self.holds_to(called, function["parameters"]):
             function["strict"] = True
         return {"type": "function", "function": function}
+
+
+def _custom_name(tool: Mapping[str, Any]) -> Any:
+    return record(tool.get(CUSTOM)).get("name") if tool.get("type") == CUSTOM else None
 
 
 class OpenAIShapedWriter(ChatWriter):

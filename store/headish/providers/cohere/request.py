@@ -24,7 +24,7 @@ class CohereWriter(ChatWriter):
     """A request of Cohere's chat API."""
 
     provider = "cohere"
-    has_custom_tools = has_strict_tools = False
+    has_strict_tools = False
     roles = {"developer": "system"}
     order = {"thinking": 0, "tool_plan": 0, "text": 0, "function": 1}
     stop_place = "stop_sequences"

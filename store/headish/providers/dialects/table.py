@@ -21,6 +21,7 @@ DIALECTS: dict[str, Dialect] = {
     "openai": Dialect(
         title="OpenAI, and any server that nothing is known of",
         hosts=("api.openai.com",),
+        customs=True,
         sources=(
             Source("https://developers.openai.com/api/reference/resources/chat, openai 3.54.0", "2026-11-21",
                    "the shape itself; reasoning is neither given nor taken"),
@@ -28,6 +29,7 @@ DIALECTS: dict[str, Dialect] = {
     ),
     "azure": Dialect(
         title="Azure OpenAI",
+        customs=True,
         hosts=(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
         sources=(
             Source("https://learn.microsoft.com/en-us/azure/ai-foundry/openai/latest", "2026-11-22",

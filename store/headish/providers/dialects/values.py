@@ -29,10 +29,11 @@ class Dialect(Struct, frozen=True, kw_only=True):
     under which reasoning goes back, ``PARTS``, or None where it stays out. With ``fills`` every answer has the key,
     even where nothing was thought. ``tags`` are the names of tags at the beginning of the content that hold reasoning.
     ``details``: where a message has ``reasoning_details``, they go back instead. ``keys`` are the further keys of a
-    message and of its calls that go back; None is all of them. ``lists``: whether texts may be a list of parts. ``ids``
-    is how many letters and digits the id of a call has. ``places`` says where a parameter stands if that is not where
-    OpenAI has it. ``refused`` and ``ignored`` give the reason: the first is an error before anything is sent, the
-    second is left out, with a note.
+    message and of its calls that go back; None is all of them. ``customs``: whether it has what OpenAI
+    alone has, tools that take text and ids of recordings.
+    ``lists``: whether texts may be a list of parts. ``ids`` is how many letters and digits the id of a call has.
+    ``places`` says where a parameter stands if that is not where OpenAI has it. ``refused`` and ``ignored`` give
+    the reason: the first is an error before anything is sent, the second is left out, with a note.
     """
 
     title: str
@@ -43,6 +44,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     details: bool = False
     keys: tuple[str, ...] | None = None
+    customs: bool = False
     lists: bool = True
     ids: int | None = None
     roles: Mapping[str, str] = {}

@@ -12,11 +12,13 @@ from typing import Any
 
 import msgspec
 
-from headish.providers.shared.reply import ReplyReader
+from headish.content.spoken import RAW, join_data
+from headish.providers.shared.reply import OpenBlock, ReplyReader
 from headish.providers.shared.rest import joined, keys, rest_of
 from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
 from headish.providers.shared.values import Delta
 from headish.providers.shared.words import words
+from headish.values.blocks import Base64Source, ContentBlock, Document, ProviderBlock
 
 _REFUSALS = (
     "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",
@@ -126,6 +128,9 @@ class GeminiReader(ReplyReader):
             return self._take_call(call, part)
         if isinstance(part.get("text"), str):
             return self._take_text(part)
+        inline = camel(part.get("inlineData"))
+        if text(inline.get("mimeType")).lower().startswith("audio/") and text(inline.get("data")):
+            return self._take_sound(inline, part)
         if part.keys() & _NEVER_OWN:
             return self.keep_unknown({"part": value}, "a part that is neither a text nor a call")
         return self._take_own(part) if part.keys() - {"thought"} else []
@@ -152,6 +157,25 @@ class GeminiReader(ReplyReader):
         block.opaque |= {key: each for key, each in part.items() if key != "functionCall"}
         block.opaque |= present(functionCall={key: each for key, each in call.items() if key not in _CALL})
         return [msgspec.structs.replace(begun, content=json_text(block.input))]
+
+    def _take_sound(self, inline: Mapping[str, Any], part: Mapping[str, Any]) -> list[Delta]:
+        """A recording. A stream sends raw samples piece by piece."""
+        kind, beside = inline["mimeType"], {key: each for key, each in part.items() if key != "inlineData"}
+        further = {key: each for key, each in inline.items() if key not in ("mimeType", "data")}
+        beside |= {"inlineData": further} if further else {}
+        last = self.blocks[-1] if self.blocks else None
+        if last is None or last.kind != "sound" or last.name != kind or not kind.lower().startswith(RAW):
+            last = self.open("sound", name=kind)
+        last.pieces.append(inline["data"])
+        last.opaque |= beside
+        return []
+
+    def close_sound(self, block: OpenBlock) -> ContentBlock | None:
+        data = join_data(block.pieces)
+        if not data:  # no base64: whose it is may know what it is
+            inline = {"mimeType": block.name, "data": "".join(block.pieces)}
+            return ProviderBlock(self.provider, {**block.opaque, "inlineData": inline})
+        return Document(Base64Source(block.name, data), opaque={self.provider: block.opaque} if block.opaque else {})
 
     def _take_own(self, part: Mapping[str, Any]) -> list[Delta]:
         """A part that only Gemini understands: a picture, code that ran, a call of the server's own tools."""
@@ -198,6 +222,8 @@ class GeminiReader(ReplyReader):
             output_tokens=None if said is None and thought is None else (said or 0) + (thought or 0),
             cache_read_input_tokens=cached,
             reasoning_tokens=thought,
+            input_audio_tokens=_sound(usage.get("promptTokensDetails")),
+            output_audio_tokens=_sound(usage.get("candidatesTokensDetails")),
         )
 
     def _keep(self, said: Mapping[str, Any], read: frozenset[str]) -> None:
@@ -208,6 +234,12 @@ class GeminiReader(ReplyReader):
                 self.details[key] = grown(self.details.get(key), value)
             else:
                 self.keep_detail(key, value)
+
+
+def _sound(details: object) -> int | None:
+    """How many of the tokens that are listed by kind are sound."""
+    of_sound = (record(each) for each in listed(details) if record(each).get("modality") == "AUDIO")
+    return sum(number(each.get("tokenCount")) or 0 for each in of_sound) or None
 
 
 def camel(value: object) -> Mapping[str, Any]:

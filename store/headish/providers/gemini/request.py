@@ -22,7 +22,7 @@ from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.shapes import listed, name, record
 from headish.providers.shared.tools import Choice, Tool
 from headish.providers.shared.values import Origin, Settings
-from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
 
@@ -79,6 +79,12 @@ class GeminiWriter(RequestWriter):
 
     def media_part(self, media_type: str, block: Document) -> Part:
         return joined(write_gemini_media(block), block.opaque.get(self.provider))
+
+    def spoken_part(self, block: Document, message: Message) -> Part | None:
+        """What Gemini said aloud goes back as it came; of what another provider has made, the words are sent."""
+        if any(provider != self.provider for provider in block.opaque) or not isinstance(block.source, Base64Source):
+            return super().spoken_part(block, message)
+        return joined(write_gemini_media(block), owned(block.opaque.get(self.provider)))
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
         call = {"name": self.names.send(block.name), "args": owned(self.arguments(block, message))}
@@ -142,7 +148,7 @@ class GeminiWriter(RequestWriter):
 
     def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
         """Messages of one role in a row become one content: so roles alternate, and results come right behind calls."""
-        self.flags += message.cache
+        self.flags += bool(message.cache)
         if message.role in SYSTEM:
             self._hoist(message, turns, parts)
         elif parts:
@@ -217,8 +223,9 @@ class GeminiWriter(RequestWriter):
         return [_CAMEL.sub(lambda match: match[1].upper(), kind) for kind in tool if "unction" not in kind]
 
     def _define(self, tool: Tool) -> Part:
-        described: Part = {"description": tool.description} if tool.description else {}
-        return {"name": self.names.send(tool.name), **described, "parametersJsonSchema": tool.schema}
+        called, description, schema = self.as_function(tool)
+        described: Part = {"description": description} if description else {}
+        return {"name": self.names.send(called), **described, "parametersJsonSchema": schema}
 
 
 def _less(value: Mapping[str, Any], *keys: str) -> Part:

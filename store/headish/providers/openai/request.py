@@ -46,7 +46,7 @@ class OpenAIWriter(OpenAIShapedWriter):
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
         self.dialect = find_dialect(settings.dialect)
-        self.roles = self.dialect.roles
+        self.roles, self.takes_custom = self.dialect.roles, self.dialect.customs
         self.plain_roles = ("user",) if self.dialect.fills else ("user", "assistant")
         self.mend = None if self.dialect.lists else join_lists
         self.marked: list[Part] = []

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headish.content.forms.customs import RESPONSES as CUSTOM
 from headish.providers.openai_responses.known import ITEMS, PARTS
 from headish.providers.shared.reply import OpenBlock, ReplyReader
 from headish.providers.shared.rest import Known, rest_of
@@ -180,6 +181,17 @@ class ItemReader(ReplyReader):
             block.input = data["arguments"]  # which some servers do not write as text
         return deltas + self.settle_text(block, text(data.get("arguments")))
 
+    def _settle_custom(self, item: OutputItem, data: Mapping[str, Any]) -> list[Delta]:
+        block, deltas = self.custom_block(item, data)
+        block.opaque |= present(namespace=data.get("namespace"), caller=data.get("caller"))
+        return deltas + self.settle_text(block, text(data.get("input")))
+
+    def custom_block(self, item: OutputItem, data: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
+        """The block of a call whose input is text, and what to show of its beginning."""
+        block, deltas = self.call_block(item, data)
+        block.opaque["type"], block.is_text = CUSTOM, True
+        return block, deltas
+
     def call_block(self, item: OutputItem, data: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
         """The block of a call, and what to show of its beginning."""
         if 0 not in item.blocks:
@@ -243,6 +255,7 @@ def _joined(parts: Any) -> str:
 KINDS: dict[str, Callable[[ItemReader, OutputItem, Mapping[str, Any]], list[Delta]]] = {
     "message": ItemReader._settle_message,
     "function_call": ItemReader._settle_call,
+    CUSTOM: ItemReader._settle_custom,
     "reasoning": ItemReader._settle_thought,
 }
 """How a form of an item is read, by its type; those of all other types are the provider's own."""

@@ -45,6 +45,7 @@ PARTS: dict[Any, Known] = {
 ITEMS: dict[str, Known] = {
     "message": keys("type", "id", "role", "status", "phase", "content"),
     "function_call": keys("type", "id", "status", "call_id", "name", "arguments", "namespace", "caller"),
+    "custom_tool_call": keys("type", "id", "status", "call_id", "name", "input", "namespace", "caller"),
     "reasoning": keys(
         "type", "id", "status", "encrypted_content", summary=keys("type", "text"), content=keys("type", "text")
     ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from headish.content.forms.customs import RESPONSES as CUSTOM
 from headish.providers.openai_responses.items import ItemReader
 from headish.providers.openai_responses.known import DETAILS, EVENT, THOUGHT
 from headish.providers.shared.shapes import listed, name, number, present, record, text
@@ -78,6 +79,7 @@ class OpenAIResponsesReader(ItemReader):
         response = record(event.get("response"))
         self.id, self.model = name(response.get("id")) or self.id, name(response.get("model")) or self.model
         self.details |= present(**{key: response.get(key) for key in DETAILS})
+        self.details |= {"store": True} if response.get("store") is True else {}
         self._count(record(response.get("usage")))
         return self.read_output(listed(response.get("output")))
 
@@ -171,6 +173,14 @@ class OpenAIResponsesReader(ItemReader):
         block, deltas = self.call_block(self.item_of(event, "function_call"), event)
         return deltas + self.settle_text(block, text(event.get("arguments")))
 
+    def _add_input(self, event: Mapping[str, Any]) -> list[Delta]:
+        block, deltas = self.custom_block(self.item_of(event, CUSTOM), {})
+        return deltas + block.delta(text(event.get("delta")))
+
+    def _end_input(self, event: Mapping[str, Any]) -> list[Delta]:
+        block, deltas = self.custom_block(self.item_of(event, CUSTOM), {})
+        return deltas + self.settle_text(block, text(event.get("input")))
+
     def _add_thought(self, event: Mapping[str, Any]) -> list[Delta]:
         return self.add_thought(self.item_of(event, "reasoning"), _section(event), text(event.get("delta")))
 
@@ -197,13 +207,12 @@ def _section(event: Mapping[str, Any]) -> tuple[str, int]:
 
 _OWN = {
     "response.code_interpreter_call_code.delta": ("code_interpreter_call", "code"),
-    "response.custom_tool_call_input.delta": ("custom_tool_call", "input"),
     "response.mcp_call_arguments.delta": ("mcp_call", "arguments"),
 }
 """Events with a piece of the provider's own items: the item's type, and the key that grows."""
 _REPEATED = (
     "code_interpreter_call.completed", "code_interpreter_call.in_progress", "code_interpreter_call.interpreting",
-    "code_interpreter_call_code.done", "compaction.compacting", "custom_tool_call_input.done",
+    "code_interpreter_call_code.done", "compaction.compacting",
     "file_search_call.completed", "file_search_call.in_progress", "file_search_call.searching",
     "image_generation_call.completed", "image_generation_call.generating", "image_generation_call.in_progress",
     "image_generation_call.partial_image", "mcp_call.completed", "mcp_call.failed", "mcp_call.in_progress",
@@ -236,6 +245,8 @@ _EVENTS = {
     "response.refusal.done": OpenAIResponsesReader._end_refusal,
     "response.function_call_arguments.delta": OpenAIResponsesReader._add_arguments,
     "response.function_call_arguments.done": OpenAIResponsesReader._end_arguments,
+    "response.custom_tool_call_input.delta": OpenAIResponsesReader._add_input,
+    "response.custom_tool_call_input.done": OpenAIResponsesReader._end_input,
     "response.reasoning_summary_part.added": OpenAIResponsesReader._ignore,
     "response.reasoning_summary_part.done": OpenAIResponsesReader._end_thought,
     "response.reasoning_summary_text.delta": OpenAIResponsesReader._add_thought,

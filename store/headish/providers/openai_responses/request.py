@@ -13,12 +13,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from headish.content.forms.customs import OUTPUT, RESPONSES, is_custom
 from headish.content.forms.media import write_responses_media
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
 from headish.providers.openai_responses.files import FILES, file_name
 from headish.providers.openai_responses.pairs import OUTPUTS, Pairs
-from headish.providers.shared.arguments import arguments_text
+from headish.providers.openai_responses.stored import OPTION
+from headish.providers.shared.arguments import arguments_text, custom_text
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.schemas import fill_arrays, join_top
@@ -59,6 +61,8 @@ class OpenAIResponsesWriter(RequestWriter):
         """The last part of each of them that can be marked."""
         self._callers: dict[str | None, Any] = {}
         """Which program made a call, by the call's id: its output says so too."""
+        self._customs: set[str | None] = set()
+        """The ids of the calls of custom tools: their outputs have a type of their own."""
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -112,6 +116,10 @@ class OpenAIResponsesWriter(RequestWriter):
         own = record(block.opaque.get(self.provider))
         beside = present(namespace=name(own.get("namespace")), caller=own.get("caller"))
         self._callers[block.id] = beside.get("caller")
+        if is_custom(block):
+            self._customs.add(block.id)
+            called = {"call_id": block.id, "name": self.names.send(block.name), "input": custom_text(block)}
+            return {"type": RESPONSES, **called, **beside}
         arguments = arguments_text(block, self.arguments(block, message))
         call = {"call_id": block.id, "name": self.names.send(block.name), "arguments": arguments}
         return {"type": "function_call", **call, **beside}
@@ -122,7 +130,8 @@ class OpenAIResponsesWriter(RequestWriter):
         output: str | list[Part] = "\n".join(texts)
         if len(texts) < len(said):
             output = [self._output_piece(piece) for piece in said]
-        result = {"type": "function_call_output", "call_id": block.tool_use_id, "output": output}
+        kind = OUTPUT if block.tool_use_id in self._customs else "function_call_output"
+        result = {"type": kind, "call_id": block.tool_use_id, "output": output}
         result |= present(caller=self._callers.get(block.tool_use_id))
         return joined(result, block.opaque.get(self.provider)) if block.opaque else result
 
@@ -187,6 +196,7 @@ class OpenAIResponsesWriter(RequestWriter):
         self._drop_compacted()
         self._write_marks()
         self._check(placed)
+        placed.pop(OPTION, None)  # which a store answers: only it knows what the server has seen
         body: Part = {"model": model} if model else {}
         body |= {"stream": self.settings.stream, "store": False, "include": list(INCLUDE), "input": self.messages}
         return {**body, **self._write_tools(tools, placed), **placed}
@@ -212,7 +222,7 @@ class OpenAIResponsesWriter(RequestWriter):
         if not all(name(tool.get("type")) for tool in own):
             self.refuse(f"params.{self.provider}.tools={own!r}: it is a list of tools, each of a type")
             own = []
-        defined = [*(self._define(*tool) for tool in tools), *own]
+        defined = [*map(self._define_tool, tools), *own]
         self.check_names([each for tool in defined for each in self.names_of(tool)])
         choice = self.choose_tool([name(tool.get("name")) or tool["type"] for tool in defined])
         if not defined:
@@ -221,6 +231,13 @@ class OpenAIResponsesWriter(RequestWriter):
             return {}
         chosen = chosen if choice is None else _write_choice(choice, defined)
         return {"tools": defined} | ({"tool_choice": chosen} if chosen is not None else {})
+
+    def _define_tool(self, tool: Tool) -> Part:
+        if tool.format is None:
+            return self._define(*tool[:3])
+        described = {"description": tool.description} if tool.description else {}
+        format = {"format": tool.format} if tool.format else {}
+        return {"type": "custom", "name": self.names.send(tool.name), **described, **format}
 
     def _define(self, called: str, description: str | None, schema: Mapping[str, Any]) -> Part:
         parameters = fill_arrays({key: value for key, value in join_top(schema).items() if key not in _AT_TOP})

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
+from headish.content.forms.customs import INPUT, is_custom
 from headish.providers.shared.owned import encoded
 from headish.values.blocks import ToolUse
 
@@ -20,9 +21,16 @@ class Arguments(NamedTuple):
 
 def arguments_object(call: ToolUse) -> Arguments:
     """The arguments of a call; what is no JSON object is wrapped in one."""
+    if is_custom(call):
+        return Arguments({INPUT: custom_text(call)}, True)
     if isinstance(call.input, Mapping):
         return Arguments(call.input, True)
     return Arguments({"invalid_json": call.raw} if call.input is UNSET else {"value": call.input}, False)
+
+
+def custom_text(call: ToolUse) -> str:
+    """What a custom tool was called with. Raises: InvalidContent for what is no JSON."""
+    return call.raw if call.raw is not None else encoded(call.input)
 
 
 def arguments_text(call: ToolUse, arguments: Mapping[str, Any]) -> str:

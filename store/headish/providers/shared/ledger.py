@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from headish.content.hashes import hash_payload
 from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
+from headish.values.caches import Cache, longest
 from headish.values.ids import TurnId
 from headish.values.messages import Message, Note
 
@@ -177,11 +178,11 @@ def _settle_calls(ledger: _Ledger, index: int) -> Message:
     messages, message = ledger.messages, ledger.messages[index]
     calls = ledger.calls[index].values()
     moved = [call.answered_in for call in calls if call.answered_in is not None]
-    flagged = [each for each in moved if messages[each].cache and not ledger.contents[each]]
+    cache = longest(messages[each].cache for each in moved if not ledger.contents[each])
     late = [each for each in moved if each > index + 1]
     if late and any(ledger.standing[each] > ledger.standing[index + 1] for each in late):
         ledger.notes.append(Note("results that came later are moved to their calls", message.turn))
-    return _answers(ledger, message, calls, bool(flagged))
+    return _answers(ledger, message, calls, cache)
 
 
 def _turns_of(ledger: _Ledger, index: int) -> tuple[TurnId, ...]:
@@ -259,7 +260,7 @@ def _as_text(ledger: _Ledger, result: ToolResult, message: Message) -> Iterator[
     yield from result.content
 
 
-def _answers(ledger: _Ledger, message: Message, calls: Iterable[_Call], cache: bool) -> Message:
+def _answers(ledger: _Ledger, message: Message, calls: Iterable[_Call], cache: Cache) -> Message:
     results = []
     for call in calls:
         found = call.result

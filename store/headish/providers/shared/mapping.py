@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
+from headish.content.forms.customs import kind_kept
 from headish.content.forms.limits import MEDIA, refusal
 from headish.content.forms.media import kind_of_media
 from headish.content.forms.parts import FORM
@@ -127,6 +128,10 @@ class BlockMapper(ABC):
         """A blank text, which providers refuse."""
         return self.left_out("a blank text", message)
 
+    def spoken_part(self, block: Document, message: Message) -> Part | None:
+        """What a model said aloud; the words stand beside it as a text, where there is a transcript."""
+        return self.left_out("the sound of an answer", message)
+
     def named_text(self, text: str, block: Document, message: Message) -> Part | None:
         """A text document that has a name, or something that the provider keeps beside it, as a part of its own; None
         where it goes out as a text."""
@@ -198,6 +203,8 @@ class BlockMapper(ABC):
         return self.result_part(block, pieces, message)
 
     def document(self, block: Document, message: Message) -> Part | None:
+        if message.role == "assistant" and kind_of_media(block) == "audio":
+            return self.spoken_part(block, message)
         if message.role not in ("user", "tool") and not is_text(block):
             return self.refuse(f"a document of type {media_type_of(block)} of role {message.role}", message)
         piece = self._read_document(self._owned(block) if block.opaque else block, message)
@@ -282,7 +289,8 @@ class BlockMapper(ABC):
         """A block with what this provider keeps beside it, as a copy; what others keep there is counted."""
         self.foreign.update(each for each in block.opaque if each != self.provider)
         own = block.opaque.get(self.provider)
-        return replace(block, opaque={} if own is None else {self.provider: owned(own)})
+        kept = {} if own is None else {self.provider: owned(own)}
+        return replace(block, opaque=(kind_kept(block) if isinstance(block, ToolUse) else {}) | kept)
 
 
 def type_of(block: ContentBlock) -> str:

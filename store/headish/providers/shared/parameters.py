@@ -210,7 +210,7 @@ PARAMETERS: dict[str, Parameter] = {
 """The common parameters; a provider that is not named has no place for it. Anthropic refuses sampling parameters."""
 
 _RESPONSES = (
-    "include", "max_tool_calls", "metadata", "prompt_cache_key", "prompt_cache_options", "reasoning",
+    "continue_stored", "include", "max_tool_calls", "metadata", "prompt_cache_key", "prompt_cache_options", "reasoning",
     "safety_identifier", "service_tier", "store", "text", "top_logprobs", "truncation",
 )  # fmt: skip
 _CHAT = (

@@ -35,7 +35,8 @@ ERROR_LIMIT = 10_000
 
 @dataclass
 class OpenBlock:
-    """A block while it grows. ``kind`` is text, thinking, tool_use or provider; ``data`` a provider's own block."""
+    """A block while it grows. ``kind`` is text, thinking, tool_use, sound (whose media type is its ``name``) or
+    provider; ``data`` a provider's own block."""
 
     kind: str
     index: int
@@ -231,6 +232,10 @@ class ReplyReader(ABC):
         """Set token counts; what is not said leaves an earlier count as it was."""
         self.usage |= {key: max(value, 0) for key, value in counts.items() if value is not None}
 
+    def close_sound(self, block: OpenBlock) -> ContentBlock | None:
+        """A recording, from the pieces of its data, as only some providers give one."""
+        raise NotImplementedError
+
     # At the end.
 
     def _made_id(self, index: int) -> str:
@@ -247,6 +252,8 @@ class ReplyReader(ABC):
         if block.kind == "thinking":
             thought = Thinking(said, signature=block.signature, provider=self.provider, opaque=opaque)
             return thought if said or block.signature is not None or opaque else None
+        if block.kind == "sound":
+            return self.close_sound(block)
         if block.kind == "provider":
             data = {**block.data, **block.joined()} if block.beside else block.data
             return ProviderBlock(self.provider, data, partial=block.odd or not (block.finished or self.done))

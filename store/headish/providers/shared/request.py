@@ -213,6 +213,13 @@ class RequestWriter(BlockMapper):
             self.note(f"the calls of {called} are not held to its schema: {problem}")
         return self.strict and problem is None
 
+    def as_function(self, tool: Tool) -> tuple[str, str | None, dict[str, Any]]:
+        """What defines a tool as a function; a custom one, which takes text, gets the argument ``input``."""
+        if tool.format is not None:
+            lost = ", and its grammar is not sent" if tool.format.get("type") == "grammar" else ""
+            self.note(f"the tool {tool.name} takes text: it goes out as a function of one input{lost}")
+        return tool[:3]
+
     def note_schema(self, format: Mapping[str, Any], schema: Any) -> None:
         """Say why an answer is not held to its schema. ``format`` is what the parameter became."""
         if isinstance(schema, Mapping) and format.get("strict") is False and format.get("schema") == schema:
@@ -250,11 +257,14 @@ class RequestWriter(BlockMapper):
         """
         for part in parts[-CACHE_MARKS:]:
             part |= {key: dict(value) for key, value in mark.items()}  # each its own
-        if len(parts) < flags:
-            self.note(f"{counted(flags - len(parts), 'cache flag')} left out: nothing of the message can be marked")
-        if len(parts) > CACHE_MARKS:
-            dropped = len(parts) - CACHE_MARKS
-            self.note(f"the first {dropped} of {len(parts)} cache flags are left out: {CACHE_MARKS} fit")
+        self.note_marks(len(parts), flags)
+
+    def note_marks(self, marked: int, flags: int) -> None:
+        """Say which flags found no place: of so many flags this many can be marked."""
+        if marked < flags:
+            self.note(f"{counted(flags - marked, 'cache flag')} left out: nothing of the message can be marked")
+        if marked > CACHE_MARKS:
+            self.note(f"the first {marked - CACHE_MARKS} of {marked} cache flags are left out: {CACHE_MARKS} fit")
 
     def note_flags(self, flags: int) -> None:
         """Say that cache flags have no place: the provider caches without being asked."""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from headish.content import strictjson
+from headish.content.forms.customs import CHAT, SCHEMA
 from headish.content.hashes import hash_payload
 from headish.errors import InvalidArgument
 from headish.providers.shared.schemas import clean_schema
@@ -45,11 +46,15 @@ def may_be_rewritten(name: str) -> bool:
 
 
 class Tool(NamedTuple):
-    """A tool as providers define one; ``schema`` is a JSON Schema of an object."""
+    """A tool as providers define one; ``schema`` is a JSON Schema of an object.
+
+    A custom tool takes text: ``format`` says which, as Responses write it; empty is any.
+    """
 
     name: str
     description: str | None
     schema: dict[str, Any]
+    format: Mapping[str, Any] | None = None
 
 
 class Choice(NamedTuple):
@@ -79,6 +84,8 @@ def _read_tool(definition: Mapping[str, Any], keywords: frozenset[str], dropped:
     if not isinstance(definition, Mapping):
         raise InvalidArgument("a tool is defined by a mapping of name, description and inputSchema")
     strictjson.check(definition, "a tool")
+    if definition.get("type") == CHAT:
+        return _read_custom(definition)
     name = definition.get("name")
     if not isinstance(name, str) or not name:
         raise InvalidArgument("a tool needs a `name`")
@@ -92,6 +99,28 @@ def _read_tool(definition: Mapping[str, Any], keywords: frozenset[str], dropped:
     dropped.update((each, None) for each in definition if each not in ("name", "description", *_SCHEMA_KEYS))
     cleaned = clean_schema(strictjson.plain(schema), keywords, dropped) if keywords else strictjson.plain(schema)
     return Tool(name, description if isinstance(description, str) else None, {"type": "object", **cleaned})
+
+
+def _read_custom(definition: Mapping[str, Any]) -> Tool:
+    """A custom tool, as Responses define one (``name``, ``format``), or Chat, under the key ``custom``."""
+    inner = definition.get(CHAT)
+    said = inner if isinstance(inner, Mapping) else definition
+    name, description, format = said.get("name"), said.get("description"), said.get("format")
+    if not isinstance(name, str) or not name:
+        raise InvalidArgument("a tool needs a `name`")
+    if format is not None and not isinstance(format, Mapping):
+        raise InvalidArgument(f"the format of the tool {name!r} is no object")
+    grammar = None if format is None else format.get("grammar")
+    flat = {"type": "grammar", **grammar} if isinstance(grammar, Mapping) else dict(format or {})
+    if flat and flat.get("type") not in _FORMATS:
+        raise InvalidArgument(f"the format of the tool {name!r} is of the type text or grammar")
+    if flat.get("type") == "grammar" and not all(isinstance(flat.get(key), str) for key in ("syntax", "definition")):
+        raise InvalidArgument(f"the grammar of the tool {name!r} has a syntax (lark, regex) and a definition")
+    described = description if isinstance(description, str) else None
+    return Tool(name, described, dict(SCHEMA), strictjson.plain(flat))
+
+
+_FORMATS = ("text", "grammar")
 
 
 class Reporter(Protocol):
@@ -128,7 +157,8 @@ SEPARATOR = "___"
 
 def served_tools(server: str, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The definitions of a server's tools under the names that they go out with."""
-    return [{**tool, "name": f"{server}{SEPARATOR}{tool.get('name', '')}"} for tool in tools]
+    flat = [{"type": CHAT, **tool[CHAT]} if isinstance(tool.get(CHAT), Mapping) else tool for tool in tools]
+    return [{**tool, "name": f"{server}{SEPARATOR}{tool.get('name', '')}"} for tool in flat]
 
 
 def split_tool(name: str) -> tuple[str, str] | None:

@@ -61,7 +61,7 @@ class Request(Struct, frozen=True):
     that it was asked by, which a reply continues; the turn that set each option; the provider pointer that chose the
     model, and what the pointer says of the server; the parameters that were given for this call alone. ``dialect`` is
     the one that the body is written in, where it is not the provider's own; ``schema`` the one that the answer has to
-    follow.
+    follow. ``whole`` is the body with all that was said, where ``body`` goes on from an answer that the server stores.
     """
 
     provider: str
@@ -81,6 +81,7 @@ class Request(Struct, frozen=True):
     headers: dict[str, str] = {}
     dialect: str | None = None
     schema: dict[str, Any] | None = None
+    whole: dict[str, Any] | None = None
 
     @property
     def origins(self) -> tuple[Origin, ...]:
@@ -128,10 +129,11 @@ class Delta(Struct, frozen=True, omit_defaults=True):
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):
-    """Tokens by kind; the four counts are disjoint, None where the provider said nothing.
+    """Tokens by kind; the first four counts are disjoint, None where the provider said nothing.
 
     ``input_tokens`` were neither read from a cache nor written to one. ``output_tokens`` are all that was generated,
-    ``reasoning_tokens`` those of them that were reasoning.
+    ``reasoning_tokens`` those of them that were reasoning. The others are parts, too: of what was written to a cache,
+    what it keeps for an hour; of what was said either way, the sound.
     """
 
     input_tokens: int | None = None
@@ -139,6 +141,9 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     reasoning_tokens: int | None = None
+    cache_creation_1h_input_tokens: int | None = None
+    input_audio_tokens: int | None = None
+    output_audio_tokens: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without what is not said."""

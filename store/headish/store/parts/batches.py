@@ -100,7 +100,7 @@ class Batches:
             raise InvalidArgument("the answers of a batch come whole: it takes no stream")
         requests = [
             _at_server(
-                request(space, each, to, ptr=ptr, model=model, stream=False, base_url=base_url, **settings),
+                _whole(request(space, each, to, ptr=ptr, model=model, stream=False, base_url=base_url, **settings)),
                 base_url,
                 key_env,
                 headers,
@@ -345,6 +345,11 @@ class _Collecting:
 
 def _put(key: str, settled: Settled) -> Put:
     return Put(OUTCOME, key.encode(), msgspec.json.encode(settled), ABSENT)
+
+
+def _whole(asked: Request) -> Request:
+    """A request that says all: nobody could send it again, hours later, if the server had forgotten an answer."""
+    return asked if asked.whole is None else replace(asked, body=asked.whole, whole=None)
 
 
 def _at_server(asked: Request, base_url: str | None, key_env: str | None, headers: Mapping[str, str] | None) -> Request:

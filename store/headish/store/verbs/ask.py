@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from headish.content.drafts import Continues, TurnOptions
 from headish.content.encoding import Content
-from headish.errors import InvalidArgument, UnknownPointer, shown
+from headish.errors import CallRefused, InvalidArgument, UnknownPointer, shown
 from headish.history.definitions import find_pointer, find_tools, pointer_as_model
 from headish.providers import Delta, Request
 from headish.providers.registry import check_provider
@@ -23,11 +23,13 @@ from headish.store.verbs.requests import ToolList, choose_pointer, pointer_named
 from headish.store.verbs.write import add_turn, add_turns
 from headish.values.checks.doors import LIST, door
 from headish.values.ids import TurnId
+from headish.values.messages import Note
 from headish.values.names import check_name, stored_name
 from headish.values.turns import Turn
 
 if TYPE_CHECKING:
     from headish.answers.answer import Answer
+    from headish.calls import Call
 
 OnDelta = Callable[[Delta], object]
 
@@ -231,14 +233,38 @@ def _names_nobody(space: Space, headishes: list[TurnId], given: Mapping[str, Any
 def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, options: CallOptions) -> Answer:
     """Call the provider, and begin to capture what it answers."""
     from headish.answers.answer import Answer
-    from headish.calls import Timeouts, open_call
-    from headish.values.checks.headers import lower_names
 
     base_url = options.get("base_url")
     if base_url is not None:  # a server that is named for this call has nothing to do with the pointer's key
         asked = replace(asked, ptr=None, base_url=base_url, key_env=None, cloud=None, headers={})
     asked = replace(asked, key_env=options.get("key_env") or asked.key_env)
-    call = open_call(
+    try:
+        call = _call(space, asked, stream, options)
+    except CallRefused as error:
+        if asked.whole is None or not _is_forgotten(error):
+            raise
+        note = Note("the whole window is sent: the server no longer knows the stored answer")
+        asked = replace(asked, body=asked.whole, whole=None, notes=(*asked.notes, note))
+        call = _call(space, asked, stream, options)
+    try:
+        captured = capture(space, asked, asked.provider, replaces=replaces)
+    except BaseException:
+        call.close()
+        raise
+    return Answer(asked, call, captured)
+
+
+def _is_forgotten(error: CallRefused) -> bool:
+    from headish.providers.openai_responses.stored import is_unknown
+
+    return is_unknown(error.status, error.message)
+
+
+def _call(space: Space, asked: Request, stream: bool, options: CallOptions) -> Call:
+    from headish.calls import Timeouts, open_call
+    from headish.values.checks.headers import lower_names
+
+    return open_call(
         asked.provider,
         asked.body,
         model=asked.model,
@@ -252,12 +278,6 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
         attempts=options.get("attempts", 4),
         stop=options.get("stop"),
     )
-    try:
-        captured = capture(space, asked, asked.provider, replaces=replaces)
-    except BaseException:
-        call.close()
-        raise
-    return Answer(asked, call, captured)
 
 
 def _limits_of(space: Space, asked: Request) -> Mapping[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from time import time
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -15,6 +16,8 @@ from headish.errors import InvalidArgument, OverBudget, UnknownPointer, shown
 from headish.history.definitions import find_default, find_pointer, pointer_as_model, tools_served
 from headish.history.reading.containers import find_container
 from headish.history.reading.documents import refer, with_documents
+from headish.history.reading.previous import PROVIDER, Stored, find_stored
+from headish.history.reading.recordings import still_heard
 from headish.history.reading.resolve import option_origins, resolve_window
 from headish.history.reading.walk import walk
 from headish.history.writing.replies import Pinned, pin_turns
@@ -28,7 +31,7 @@ from headish.store.space import Headishes, Space
 from headish.values.checks.doors import door
 from headish.values.grammar import parse_headishes
 from headish.values.ids import TurnId
-from headish.values.messages import ContextWindow, Message
+from headish.values.messages import ContextWindow, Message, Note
 from headish.values.names import check_name
 from headish.values.places import Place
 
@@ -105,6 +108,7 @@ def request(
         dialect=_dialect_of(provider, pointer, base_url, dialect),
         **settings,
     )
+    prepared = _continue_stored(space, asked, prepared, own, base_url, budget)
     return replace(
         prepared,
         turns=asked.pinned.turns,
@@ -137,7 +141,60 @@ def lint(
         refused = [Finding("refused", str(error))]
         provider, asked = _ask(space, headish, to, ptr, Limit(), tools)
     spoken = _dialect_of(provider, asked.pointer, base_url, dialect)
-    return refused + lint(provider, asked.window, [*asked.tools, *(tools or ())], dialect=spoken, **settings)
+    found = lint(provider, asked.window, [*asked.tools, *(tools or ())], dialect=spoken, **settings)
+    stored = _stored(space, asked, provider, {}, base_url, budget)
+    return refused + found + ([] if stored is None else [Finding("note", **_told_stored(stored).to_dict())])
+
+
+def _continue_stored(
+    space: Space, asked: Asked, prepared: Request, own: Mapping[str, Any], base_url: str | None, budget: Budget
+) -> Request:
+    """The request, naming the answer that its server stores, where that is asked for and can be."""
+    stored = _stored(space, asked, prepared.provider, own, base_url, budget)
+    if stored is None:
+        return prepared
+    if isinstance(stored, str):
+        return replace(prepared, notes=(*prepared.notes, _told_stored(stored)))
+    from headish.providers.openai_responses.stored import continue_stored
+
+    return continue_stored(prepared, stored.response_id, stored.turn, stored.seen)
+
+
+def _told_stored(stored: Stored | str) -> Note:
+    from headish.providers.openai_responses.stored import told
+
+    return Note(f"the whole window is sent: {stored}") if isinstance(stored, str) else told(stored.turn)
+
+
+def _stored(
+    space: Space, asked: Asked, provider: str, own: Mapping[str, Any], base_url: str | None, budget: Budget
+) -> Stored | str | None:
+    """The stored answer that a request goes on from, or why there is none; None where nobody asks for one."""
+    if provider != PROVIDER:
+        return None
+    given = asked.window.options.get("params")
+    params = merge(given if isinstance(given, Mapping) else {}, own)
+    named = params.get(PROVIDER)
+    wish = {**params, **(named if isinstance(named, Mapping) else {})}.get("continue_stored")
+    if wish is not None and not isinstance(wish, bool):
+        raise InvalidArgument(f"params.continue_stored is true or false, not {shown(wish)}")
+    if not wish:
+        return None
+    if budget is not None:
+        return "a budget holds for what is sent, and not for what the server keeps"
+    stored = space._read(lambda connection: find_stored(connection, space._number, asked.pinned.turns))
+    if isinstance(stored, Stored) and not _is_its_server(stored.reply, asked, base_url):
+        return "the stored answer is kept by another server"
+    return stored
+
+
+def _is_its_server(reply: Mapping[str, Any], asked: Asked, base_url: str | None) -> bool:
+    """Whether the server that is asked now is the one that an answer came from."""
+    if "ptr" in reply:
+        return base_url is None and reply["ptr"] == asked.ptr
+    pointer = asked.pointer
+    here = base_url or (pointer.base_url if pointer else None)
+    return bool(reply.get("base_url") == here and (pointer is None or pointer.cloud is None))
 
 
 def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, named: str | None) -> str | None:
@@ -231,7 +288,7 @@ def _gather(
 ) -> tuple[Asked, Sequence[Walked], Fit | None]:
     walked = walk(connection, space, places)
     window = resolve_window(walked)
-    window = replace(window, messages=with_documents(connection, space, window.messages))
+    window = replace(window, messages=still_heard(with_documents(connection, space, window.messages), time()))
     ptr = ptr or choose_pointer(connection, space, window.options, to, limit.model)
     pointer = None if ptr is None else usable_pointer(connection, space, ptr, to)
     if pointer is not None and pointer.params:

@@ -23,6 +23,7 @@ from headish.errors import HeadishError, InvalidImport, shown
 from headish.imports.imported import ImportedTree, Link, make_key
 from headish.imports.notes import Notes
 from headish.limits import IMPORT_LINE_BYTES, PAYLOAD_LIMIT_BYTES
+from headish.values.caches import plausible_cache
 from headish.values.ids import as_turn_id
 from headish.values.names import new_refusal
 
@@ -143,7 +144,7 @@ def _draft(record: dict[str, Any]) -> Draft:
     turn = {
         "role": record.get("role", "user"),
         "inherited": inherited,
-        "cache": record.get("cache") is True,
+        "cache": plausible_cache(record.get("cache")),
         "meta": {"record": kept} if kept else None,
         "key": make_key("records", record.get("id")) if _is_global(record.get("id")) else None,
     }

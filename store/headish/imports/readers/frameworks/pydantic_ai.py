@@ -20,6 +20,7 @@ from headish.imports.imported import ImportedTree
 from headish.imports.readers.shared.paths import fingerprint
 from headish.imports.readers.shared.values import read_values
 from headish.imports.sources import Given
+from headish.values.caches import Cache, longest
 
 FORMAT = "pydantic-ai"
 Block = dict[str, Any]
@@ -114,7 +115,7 @@ class _History:
             Node(
                 id=str(number), parent=str(number - 1) if number else None, role=role, content=blocks or None,
                 said_at=time, meta=meta | ({"parts": rest} if rest else {}), reply=reply, where=where,
-                cache=any(_asks_for_cache(part) for part in run),
+                cache=longest(_asked_cache(part) for part in run),
             )
         )  # fmt: skip
 
@@ -254,9 +255,15 @@ def _is_cache_point(item: Any) -> bool:
     return isinstance(item, Mapping) and item.get("kind") == "cache-point"
 
 
-def _asks_for_cache(part: Part) -> bool:
+def _asked_cache(part: Part) -> Cache:
     content = part.get("content")
-    return isinstance(content, list) and any(map(_is_cache_point, content))
+    points = filter(_is_cache_point, content) if isinstance(content, list) else ()
+    return longest(_said_time(point.get("ttl")) for point in points)
+
+
+def _said_time(ttl: Any) -> Cache:
+    """pydantic-ai writes ``5m``, its default, where nobody said a time."""
+    return "1h" if ttl == "1h" else True
 
 
 def _part_rest(part: Part) -> Block:

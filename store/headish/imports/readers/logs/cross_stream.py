@@ -31,6 +31,7 @@ from headish.imports.cleaning import NotJson, decode, without_secrets
 from headish.imports.imported import About, ImportedTree, make_key
 from headish.imports.readers.lines import Line, read_records
 from headish.imports.sources import Given
+from headish.values.caches import plausible_cache
 from headish.values.checks.files import open_regular
 from headish.values.ids import BELOW_TIME, as_turn_id
 from headish.values.names import new_refusal
@@ -147,7 +148,7 @@ class _Export:
             return self._document(data, meta, {"role": role, "said_at": said_at, "key": key}, kept, where)
         node = Node(
             id=id, role=str(role), content=self._content(data, meta, where), said_at=said_at, key=key,
-            meta=kept, inherited=inherited, cache=meta.get("cache") is True, where=where,
+            meta=kept, inherited=inherited, cache=plausible_cache(meta.get("cache")), where=where,
             reply=_reply(meta) if role == "assistant" else None,
         )  # fmt: skip
         return draft_node(FORMAT, node, self._notes, self._given.limit_bytes)
@@ -157,7 +158,7 @@ class _Export:
     ) -> Draft | None:
         kind = meta.get("content_type")
         facts = {name: meta[name] for name in ("document_name", "original_path", "file_size") if name in meta}
-        options = {**turn, "cache": meta.get("cache") is True, "meta": {FORMAT: dict(kept)} if kept else None}
+        options = {**turn, "cache": plausible_cache(meta.get("cache")), "meta": {FORMAT: dict(kept)} if kept else None}
         if len(data) > self._given.limit_bytes:
             self._notes.break_off(where, "the document is larger than a turn may be")
             return None

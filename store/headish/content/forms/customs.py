@@ -1,0 +1,49 @@
+"""Custom tools of OpenAI's APIs: what they are called with is any text, not JSON.
+
+A call of one is a call whose ``raw`` is that text; its kind stands beside it, under the provider that it came from.
+Where a tool takes JSON alone, the text is the one argument ``input``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headish.content import strictjson
+from headish.values.blocks import ToolUse
+
+CHAT, RESPONSES = "custom", "custom_tool_call"
+OUTPUT = "custom_tool_call_output"
+INPUT = "input"
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {INPUT: {"type": "string"}},
+    "required": [INPUT],
+    "additionalProperties": False,
+}
+"""What a function takes that stands for a custom tool."""
+_KINDS = {"openai": CHAT, "openai_responses": RESPONSES}
+
+
+def is_custom(call: ToolUse) -> bool:
+    """Whether a call is one of a custom tool, whichever API it came by."""
+    for provider, kind in _KINDS.items() if call.opaque else ():
+        own = call.opaque.get(provider)
+        if isinstance(own, Mapping) and own.get("type") == kind:
+            return True
+    return False
+
+
+def kind_kept(call: ToolUse) -> dict[str, Any]:
+    """What says that a call is one of a custom tool, and nothing else of what stands beside it."""
+    own = {provider: call.opaque.get(provider) for provider in _KINDS}
+    return {
+        provider: {"type": _KINDS[provider]}
+        for provider, each in own.items()
+        if isinstance(each, Mapping) and each.get("type") == _KINDS[provider]
+    }
+
+
+def text_of(call: ToolUse) -> str:
+    """What a custom tool was called with."""
+    return call.raw if call.raw is not None else strictjson.encode(call.input).decode()

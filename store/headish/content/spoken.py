@@ -1,0 +1,90 @@
+"""What a model said aloud: the recording is a document, and its transcript a text before it.
+
+So people read and search the words, and every other provider gets them. The recording keeps beside it how its maker
+names it (``audio``: the id, when that runs out), and the text that it is a transcript: the API that made it gets the id
+alone, as long as it holds.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headish.values.blocks import Base64Source, ContentBlock, Document, Text
+
+AUDIO, TRANSCRIPT = "audio", "transcript"
+_BEGINNINGS = {b"RIFF": "audio/wav", b"ID3": "audio/mpeg", b"fLaC": "audio/flac", b"OggS": "audio/ogg"}
+_FRAME = (b"\xff\xfb", b"\xff\xf3", b"\xff\xf2")
+"""How a frame of MP3 begins, where no tag stands before it."""
+RAW = ("audio/l16", "audio/pcm")
+"""Samples without a header: pieces of them, one behind another, are one recording."""
+
+
+def read_spoken(audio: Any, provider: str) -> list[ContentBlock]:
+    """The transcript and the recording of a message's ``audio``; empty where it holds no recording."""
+    if not isinstance(audio, Mapping) or not isinstance(audio.get("data"), str):
+        return []
+    recording = recording_of([audio["data"]], audio, provider)
+    words = audio.get(TRANSCRIPT)
+    said = transcript_of(words, provider) if isinstance(words, str) and words else None
+    return [] if recording is None else [each for each in (said, recording) if each is not None]
+
+
+def transcript_of(words: str, provider: str) -> Text:
+    """The text of a recording."""
+    return Text(words, opaque={provider: {TRANSCRIPT: True}})
+
+
+def recording_of(pieces: Sequence[str], said: Mapping[str, Any], provider: str) -> Document | None:
+    """A recording from its data, in pieces; ``said`` is what its maker says of it. None where the data is none."""
+    data = join_data(pieces)
+    if not data:
+        return None
+    beside = {key: value for key, value in said.items() if key not in ("data", TRANSCRIPT)}
+    beside |= {} if isinstance(said.get(TRANSCRIPT), str | None) else {TRANSCRIPT: said[TRANSCRIPT]}
+    return Document(Base64Source(_type_of(data), data), opaque={provider: {AUDIO: beside}})
+
+
+def write_spoken(recording: Document, words: str | None, beside: Mapping[str, Any]) -> dict[str, Any]:
+    """A message's ``audio`` again."""
+    data = recording.source.data if isinstance(recording.source, Base64Source) else ""
+    return {**beside, "data": data, **({} if words is None else {TRANSCRIPT: words})}
+
+
+def said_aloud(block: ContentBlock, provider: str) -> Mapping[str, Any] | None:
+    """What the provider says of a recording that it made; None for anything else."""
+    own = block.opaque.get(provider) if isinstance(block, Document) else None
+    audio = own.get(AUDIO) if isinstance(own, Mapping) else None
+    return audio if isinstance(audio, Mapping) else None
+
+
+def is_transcript(block: ContentBlock, provider: str) -> bool:
+    """Whether a text is that of a recording."""
+    own = block.opaque.get(provider) if isinstance(block, Text) else None
+    return isinstance(own, Mapping) and own.get(TRANSCRIPT) is True
+
+
+def join_data(pieces: Sequence[str]) -> str:
+    """Pieces of base64 as one: each may have an end of its own. Empty where they are no base64."""
+    try:
+        return (
+            pieces[0] if len(pieces) == 1 and _bytes(pieces[0]) else b64encode(b"".join(map(_bytes, pieces))).decode()
+        )
+    except ValueError:
+        pass
+    whole = "".join(pieces)
+    try:
+        return whole if _bytes(whole) else ""
+    except ValueError:
+        return ""
+
+
+def _bytes(piece: str) -> bytes:
+    return b64decode(piece, validate=True)
+
+
+def _type_of(data: str) -> str:
+    head = b64decode(data[:16])
+    known = next((kind for beginning, kind in _BEGINNINGS.items() if head.startswith(beginning)), None)
+    return known or ("audio/mpeg" if head.startswith(_FRAME) else "audio/pcm")
