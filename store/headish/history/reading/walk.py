@@ -7,13 +7,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from headish.content.hashes import begin_digest, digest_from, hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.history.reading.decode import Resolver, complete_turns, read_attributes, read_blocks, read_mapping
 from headish.history.reading.order import arrange
+from headish.history.reading.proven import DIGESTS, PAYLOADS
 from headish.rows.keys import superseding_some
 from headish.rows.threads.parts import grown_from
 from headish.rows.threads.ranges import Whole, read_range
@@ -67,9 +68,11 @@ def prove(
 ) -> None:
     """Derive the digests of a walk again: role, attributes, payload and links are those that were stored.
 
-    Cost: one short BLAKE3 per turn.
+    Cost: one short BLAKE3 per turn; one comparison where this process derived the digest of the same before.
     Raises: CorruptTurn.
     """
+    derived: dict[bytes, tuple[Any, ...]] = {}
+    size_bytes = 0
     for chain, low, high in segments:
         members = chains[chain]
         if low:
@@ -81,10 +84,21 @@ def prove(
             if isinstance(payload, Erased):  # it may have lost what its digest covers; ``verify`` looks at its receipt
                 parents = (digest,)
                 continue
-            beginning = begin_digest(role, type, content_type or BLOCKS_TYPE, _document_name(turn) if type else None)
-            if digest_from(beginning, attributes or b"", hash, parents) != digest:
-                raise CorruptTurn(turn.id, "its role, attributes, payload or links are not those of its digest")
+            covered = (role, type, content_type, attributes, hash, parents)
+            if type or DIGESTS.get(digest) != covered:
+                name = _document_name(turn) if type else None
+                beginning = begin_digest(role, type, content_type or BLOCKS_TYPE, name)
+                if digest_from(beginning, attributes or b"", hash, parents) != digest:
+                    raise CorruptTurn(turn.id, "its role, attributes, payload or links are not those of its digest")
+                if not type:  # of a document its name, which lies elsewhere, is covered, too
+                    derived[digest] = covered
+                    size_bytes += _COVERED_BYTES + len(attributes or b"")
             parents = (digest,)
+    if derived:
+        DIGESTS.put_all(derived, size_bytes)
+
+
+_COVERED_BYTES = 250
 
 
 def _document_name(turn: Walked) -> str | None:
@@ -261,11 +275,17 @@ def _missing(segment: Segment) -> CorruptTurn:
 def _checked(connection: Connection, space: int, turns: list[Walked]) -> list[Walked]:
     """The turns, what each says compared with its address; what was erased has a mark in its place."""
     empty = False
+    checked: dict[bytes, bytes] = {}
     for turn in turns:
-        if turn.payload is None:
+        hash, payload = turn.hash, turn.payload
+        if payload is None:
             empty = True
-        elif hash_payload(turn.payload) != turn.hash:  # type: ignore[arg-type]  # nothing is marked yet
-            raise CorruptTurn(turn.id, "its payload disagrees with its hash")
+        elif PAYLOADS.get(hash) != payload:
+            if hash_payload(payload) != hash:  # type: ignore[arg-type]  # nothing is marked yet
+                raise CorruptTurn(turn.id, "its payload disagrees with its hash")
+            checked[hash] = payload  # type: ignore[assignment]
+    if checked:
+        PAYLOADS.put_all(checked, sum(map(len, checked.values())))
     return _marked(connection, space, turns) if empty else turns
 
 

@@ -1,0 +1,60 @@
+"""What this process has proven of turns that it read: payloads that have their address, digests of what they cover.
+
+Whoever talks reads the same thread again and again. What is read is compared with what was proven, byte by byte, so
+damage is found as ever; only a hash that was taken of the very same bytes is not taken again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+HALF_BYTES = 8 * 1024 * 1024
+"""So much of each kind is remembered, and up to as much again that is older."""
+OVERHEAD_BYTES = 200
+"""What an entry takes beside the bytes of its value."""
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Recent(Generic[K, V]):
+    """Values by key in two halves: once the newer one is full it becomes the older, and what was older is forgotten.
+
+    It takes no lock. Two threads at once may forget values early, and nothing else.
+    """
+
+    def __init__(self, half_bytes: int = HALF_BYTES) -> None:
+        self._half_bytes, self._bytes = half_bytes, 0
+        self._newer: dict[K, V] = {}
+        self._older: dict[K, V] = {}
+
+    def get(self, key: K) -> V | None:
+        found = self._newer.get(key)
+        return self._older.get(key) if found is None else found
+
+    def put_all(self, found: Mapping[K, V], size_bytes: int) -> None:
+        """Remember values; ``size_bytes`` is what they take, without ``OVERHEAD_BYTES`` for each. What is larger than
+        a half is not remembered."""
+        size_bytes += OVERHEAD_BYTES * len(found)
+        if size_bytes > self._half_bytes:
+            return
+        if self._bytes + size_bytes > self._half_bytes:
+            self._older, self._newer, self._bytes = self._newer, {}, 0
+        self._newer.update(found)
+        self._bytes += size_bytes
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._newer, self._older, self._bytes = {}, {}, 0
+
+
+PAYLOADS: Recent[bytes, bytes] = Recent()
+"""Payloads by their address, which they had."""
+DIGESTS: Recent[bytes, tuple[Any, ...]] = Recent()
+"""What digests were derived from: role, type, content type, attributes, address and the digests of the parents."""
+
+
+def forget_proven() -> None:
+    """Forget all: an erasure leaves no words of the erased in the memory of its process."""
+    PAYLOADS.clear()
+    DIGESTS.clear()
