@@ -43,14 +43,13 @@ class Memory:
         For messages that JSON gives back as they were: of nothing but texts, and lists and dicts of them.
         """
         with self._lock:
-            for turn, data in texts:
-                if len(data) <= LARGEST_BYTES:
-                    if turn in self._known:
-                        self._forget(turn)
-                    self._known[turn] = data
-                    self._bytes += len(data) + _OVERHEAD_BYTES
+            known = self._known
+            new = {turn: data for turn, data in texts if turn not in known and len(data) <= LARGEST_BYTES}
+            known.update(new)
+            self._bytes += sum(map(len, new.values())) + _OVERHEAD_BYTES * len(new)
             while self._bytes > self._limit_bytes:
-                self._forget(next(iter(self._known)))
+                oldest = next(iter(known))
+                self._bytes -= len(known.pop(oldest)) + _OVERHEAD_BYTES
 
     def add_all(self, made: Sequence[tuple[TurnId, list[Any]]]) -> None:
         """Remember the messages of turns, unless they are large, or JSON does not give them back as they were.
@@ -72,9 +71,6 @@ class Memory:
             return _decode(b"[" + b",".join([known[turn] for turn in turns]) + b"]")
         except KeyError:
             return None
-
-    def _forget(self, turn: TurnId) -> None:
-        self._bytes -= len(self._known.pop(turn)) + _OVERHEAD_BYTES
 
 
 def _encoded(messages: list[Any]) -> bytes:
