@@ -10,7 +10,7 @@ import pytest
 
 from headish import Store
 from headish.errors import CorruptTurn, DatabaseCorrupt
-from headish.history.reading.proven import OVERHEAD_BYTES, PAYLOADS, Recent
+from headish.history.reading.proven import OVERHEAD_BYTES, PROVEN, Recent
 
 DAMAGED = (CorruptTurn, DatabaseCorrupt)
 DAMAGES = {
@@ -53,9 +53,9 @@ def test_an_erasure_leaves_no_words_in_memory(tmp_path: Path) -> None:
     with Store.open(tmp_path / "headish.db") as store:
         turn = store.add_turn("secret", bookmark="main")
         store.resolve("main")
-        assert PAYLOADS.get(bytes.fromhex(turn.hash)) is not None
+        assert PROVEN.get(bytes.fromhex(turn.digest)) is not None
         store.erase("main", reason="asked to")
-        assert PAYLOADS.get(bytes.fromhex(turn.hash)) is None
+        assert PROVEN.get(bytes.fromhex(turn.digest)) is None
 
 
 def test_what_is_remembered_is_bounded() -> None:

@@ -1,4 +1,4 @@
-"""What this process has proven of turns that it read: payloads that have their address, digests of what they cover.
+"""What this process has proven of turns that it read: that payloads have their address, and digests what they cover.
 
 Whoever talks reads the same thread again and again. What is read is compared with what was proven, byte by byte, so
 damage is found as ever; only a hash that was taken of the very same bytes is not taken again.
@@ -7,11 +7,13 @@ damage is found as ever; only a hash that was taken of the very same bytes is no
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-HALF_BYTES = 8 * 1024 * 1024
-"""So much of each kind is remembered, and up to as much again that is older."""
-OVERHEAD_BYTES = 200
+from headish.rows.threads.walks import Walked
+
+HALF_BYTES = 16 * 1024 * 1024
+"""So much is remembered, and up to as much again that is older."""
+OVERHEAD_BYTES = 1000
 """What an entry takes beside the bytes of its value."""
 K = TypeVar("K")
 V = TypeVar("V")
@@ -48,13 +50,10 @@ class Recent(Generic[K, V]):
         self._newer, self._older, self._bytes = {}, {}, 0
 
 
-PAYLOADS: Recent[bytes, bytes] = Recent()
-"""Payloads by their address, which they had."""
-DIGESTS: Recent[bytes, tuple[Any, ...]] = Recent()
-"""What digests were derived from: role, type, content type, attributes, address and the digests of the parents."""
+PROVEN: Recent[bytes, tuple[Walked, tuple[bytes, ...]]] = Recent()
+"""Turns by their digest: the row that was proven, its payload too, and the digests of the parents that it had."""
 
 
 def forget_proven() -> None:
     """Forget all: an erasure leaves no words of the erased in the memory of its process."""
-    PAYLOADS.clear()
-    DIGESTS.clear()
+    PROVEN.clear()

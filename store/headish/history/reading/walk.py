@@ -7,14 +7,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from headish.content.hashes import begin_digest, digest_from, hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.history.reading.decode import Resolver, complete_turns, read_attributes, read_blocks, read_mapping
 from headish.history.reading.order import arrange
-from headish.history.reading.proven import DIGESTS, PAYLOADS
+from headish.history.reading.proven import PROVEN
 from headish.rows.keys import superseding_some
 from headish.rows.threads.parts import grown_from
 from headish.rows.threads.ranges import Whole, read_range
@@ -56,7 +56,7 @@ def walk(connection: Connection, space: int, ends: Sequence[Place]) -> list[Walk
         for chain, members in groupby(thread, itemgetter(0)):
             walked = list(members)
             if len(walked) > len(chains.get(chain, ())):
-                chains[chain] = _checked(connection, space, walked)
+                chains[chain] = _marked(connection, space, walked)
     segments = arrange(ends, links)
     walked = [each for segment in segments for each in _cut(chains, segment)]
     prove(chains, segments, links)
@@ -66,39 +66,39 @@ def walk(connection: Connection, space: int, ends: Sequence[Place]) -> list[Walk
 def prove(
     chains: Mapping[int, Sequence[Walked]], segments: Iterable[Segment], links: Mapping[int, Sequence[Place]]
 ) -> None:
-    """Derive the digests of a walk again: role, attributes, payload and links are those that were stored.
+    """Compare payloads with their addresses, and derive the digests again: role, attributes, payload and links are
+    those that were stored.
 
-    Cost: one short BLAKE3 per turn; one comparison where this process derived the digest of the same before.
+    Cost: two BLAKE3 per turn; of a turn that this process has proven before, one comparison of all that its row holds.
     Raises: CorruptTurn.
     """
-    derived: dict[bytes, tuple[Any, ...]] = {}
-    size_bytes = 0
+    proven: dict[bytes, tuple[Walked, tuple[bytes, ...]]] = {}
     for chain, low, high in segments:
         members = chains[chain]
         if low:
             parents: tuple[bytes, ...] = (members[low - 1].digest,)
         else:
             parents = tuple(chains[parent.chain][parent.pos].digest for parent in links.get(chain, ()))
+        is_known = True
         for turn in members[low : high + 1]:
-            _, _, _, _, role, type, content_type, _, attributes, _, _, digest, hash, payload = turn
-            if isinstance(payload, Erased):  # it may have lost what its digest covers; ``verify`` looks at its receipt
-                parents = (digest,)
-                continue
-            covered = (role, type, content_type, attributes, hash, parents)
-            if type or DIGESTS.get(digest) != covered:
-                name = _document_name(turn) if type else None
-                beginning = begin_digest(role, type, content_type or BLOCKS_TYPE, name)
-                if digest_from(beginning, attributes or b"", hash, parents) != digest:
-                    raise CorruptTurn(turn.id, "its role, attributes, payload or links are not those of its digest")
-                if not type:  # of a document its name, which lies elsewhere, is covered, too
-                    derived[digest] = covered
-                    size_bytes += _COVERED_BYTES + len(attributes or b"")
-            parents = (digest,)
-    if derived:
-        DIGESTS.put_all(derived, size_bytes)
+            # A thread grows at its end: behind a turn that is new here, all are.
+            if is_known:
+                is_known = PROVEN.get(turn.digest) == (turn, parents)
+            # What was erased may have lost what its digest covers; ``verify`` looks at its receipt.
+            if not is_known and not isinstance(turn.payload, Erased):
+                _prove_turn(turn, parents)
+                proven[turn.digest] = (turn, parents)
+            parents = (turn.digest,)
+    PROVEN.put_all(proven, sum(len(turn.payload) for turn, _ in proven.values()))  # type: ignore[arg-type]  # bytes
 
 
-_COVERED_BYTES = 250
+def _prove_turn(turn: Walked, parents: tuple[bytes, ...]) -> None:
+    _, _, _, _, role, type, content_type, _, attributes, _, _, digest, hash, payload = turn
+    if hash_payload(payload) != hash:  # type: ignore[arg-type]  # nothing was erased of it
+        raise CorruptTurn(turn.id, "its payload disagrees with its hash")
+    beginning = begin_digest(role, type, content_type or BLOCKS_TYPE, _document_name(turn) if type else None)
+    if digest_from(beginning, attributes or b"", hash, parents) != digest:
+        raise CorruptTurn(turn.id, "its role, attributes, payload or links are not those of its digest")
 
 
 def _document_name(turn: Walked) -> str | None:
@@ -274,26 +274,19 @@ def _missing(segment: Segment) -> CorruptTurn:
 
 def _checked(connection: Connection, space: int, turns: list[Walked]) -> list[Walked]:
     """The turns, what each says compared with its address; what was erased has a mark in its place."""
-    empty = False
-    checked: dict[bytes, bytes] = {}
     for turn in turns:
-        hash, payload = turn.hash, turn.payload
-        if payload is None:
-            empty = True
-        elif PAYLOADS.get(hash) != payload:
-            if hash_payload(payload) != hash:  # type: ignore[arg-type]  # nothing is marked yet
-                raise CorruptTurn(turn.id, "its payload disagrees with its hash")
-            checked[hash] = payload  # type: ignore[assignment]
-    if checked:
-        PAYLOADS.put_all(checked, sum(map(len, checked.values())))
-    return _marked(connection, space, turns) if empty else turns
+        if turn.payload is not None and hash_payload(turn.payload) != turn.hash:  # type: ignore[arg-type]  # no marks yet
+            raise CorruptTurn(turn.id, "its payload disagrees with its hash")
+    return _marked(connection, space, turns)
 
 
 def _marked(connection: Connection, space: int, turns: list[Walked]) -> list[Walked]:
-    marks = erased_at(connection, space, [turn.place for turn in turns if turn.payload is None])
-    for index, turn in enumerate(turns):
-        if turn.payload is None:
-            turns[index] = turn._replace(payload=_mark(marks, turn.place, turn.id))
+    """The turns, with a mark in the place of what was erased. Raises: CorruptTurn."""
+    empty = [index for index, turn in enumerate(turns) if turn.payload is None]
+    marks = erased_at(connection, space, [turns[index].place for index in empty]) if empty else {}
+    for index in empty:
+        turn = turns[index]
+        turns[index] = turn._replace(payload=_mark(marks, turn.place, turn.id))
     return turns
 
 
