@@ -73,6 +73,7 @@ def prove(
     Raises: CorruptTurn.
     """
     proven: dict[bytes, tuple[Walked, tuple[bytes, ...]]] = {}
+    size_bytes = 0
     for chain, low, high in segments:
         members = chains[chain]
         if low:
@@ -88,8 +89,9 @@ def prove(
             if not is_known and not isinstance(turn.payload, Erased):
                 _prove_turn(turn, parents)
                 proven[turn.digest] = (turn, parents)
+                size_bytes += len(turn.payload)
             parents = (turn.digest,)
-    PROVEN.put_all(proven, sum(len(turn.payload) for turn, _ in proven.values()))  # type: ignore[arg-type]  # bytes
+    PROVEN.put_all(proven, size_bytes)
 
 
 def _prove_turn(turn: Walked, parents: tuple[bytes, ...]) -> None:
