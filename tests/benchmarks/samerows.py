@@ -102,7 +102,10 @@ class Rows:
 def make_like(path: Path, store_path: Path, durability: str) -> sqlite3.Connection:
     """A copy of a store: the same tables and indexes, and the rows that are there already."""
     with closing(sqlite3.connect(store_path)) as source:
-        statements = [row[0] for row in source.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
+        made = source.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    # A virtual table makes the tables that it lies in.
+    virtual = tuple(f"{name}_" for name, statement in made if statement.startswith("CREATE VIRTUAL"))
+    statements = [statement for name, statement in made if not name.startswith(virtual)]
     connection = connect(path, durability)
     for statement in statements:
         connection.execute(statement)

@@ -5,10 +5,13 @@ One line a dimension, ``name=… headish_us=… peer_us=… ratio=… goal=… m
     append      two items a call: a question and an answer, then a call and its result
     load        all items of the session, which this process wrote
     load_last   the last 20 of them
-    load_first  all items, by a process that has not seen them (no goal)
+    load_new    all items, by a new object, while the process has the database open
+    load_first  all items, by an object that opens the database anew and has not seen them (no goal)
+    bulk        an item, where 100 are added in one call
     bytes       what the files take, both closed
 
-Run: ``python tests/benchmarks/sessions.py [--calls N]``; ``make bench-peers`` runs it, too.
+Run: ``python tests/benchmarks/sessions.py [--calls N] [--cpu]``; ``make bench-peers`` runs it, too. ``--cpu`` is that
+of ``throughput.py``.
 """
 
 from __future__ import annotations
@@ -25,9 +28,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as pytest does
 
-from benchmarks.clock import Clock
+from benchmarks.clock import Clock, use_cpu
 
-GOALS = {"append": 1.0, "load": 0.7, "load_last": 0.7, "bytes": 2.0}
+GOALS = {"append": 1.0, "load": 0.7, "load_last": 0.7, "load_new": 0.7, "bytes": 2.0}
 ROUNDS = 30
 
 
@@ -77,12 +80,29 @@ async def run(folder: Path, calls: int) -> None:
     line("load", *await interleaved(ROUNDS, lambda _: ours.get_items(), lambda _: theirs.get_items()))
     line("load_last", *await interleaved(ROUNDS, lambda _: ours.get_items(20), lambda _: theirs.get_items(20)))
     assert json.dumps(await ours.get_items()) == json.dumps(await theirs.get_items())
+    line("load_new", *await interleaved(5, lambda _: anew(HeadishSession, folder / "headish.db"),
+                                        lambda _: anew(SQLiteSession, folder / "sdk.db")))  # fmt: skip
     ours.close()
     theirs.close()
     line("load_first", *await interleaved(5, lambda _: anew(HeadishSession, folder / "headish.db"),
                                           lambda _: anew(SQLiteSession, folder / "sdk.db")))  # fmt: skip
     sizes = [sum(each.stat().st_size for each in folder.glob(f"{name}.db*")) for name in ("headish", "sdk")]
     line("bytes", *sizes, unit="bytes")
+    await bulk(folder)
+
+
+async def bulk(folder: Path) -> None:
+    """Add many items a call, to sessions of their own."""
+    from agents import SQLiteSession
+
+    from headish.integrations.agents import HeadishSession
+
+    ours, theirs = HeadishSession("b", folder / "bulk.db", erase=False), SQLiteSession("b", folder / "sdk-bulk.db")
+    given = [[item for call in range(50) for item in items(50 * number + call)] for number in range(ROUNDS)]
+    both = await interleaved(ROUNDS, lambda n: ours.add_items(given[n]), lambda n: theirs.add_items(given[n]))  # type: ignore[arg-type]
+    line("bulk", *(each / 100 for each in both))
+    ours.close()
+    theirs.close()
 
 
 async def anew(kind: Any, path: Path) -> None:
@@ -95,9 +115,12 @@ async def anew(kind: Any, path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=400)
-    calls = parser.parse_args().calls
+    parser.add_argument("--cpu", action="store_true", help="the processor's time: for a machine that others use, too")
+    arguments = parser.parse_args()
+    if arguments.cpu:
+        use_cpu()
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(run(Path(folder), calls))
+        asyncio.run(run(Path(folder), arguments.calls))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from support.later import Later
 pytestmark = needs("agents", "openai-agents")
 items = Later("headish.integrations.agents.items")
 loading = Later("headish.integrations.agents.loading")
+rows = Later("headish.integrations.agents.rows")
 
 ANSWER = {
     "id": "msg_1",
@@ -87,6 +88,30 @@ def back(item: Any) -> list[Any]:
 @pytest.mark.parametrize("item", ITEMS.values(), ids=ITEMS)
 def test_an_item_comes_back_with_its_keys_in_order(item: Any) -> None:
     assert [json.dumps(each) for each in back(item)] == [json.dumps(item)]
+
+
+def test_many_turns_at_once_give_what_each_gives_alone() -> None:
+    healed = {"role": "user", "content": "half \ud800"}
+    turns = [said_of(items.make_draft(item, 10**8).draft) for item in [*ITEMS.values(), healed] * 9]
+    turns += [replace_app(turns[0], app) for app in (b'{"other":1}', b'{"agents":{"shape":"none"}}', b'{"agents":{}}')]
+    alone = [loading.items_of_turn(each) for each in turns]
+    together = rows.items_of_plain(turns)
+    assert [json.dumps([made]) for made in together if made is not None] == [
+        json.dumps(each) for each, made in zip(alone, together, strict=True) if made is not None
+    ]
+    assert sum(made is not None for made in together) >= 9 * len(["plain", "answer", "call", "result"])
+
+
+@pytest.mark.parametrize("app", [b"", b"null,null", b'{"agents":{"shape":1}}', b'{"agents":[]}', b"\xff"])
+def test_a_damaged_turn_is_no_items_of_others(app: bytes) -> None:
+    plain = said_of(items.make_draft(ITEMS["plain"], 10**8).draft)
+    assert rows.items_of_plain([plain, replace_app(plain, app), plain]) == [ITEMS["plain"], None, ITEMS["plain"]]
+    broken = plain._replace(payload=b'[{"type":"text","text":"a"}],[{"type":"text","text":"b"}]')
+    assert rows.items_of_plain([broken, plain]) == [None, ITEMS["plain"]]
+
+
+def replace_app(said: Said, app: bytes) -> Said:
+    return said._replace(app=app)
 
 
 def test_an_item_of_very_deep_nesting_comes_back() -> None:

@@ -177,6 +177,16 @@ def make_plain_draft(content: Content, role: object, payload_limit_bytes: int) -
     return Draft(payload, Said(role, hash_payload(payload)))
 
 
+def make_checked_draft(
+    blocks: tuple[ContentBlock, ...], role: str, payload_limit_bytes: int, app: bytes | None = None
+) -> Draft:
+    """The draft of blocks, a role and the stored JSON of ``app``, all checked already. Raises: TooLarge."""
+    payload = encoding.encode_payload(blocks)
+    if len(payload) > payload_limit_bytes:
+        raise TooLarge("content", len(payload), payload_limit_bytes)
+    return Draft(payload, Said(role, hash_payload(payload)), app=app)
+
+
 def make_message_draft(
     message: Message, payload_limit_bytes: int, *, system: Mapping[str, Any], inherited: Mapping[str, Any] | None = None
 ) -> Draft:

@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache
 from math import isfinite
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
 from headish.errors import InvalidContent, TooDeep, TooLarge
 from headish.limits import NESTING_LIMIT
+
+if TYPE_CHECKING:
+    import json
 
 INTEGER_DIGITS = 4300
 """Python itself refuses to convert longer integers from text."""
@@ -65,7 +69,7 @@ def decode(text: str | bytes, what: str, *, number: Callable[[str], Any] | None 
 
     try:
         document = text if isinstance(text, str) else text.decode()
-        value = json.loads(document, parse_constant=_refuse_constant, parse_int=number, parse_float=number)
+        value = _load(document, number)
     except RecursionError:
         raise _too_deep(what, "$") from None
     except UnicodeDecodeError as error:
@@ -82,6 +86,22 @@ def decode(text: str | bytes, what: str, *, number: Callable[[str], Any] | None 
     if document.count('":') != keys or any(spelled in document for spelled in _ODD_COLONS):
         _refuse_duplicates(document, what)
     return value
+
+
+def _load(document: str, number: Callable[[str], Any] | None) -> Any:
+    import json
+
+    if number is None and not document.startswith(_MARK):  # which is told apart below
+        return _decoder().decode(document)
+    return json.loads(document, parse_constant=_refuse_constant, parse_int=number, parse_float=number)
+
+
+@cache
+def _decoder() -> json.JSONDecoder:
+    """The decoder of every text. Making one takes as long as reading a short text."""
+    import json
+
+    return json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def check(value: Any, what: str, path: str = "$") -> None:
@@ -280,6 +300,7 @@ _ODD_COLONS = ('\\":', '" :', '"\t:', '"\n:', '"\r:')
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 _FEW = 16
 _PATH_SHOWN = 1000
+_MARK = "\ufeff"
 _ALL_GOOD: dict[type, Callable[[Collection[Any]], bool]] = {
     str: lambda items: all(map(str.isascii, items)) or all(map(_is_good_text, items)),
     int: lambda items: _is_short(max(items)) and _is_short(min(items)),

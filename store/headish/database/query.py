@@ -10,6 +10,8 @@ positional: SQLite looks up named ones again for each row.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 Row = tuple[Any, ...]
@@ -114,8 +116,8 @@ class Connection:
         self._cursor.execute(proof.query.compiled_in(self._texts).sql, proof.values)
         if self._cursor.rowcount != 1:
             return False
-        for query, values in others:
-            self.run_rows(query, [values])
+        for query, same in groupby(others, itemgetter(0)):
+            self.run_rows(query, [values for _, values in same])
         return True
 
     def parameters_of(self, query: Query) -> tuple[str, ...]:

@@ -46,9 +46,9 @@ def make_turn(stored: StoredTurn, continues: Iterable[TurnId], resolve_options: 
         continues=tuple(continues),
         cache=read_cached(stored),
         attributes=read_attributes(stored),
-        inherited=read_mapping(stored, "inherited"),
-        system=read_mapping(stored, "system"),
-        app=read_mapping(stored, "app"),
+        inherited={} if stored.inherited is None else read_mapping(stored, "inherited"),
+        system={} if stored.system is None else read_mapping(stored, "system"),
+        app={} if stored.app is None else read_mapping(stored, "app"),
     )
     if not isinstance(stored.id, str):  # used after the row was read, to resolve its options
         raise CorruptTurn(f"{stored.chain}/{stored.pos}", "its id is not text")
@@ -76,14 +76,18 @@ def complete_turns(
     Raises: CorruptTurn if a turn that one of them continues is missing.
     """
     listed = list(stored)
-    ids = {each.place: each.id for each in listed}
-    known = dict(read or {})
-    known |= {each.place: _before(each, ids) for each in listed if each.place not in known}
-    unread = [place for place, before in known.items() if not before and not (read and place in read)]
-    parents = parents_of_turns(connection, space, unread)
+    ids = {(each.chain, each.pos): each.id for each in listed}
+    before = [ids.get((each.chain, each.pos - 1)) if each.pos else None for each in listed]
+    known = read or {}
+    alone = [each.place for each, parent in zip(listed, before, strict=True) if parent is None]
+    parents = {**known, **parents_of_turns(connection, space, [place for place in alone if place not in known])}
     return [
-        make_turn(each, known[each.place] or whole_parents(each.id, parents.get(each.place, ())), resolve_options)
-        for each in listed
+        make_turn(
+            each,
+            whole_parents(each.id, parents.get(each.place, ())) if parent is None else (parent,),
+            resolve_options,
+        )
+        for each, parent in zip(listed, before, strict=True)
     ]
 
 
@@ -194,12 +198,6 @@ def read_time(milliseconds: int, what: str) -> datetime:
 def is_time(milliseconds: object) -> bool:
     """Whether these are Unix milliseconds of the years from 1970 to 9999."""
     return isinstance(milliseconds, int) and 0 <= milliseconds <= LAST_MILLISECOND
-
-
-def _before(stored: StoredTurn, ids: Mapping[Place, TurnId]) -> tuple[TurnId, ...]:
-    """The turn before it in its chain, if it is among the ids."""
-    before = ids.get(Place(stored.chain, stored.pos - 1)) if stored.pos else None
-    return () if before is None else (before,)
 
 
 def whole_parents(turn_id: TurnId, parents: Iterable[TurnId | None]) -> tuple[TurnId, ...]:

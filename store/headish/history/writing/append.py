@@ -109,28 +109,18 @@ def make_stored(
     name: bytes | None,
 ) -> StoredTurn:
     """The row of a draft, its digest and seal derived from the digests and ids of what it continues."""
-    said = draft.said
+    said, facts = draft.said, draft.facts
+    inherited, system, app = draft.inherited, draft.system, draft.app
     digest = digest_turn(said, digests)
-    beside = {"inherited": draft.inherited, "system": draft.system, "app": draft.app}
-    return StoredTurn(
-        chain=place.chain,
-        pos=place.pos,
-        seq=seq,
-        id=turn_id,
-        role=said.role,
-        type=said.type,
-        content_type=None if said.type is None and said.content_type == BLOCKS_TYPE else said.content_type,
-        cache=1 if draft.cache else None,
-        attributes=said.attributes,
-        digest=digest,
-        hash=said.hash,
-        seal=seal_turn(turn_id, digest, continues, head=name, cache=draft.cache, **beside),
-        head=name,
-        erased=None,
-        key=draft.facts.key,
-        supersedes=draft.facts.supersedes,
-        **beside,
+    seal = seal_turn(
+        turn_id, digest, continues, head=name, cache=draft.cache, inherited=inherited, system=system, app=app
     )
+    content_type = None if said.type is None and said.content_type == BLOCKS_TYPE else said.content_type
+    # By position, in the order of the columns: keywords would take as long as a hash.
+    return StoredTurn(
+        *place, seq, turn_id, said.role, said.type, content_type, 1 if draft.cache else None, said.attributes,
+        inherited, system, digest, said.hash, seal, name, app, None, facts.key, facts.supersedes,
+    )  # fmt: skip
 
 
 class _Builder:

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import msgspec
 from msgspec.structs import replace
 
 from headish.content import strictjson
-from headish.content.drafts import Draft, make_plain_draft, make_read_draft
+from headish.content.drafts import Draft, make_checked_draft, make_plain_draft, make_read_draft
 from headish.content.forms.parts import FORM, Losses
 from headish.content.forms.reading import Read, read_turn
 from headish.content.forms.responses import RESPONSES
 from headish.content.forms.writing import write_turn
 from headish.errors import HeadishError, InvalidContent, InvalidRole, Unmappable
 from headish.integrations.agents.shapes import Item, read_shape, write_shape
-from headish.integrations.shared.healing import NOTE, heal
+from headish.integrations.shared.healing import NOTE, heal_and_encode
 from headish.integrations.shared.orders import order_of, reorder
 from headish.values.blocks import ContentBlock, Erased, Mark, Other, ProviderBlock, Text, Tools
 from headish.values.messages import NO_ATTRIBUTES, Kept, Message
@@ -33,18 +33,18 @@ OWN = "openai_agents"
 APP = "agents"
 """The key of ``meta.app`` under which the adapter's own stands."""
 _PLAIN = ["role", "content"]
-_PLAIN_ROLES = ("user", "assistant", "system", "developer")
+PLAIN_ROLES = ("user", "assistant", "system", "developer")
 _decode = msgspec.json.Decoder().decode
 
 
 class Made(NamedTuple):
     """The draft of an item, and the item as the draft gives it back; None where that is not worth remembering.
 
-    ``is_plain``: all of its values are texts, and lists of nothing."""
+    ``data``: its JSON, where all of its values are texts, and lists of nothing."""
 
     draft: Draft
     item: Item | None
-    is_plain: bool = False
+    data: bytes | None = None
 
 
 def make_draft(item: Any, limit_bytes: int) -> Made:
@@ -52,20 +52,28 @@ def make_draft(item: Any, limit_bytes: int) -> Made:
 
     Raises: TypeError for what is no JSON, as ``json.dumps``; TooLarge.
     """
-    item, is_healed = heal(item)
-    if type(item) is dict and list(item) == _PLAIN and type(item["content"]) is str and item["role"] in _PLAIN_ROLES:
-        draft = make_plain_draft(item["content"], item["role"], limit_bytes)
-        return Made(_with_app(draft, {"note": NOTE}) if is_healed else draft, item, is_plain=True)
+    item, is_healed, data = heal_and_encode(item)
+    if type(item) is dict:
+        draft = _draft_of_plain(item, limit_bytes, {"note": NOTE} if is_healed else {})
+        if draft is not None:
+            return Made(draft, item, data)
     try:
-        shaped = read_shape(item) if type(item) is dict else None
-        if shaped is not None:
-            draft = make_plain_draft([shaped.block], shaped.role, limit_bytes)
-            return Made(_with_app(draft, {**shaped.beside, "note": NOTE} if is_healed else shaped.beside), item, True)
         draft, order = _draft_of_form(item, limit_bytes)
     except (InvalidContent, InvalidRole, Unmappable):
         return Made(_draft_of_text(item, limit_bytes, {"note": NOTE} if is_healed else None), None)
     app = ({} if order is None else {"order": order}) | ({"note": NOTE} if is_healed else {})
     return Made(_with_app(draft, app) if app else draft, item)
+
+
+def _draft_of_plain(item: Item, limit_bytes: int, note: Mapping[str, Any]) -> Draft | None:
+    """The draft of a text, or of an item of a shape; None for any other."""
+    if list(item) == _PLAIN and type(item["content"]) is str and item["role"] in PLAIN_ROLES:
+        draft = make_plain_draft(item["content"], item["role"], limit_bytes)
+        return _with_app(draft, note) if note else draft
+    shaped = read_shape(item)
+    if shaped is None:
+        return None
+    return make_checked_draft((shaped.block,), shaped.role, limit_bytes, _app({**shaped.beside, **note}))
 
 
 def items_of(kept: Kept, app: bytes | None) -> list[Item]:
@@ -76,10 +84,12 @@ def items_of(kept: Kept, app: bytes | None) -> list[Item]:
     blocks = kept.message.content
     beside = {} if app is None else _decode(app).get(APP, {})
     if len(blocks) == 1:
-        own = write_shape(blocks[0], beside) if "shape" in beside else _own_item(blocks[0])
+        is_shaped = "shape" in beside
+        own = write_shape(blocks[0], beside["shape"], beside.get("id")) if is_shaped else _own_item(blocks[0])
         if own is not None:
             return [own]
-        if not beside and _is_plain(kept):
+        is_bare = not beside and FORM not in kept.system and kept.message.attributes is NO_ATTRIBUTES
+        if is_bare and is_plain_text(blocks[0], kept.message.role):
             return [{"role": str(kept.message.role), "content": kept.message.text}]
     message = replace(kept.message, content=tuple(filter(_is_sayable, blocks)))
     if message.role is None or (blocks and not message.content):
@@ -123,7 +133,7 @@ def _draft_of_text(item: Any, limit_bytes: int, app: Mapping[str, Any] | None) -
             data = {"json": text}
     except (HeadishError, ValueError, TypeError):
         data = {"json": text}
-    role = role if role in _PLAIN_ROLES else "assistant"
+    role = role if role in PLAIN_ROLES else "assistant"
     draft = make_plain_draft([ProviderBlock(OWN, data)], role, limit_bytes)
     return draft if app is None else _with_app(draft, app)
 
@@ -134,11 +144,9 @@ def _own_item(block: ContentBlock) -> Any:
     return block.data["item"] if "item" in block.data else json.loads(block.data["json"])
 
 
-def _is_plain(kept: Kept) -> bool:
-    """Whether a turn is one text and nothing else, which the form would write in the same two keys, more slowly."""
-    [block], message = kept.message.content, kept.message
-    is_text = type(block) is Text and not block.opaque and not block.extra
-    return is_text and FORM not in kept.system and message.role in _PLAIN_ROLES and message.attributes is NO_ATTRIBUTES
+def is_plain_text(block: ContentBlock, role: str | None) -> TypeGuard[Text]:
+    """Whether a turn of one block is a text, which the form would write in the same two keys, more slowly."""
+    return type(block) is Text and not block.opaque and not block.extra and role in PLAIN_ROLES
 
 
 def _is_sayable(block: ContentBlock) -> bool:
@@ -147,4 +155,8 @@ def _is_sayable(block: ContentBlock) -> bool:
 
 def _with_app(draft: Draft, app: Mapping[str, Any]) -> Draft:
     # Not checked for what looks like a key to a provider: it repeats names of keys, which no run may fail for.
-    return replace(draft, app=strictjson.encode({APP: app}))
+    return replace(draft, app=_app(app))
+
+
+def _app(app: Mapping[str, Any]) -> bytes:
+    return strictjson.encode({APP: app})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import msgspec
@@ -11,8 +11,9 @@ import msgspec
 from headish.content.encoding import decode_payload
 from headish.errors import CorruptTurn, InvalidContent
 from headish.integrations.agents.items import items_of
+from headish.integrations.agents.rows import items_of_plain
 from headish.integrations.agents.shapes import Item
-from headish.integrations.shared.remembering import Memory
+from headish.integrations.shared.remembering import Memory, encode
 from headish.integrations.shared.threads import Session, is_plain, read, read_unknown, see
 from headish.rows.threads.ranges import Said
 from headish.store.store import Store
@@ -20,8 +21,6 @@ from headish.values.ids import TurnId
 from headish.values.messages import Kept, Message
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
-_TOGETHER = 100
-"""So many turns are remembered at once: more of them are more objects for Python to look through meanwhile."""
 
 
 def load(store: Store, session: Session, limit: int | None, memory: Memory) -> list[Item]:
@@ -55,25 +54,31 @@ def items_of_turn(said: Said) -> list[Item]:
 
 def _as_items(store: Store, session: Session, turns: Sequence[Said | TurnId], memory: Memory) -> list[Item]:
     unknown = [each for each in turns if isinstance(each, Said)]
-    items: list[Item] = []
     if not unknown:  # nearly always
         known = memory.decode(turns)  # type: ignore[arg-type]  # all are ids
         if known is not None:
             return known
     if not is_plain(unknown) or any(each.type is not None for each in unknown):
         return _see(store, session)
+    made = iter(_items_of(unknown, memory))
+    items: list[Item] = []
     for are_read, group in groupby(turns, lambda each: isinstance(each, Said)):
-        if not are_read:
-            known = memory.decode(group)  # type: ignore[arg-type]  # all are ids
-            if known is None:
-                return _as_items(store, session, read(store, session, len(turns)), memory)
-            items += known
-        else:
-            said = [each for each in group if isinstance(each, Said)]
-            for first in range(0, len(said), _TOGETHER):
-                made = [(each.id, items_of_turn(each)) for each in said[first : first + _TOGETHER]]
-                memory.add_all(made)
-                items += [item for _, of_turn in made for item in of_turn]
+        if are_read:
+            items += chain.from_iterable(next(made) for _ in group)
+            continue
+        known = memory.decode(group)  # type: ignore[arg-type]  # all are ids
+        if known is None:
+            return _as_items(store, session, read(store, session, len(turns)), memory)
+        items += known
+    return items
+
+
+def _items_of(turns: Sequence[Said], memory: Memory) -> list[list[Item]]:
+    """The items of turns that were read, which are remembered from now on. Raises: CorruptTurn."""
+    quick = items_of_plain(turns)
+    memory.keep_all([(turn.id, encode(item)) for turn, item in zip(turns, quick, strict=True) if item is not None])
+    items = [items_of_turn(turn) if item is None else [item] for turn, item in zip(turns, quick, strict=True)]
+    memory.add_all([(turn.id, made) for turn, made, item in zip(turns, items, quick, strict=True) if item is None])
     return items
 
 

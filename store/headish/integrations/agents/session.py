@@ -155,9 +155,11 @@ class HeadishSession:
     def _add(self, store: Store, session: Session, items: Sequence[Any]) -> None:
         made = [make_draft(item, store._payload_limit_bytes) for item in items]
         ids = threads.add(store, session, [each.draft for each in made])
-        for turn, each in zip(ids, made, strict=True):
-            if each.item is not None:
-                self._memory.add(turn, [each.item], is_plain=each.is_plain)
+        named = [*zip(ids, made, strict=True)]
+        self._memory.keep_all([(turn, each.data) for turn, each in named if each.data is not None])
+        self._memory.add_all(
+            [(turn, [each.item]) for turn, each in named if each.data is None and each.item is not None]
+        )
 
     def _pop(
         self, store: Store, session: Session, erase: bool, validate: Callable[[Item], None] | None = None

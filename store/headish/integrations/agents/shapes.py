@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from headish.content.forms.parts import arguments_of, make_call
+from headish.content.encoding import read_call
+from headish.content.forms.parts import arguments_of
 from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
 
 Item = dict[str, Any]
@@ -24,15 +25,15 @@ class Shaped(NamedTuple):
 
 
 def read_shape(item: Mapping[str, Any]) -> Shaped | None:
-    """An item as its shape has it; None for one of another shape. Raises: InvalidContent."""
+    """An item as its shape has it; None for one of another shape. Its texts are known to be whole."""
     read = _BY_KEYS.get(tuple(item))
     return None if read is None else read(item)
 
 
-def write_shape(block: ContentBlock, beside: Mapping[str, Any]) -> Item | None:
-    """The item of a block; None where it has no shape that is known."""
-    write = _BY_NAME.get(beside.get("shape"))
-    return None if write is None else write(block, beside)
+def write_shape(block: ContentBlock, shape: Any, id: Any) -> Item | None:
+    """The item of a block in a shape; None where it has none that is known. ``id`` is None where it has none."""
+    write = _BY_NAME.get(shape) if isinstance(shape, str) else None
+    return None if write is None else write(block, id)
 
 
 def _read_answer(item: Mapping[str, Any]) -> Shaped | None:
@@ -49,13 +50,18 @@ def _read_answer(item: Mapping[str, Any]) -> Shaped | None:
     return Shaped("assistant", Text(part["text"]), {"shape": _PARTS[keys], "id": id})
 
 
-def _write_answer(block: ContentBlock, beside: Mapping[str, Any]) -> Item | None:
+def _write_answer(block: ContentBlock, id: Any) -> Item | None:
     if not isinstance(block, Text):
         return None
-    part: Item = {"annotations": [], "text": block.text, "type": "output_text"}
-    if beside["shape"] == "answer":
-        part["logprobs"] = []
-    return {"id": beside["id"], "content": [part], "role": "assistant", "status": "completed", "type": "message"}
+    part = {"annotations": [], "text": block.text, "type": "output_text", "logprobs": []}
+    return {"id": id, "content": [part], "role": "assistant", "status": "completed", "type": "message"}
+
+
+def _write_answer_without_logprobs(block: ContentBlock, id: Any) -> Item | None:
+    if not isinstance(block, Text):
+        return None
+    part = {"annotations": [], "text": block.text, "type": "output_text"}
+    return {"id": id, "content": [part], "role": "assistant", "status": "completed", "type": "message"}
 
 
 def _read_call(item: Mapping[str, Any]) -> Shaped | None:
@@ -66,14 +72,16 @@ def _read_call(item: Mapping[str, Any]) -> Shaped | None:
         return None
     arguments, call_id, name, id = texts
     beside = {"shape": "call", "id": id} if "id" in item else {"shape": "call"}
-    return Shaped("assistant", make_call(name, call_id, {}, "$", raw=arguments), beside)
+    return Shaped("assistant", read_call(name, call_id, arguments), beside)
 
 
-def _write_call(block: ContentBlock, beside: Mapping[str, Any]) -> Item | None:
+def _write_call(block: ContentBlock, id: Any) -> Item | None:
     if not isinstance(block, ToolUse):
         return None
-    call = {"arguments": arguments_of(block), "call_id": block.id, "name": block.name, "type": "function_call"}
-    return {**call, "id": beside["id"], "status": "completed"} if "id" in beside else call
+    call: Item = {"arguments": arguments_of(block), "call_id": block.id, "name": block.name, "type": "function_call"}
+    if id is not None:
+        call["id"], call["status"] = id, "completed"
+    return call
 
 
 def _read_result(item: Mapping[str, Any]) -> Shaped | None:
@@ -82,7 +90,7 @@ def _read_result(item: Mapping[str, Any]) -> Shaped | None:
     return Shaped("tool", ToolResult(item["call_id"], content=(Text(item["output"]),)), {"shape": "result"})
 
 
-def _write_result(block: ContentBlock, beside: Mapping[str, Any]) -> Item | None:
+def _write_result(block: ContentBlock, id: Any) -> Item | None:
     if not isinstance(block, ToolResult) or len(block.content) != 1 or not isinstance(block.content[0], Text):
         return None
     return {"call_id": block.tool_use_id, "output": block.content[0].text, "type": "function_call_output"}
@@ -96,9 +104,9 @@ _BY_KEYS: dict[tuple[str, ...], Callable[[Mapping[str, Any]], Shaped | None]] = 
     (*_CALL, "id", "status"): _read_call,
     ("call_id", "output", "type"): _read_result,
 }
-_BY_NAME: dict[Any, Callable[[ContentBlock, Mapping[str, Any]], Item | None]] = {
+_BY_NAME: dict[Any, Callable[[ContentBlock, Any], Item | None]] = {
     "answer": _write_answer,
-    "answer.0": _write_answer,
+    "answer.0": _write_answer_without_logprobs,
     "call": _write_call,
     "result": _write_result,
 }

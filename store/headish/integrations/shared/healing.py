@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,16 +15,28 @@ _LONE = re.compile("[\ud800-\udfff]")
 NOTE = "lone surrogates were replaced by U+FFFD"
 
 
+class Healed(NamedTuple):
+    """A value whose texts are whole, whether that took mending, and its JSON; None where it was mended, or has none."""
+
+    value: Any
+    is_mended: bool
+    data: bytes | None = None
+
+
 def heal(value: Any) -> tuple[Any, bool]:
     """A value whose texts hold no lone surrogates, and whether any did. What is whole is given back as it is.
 
     Cost: that of encoding the value as JSON once.
     """
+    return heal_and_encode(value)[:2]
+
+
+def heal_and_encode(value: Any) -> Healed:
+    """``heal``, and the JSON that it made."""
     try:
-        msgspec.json.encode(value)
-        return value, False
+        return Healed(value, False, msgspec.json.encode(value))
     except (UnicodeEncodeError, ValueError, TypeError, RecursionError, OverflowError):
-        return (_mend(value), True) if _is_broken(value) else (value, False)
+        return Healed(_mend(value), True) if _is_broken(value) else Healed(value, False)
 
 
 def heal_text(text: str) -> tuple[str, bool]:

@@ -18,7 +18,8 @@ LIMIT_BYTES = 32 * 1024 * 1024
 """So much is remembered for a database; what was remembered first is forgotten first."""
 LARGEST_BYTES = 1024 * 1024
 _OVERHEAD_BYTES = 150
-_encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder().encode
+"""The JSON of a message."""
 _decode = msgspec.json.Decoder(list[Any]).decode
 _REFUSED = (TypeError, ValueError, OverflowError, RecursionError)
 
@@ -36,25 +37,32 @@ class Memory:
         """The turns that are known, at this moment and later."""
         return self._known.keys()
 
-    def add(self, turn: TurnId, messages: list[Any], *, is_plain: bool = False) -> None:
-        """Remember the messages of a turn, unless they are large, or JSON does not give them back as they were.
+    def keep_all(self, texts: Iterable[tuple[TurnId, bytes]]) -> None:
+        """Remember turns by the JSON of their messages, with commas between, unless it is large.
 
-        ``is_plain``: they hold texts alone, and nothing has to be compared.
+        For messages that JSON gives back as they were: of nothing but texts, and lists and dicts of them.
         """
-        self.add_all([(turn, messages)], is_plain=is_plain)
-
-    def add_all(self, made: Sequence[tuple[TurnId, list[Any]]], *, is_plain: bool = False) -> None:
-        """``add`` for many turns: what JSON gives back is compared once, and one by one only where it differs."""
-        data = [_encoded(messages) for _, messages in made]
-        right = is_plain or _comes_back(data, made)
         with self._lock:
-            for (turn, messages), each in zip(made, data, strict=True):
-                if each and len(each) <= LARGEST_BYTES and (right or _comes_back([each], [(turn, messages)])):
-                    self._forget(turn)
-                    self._known[turn] = each
-                    self._bytes += len(each) + _OVERHEAD_BYTES
+            known = self._known
+            new = {turn: data for turn, data in texts if turn not in known and len(data) <= LARGEST_BYTES}
+            known.update(new)
+            self._bytes += sum(map(len, new.values())) + _OVERHEAD_BYTES * len(new)
             while self._bytes > self._limit_bytes:
-                self._forget(next(iter(self._known)))
+                oldest = next(iter(known))
+                self._bytes -= len(known.pop(oldest)) + _OVERHEAD_BYTES
+
+    def add_all(self, made: Sequence[tuple[TurnId, list[Any]]]) -> None:
+        """Remember the messages of turns, unless they are large, or JSON does not give them back as they were.
+
+        What JSON gives back is compared once, and one by one only where it differs.
+        """
+        data = [_encoded(messages) for _, messages in made]
+        right = _comes_back(data, made)
+        self.keep_all(
+            (turn, each)
+            for (turn, messages), each in zip(made, data, strict=True)
+            if each and (right or _comes_back([each], [(turn, messages)]))
+        )
 
     def decode(self, turns: Iterable[TurnId]) -> list[Any] | None:
         """The messages of turns, in order, made anew; None where one of them was forgotten meanwhile."""
@@ -64,15 +72,11 @@ class Memory:
         except KeyError:
             return None
 
-    def _forget(self, turn: TurnId) -> None:
-        data = self._known.pop(turn, None)
-        self._bytes -= 0 if data is None else len(data) + _OVERHEAD_BYTES
-
 
 def _encoded(messages: list[Any]) -> bytes:
     """Messages as JSON, with commas between; nothing where JSON cannot say them."""
     try:
-        return b",".join(map(_encode, messages))
+        return b",".join(map(encode, messages))
     except _REFUSED:
         return b""
 

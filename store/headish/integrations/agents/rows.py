@@ -1,0 +1,76 @@
+"""Items of plain turns from their rows, many at once: blocks and shapes each take one decoding for all of them.
+
+Nearly every turn of a session is one: a text, or an item of a shape, with nothing beside that a form would need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from headish.content.encoding import decode_payloads
+from headish.integrations.agents.items import is_plain_text
+from headish.integrations.agents.shapes import Item, write_shape
+from headish.rows.threads.ranges import Said
+from headish.values.blocks import ContentBlock
+
+_TOGETHER = 100
+"""So many are decoded at once: few enough that one odd turn does not make many others slow."""
+
+
+class _Beside(msgspec.Struct):
+    shape: str | None = None
+    id: str | None = None
+
+
+class _App(msgspec.Struct, forbid_unknown_fields=True):
+    agents: _Beside
+
+
+_NOTHING = b"null"
+_decode_apps = msgspec.json.Decoder(list[_App | None]).decode
+
+
+def items_of_plain(turns: Sequence[Said]) -> list[Item | None]:
+    """The item of each turn; None for one that takes ``loading.items_of_turn``, or is damaged."""
+    bare = [each for each in turns if _is_bare(each)]
+    made: list[Item | None] = []
+    for first in range(0, len(bare), _TOGETHER):
+        portion = bare[first : first + _TOGETHER]
+        made += _together(portion) or [item for each in portion for item in _together([each]) or [None]]
+    if len(bare) == len(turns):
+        return made
+    each_made = iter(made)
+    return [next(each_made) if _is_bare(each) else None for each in turns]
+
+
+def _is_bare(turn: Said) -> bool:
+    """Whether a turn has blocks, and keeps nothing beside them but the application's meta."""
+    return turn.type is None and turn.system is None and turn.attributes is None and turn.payload is not None
+
+
+def _together(turns: Sequence[Said]) -> list[Item | None] | None:
+    """The items of bare turns; None where one of them does not decode by the typed readers."""
+    contents = decode_payloads([each.payload for each in turns if each.payload is not None])
+    apps = None if contents is None else _read_apps([each.app for each in turns])
+    if contents is None or apps is None:
+        return None
+    return [_item(turn.role, content, app) for turn, content, app in zip(turns, contents, apps, strict=True)]
+
+
+def _item(role: str, content: tuple[ContentBlock, ...], app: _App | None) -> Item | None:
+    if len(content) != 1:
+        return None
+    [block] = content
+    if app is not None:
+        return write_shape(block, app.agents.shape, app.agents.id)
+    return {"role": role, "content": block.text} if is_plain_text(block, role) else None
+
+
+def _read_apps(apps: Sequence[bytes | None]) -> list[_App | None] | None:
+    try:
+        read = _decode_apps(b"[%b]" % b",".join([_NOTHING if app is None else app for app in apps]))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return read if len(read) == len(apps) else None

@@ -1,0 +1,73 @@
+"""A block is read by a typed reader where it is plain, by a careful one elsewhere: both say the same of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headish.content import encoding, strictjson
+from headish.content.encoding import decode_payload, encode_payload, read_block, read_call
+from headish.errors import InvalidContent
+
+TEXT = {"type": "text", "text": "a"}
+CALL = {"type": "tool_use", "name": "add", "id": "c", "input": {"a": [1, {"b": None}]}}
+BLOCKS: list[dict[str, Any]] = [
+    TEXT,
+    {**TEXT, "literal": True, "opaque": {"x": {"y": 1}}},
+    {**TEXT, "extra": {}},
+    {**TEXT, "extra": {"a": 1}},
+    {**TEXT, "unknown": [1]},
+    {"text": "a", "type": "text"},
+    {"type": "thinking", "text": "hm", "signature": "s"},
+    {"type": "thinking", "thinking": "hm"},
+    CALL,
+    {**CALL, "input": None},
+    {**CALL, "raw": '{"a": 1}'},
+    {**CALL, "raw": "no JSON"},
+    {**CALL, "raw": None},
+    {"type": "tool_use", "name": "add", "raw": "{}"},
+    {"type": "tool_use", "name": "add", "invalid_json": "{"},
+    {"type": "tool_result", "tool_use_id": "c", "content": [TEXT, TEXT], "is_error": True},
+    {"type": "tool_result", "tool_use_id": "c", "content": "a"},
+    {"type": "tool_result", "content": ["a", TEXT]},
+    {"type": "tool_result", "content": [{**TEXT, "x": 1}]},
+    {"type": "tool_result", "content": [{"type": "tool_use", "name": "n", "raw": '{"a": 1}'}]},
+    {"type": "tool_result"},
+    {"type": "mark", "token": "t"},
+    {"type": "provider", "provider": "p", "data": [1]},
+    {"type": "sound", "data": 1},
+]
+BAD: list[dict[str, Any]] = [
+    {"type": "text"},
+    {**TEXT, "text": 1},
+    {**TEXT, "literal": None},
+    {"type": "thinking"},
+    {"type": "tool_use", "name": "add"},
+    {"type": "tool_use", "input": {}},
+    {"type": "tool_result", "content": [{"type": "text"}]},
+    {"type": "tool_result", "content": 1},
+    {"type": ["text"]},
+]
+
+
+@pytest.mark.parametrize("given", BLOCKS, ids=str)
+def test_both_readers_read_the_same(given: dict[str, Any]) -> None:
+    block = read_block(given)
+    assert block == encoding._read_mapping(strictjson.plain(given), "$")
+    assert decode_payload(encode_payload((block,))) == (block,)
+
+
+@pytest.mark.parametrize("given", BAD, ids=str)
+def test_both_readers_refuse_the_same(given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidContent) as careful:
+        encoding._read_mapping(strictjson.plain(given), "$")
+    with pytest.raises(InvalidContent) as any_way:
+        read_block(given)
+    assert str(any_way.value) == str(careful.value)
+
+
+@pytest.mark.parametrize("arguments", ["{}", '{"a": 1}', '{"a":1}', '{"a":1,"a":2}', '"\\ud800"', "no", "", "[" * 300])
+def test_a_call_is_read_from_its_arguments_as_from_a_block(arguments: str) -> None:
+    block = {"type": "tool_use", "name": "add", "id": "c", "raw": arguments}
+    assert read_call("add", "c", arguments) == read_block(block)

@@ -1,0 +1,71 @@
+"""What a process has proven of a thread spares it hashes, and hides no damage that comes later."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from headish import Store
+from headish.errors import CorruptTurn, DatabaseCorrupt
+from headish.history.reading.proven import OVERHEAD_BYTES, PROVEN, Recent
+
+DAMAGED = (CorruptTurn, DatabaseCorrupt)
+DAMAGES = {
+    "another payload": "UPDATE turn SET data = CAST(replace(data, 'height', 'weight') AS BLOB) WHERE pos = 2",
+    "a payload as text": "UPDATE turn SET data = CAST(data AS TEXT) || ' ' WHERE pos = 2",
+    "another turn's payload": "UPDATE turn SET data = (SELECT data FROM turn WHERE pos = 0) WHERE pos = 2",
+    "another turn's words": (
+        "UPDATE turn SET (data, hash) = (SELECT o.data, o.hash FROM turn o WHERE o.pos = 0) WHERE pos = 2"
+    ),
+    "another role": "UPDATE turn SET role = 'assistant' WHERE pos = 2",
+    "attributes": 'UPDATE turn SET attributes = CAST(\'{"speaker":"eve"}\' AS BLOB) WHERE pos = 2',
+    "another digest": "UPDATE turn SET digest = (SELECT digest FROM turn WHERE pos = 0) WHERE pos = 2",
+    "turns that changed places": (
+        "UPDATE turn SET pos = pos + 10 WHERE pos IN (1, 3); UPDATE turn SET pos = 14 - pos WHERE pos > 9"
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damage_that_comes_after_a_reading_is_found(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "headish.db"
+    with Store.open(path) as store:
+        texts = ["capital?", "Paris", "height?", "330 m"]
+        store.add_turns([{"content": each, "bookmark": "main", **_behind(at)} for at, each in enumerate(texts)])
+        for _ in range(2):
+            assert [message.text for message in store.resolve("main").messages] == texts
+        with closing(sqlite3.connect(path)) as driver:
+            driver.executescript(damage)
+        with pytest.raises(DAMAGED):
+            store.resolve("main")
+        with pytest.raises(DAMAGED):
+            list(store.thread("main"))
+
+
+def _behind(at: int) -> dict[str, int]:
+    return {"continues": at - 1} if at else {}
+
+
+def test_an_erasure_leaves_no_words_in_memory(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "headish.db") as store:
+        turn = store.add_turn("secret", bookmark="main")
+        store.resolve("main")
+        assert PROVEN.get(bytes.fromhex(turn.digest)) is not None
+        store.erase("main", reason="asked to")
+        assert PROVEN.get(bytes.fromhex(turn.digest)) is None
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    recent: Recent[int, bytes] = Recent(half_bytes=10 * OVERHEAD_BYTES)
+    for number in range(100):
+        recent.put_all({number: b""}, 0)
+        assert recent.get(number) == b""
+    kept = [number for number in range(100) if recent.get(number) is not None]
+    assert 10 <= len(kept) <= 20
+    assert kept == [*range(100 - len(kept), 100)]
+    recent.put_all({100: b"large"}, 10 * OVERHEAD_BYTES)
+    assert recent.get(100) is None
+    assert recent.get(99) == b""
