@@ -7,8 +7,9 @@ import json
 import pytest
 from click.shell_completion import ShellComplete
 
-from headish_cli.groups import BRIEFLY, SECTIONS
+from headish_cli.groups import SECTIONS
 from headish_cli.main import COMMANDS, main
+from headish_cli.printing.briefs import BRIEFLY
 from support.command import Command
 
 

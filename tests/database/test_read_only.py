@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from io import BytesIO
@@ -201,6 +202,7 @@ class TestOpening:
             capture.feed({"choices": [{"delta": {"role": "assistant", "content": "half"}}]})
             capture._journal.flush()
             capture._journal.close()
+            time.sleep(0.05)  # until the lease has run out
         reader = filled.open(read_only=True)
         assert (reader.recovered, len(reader.streams), reader.stats().turns) == ((), 1, 2)
         assert len(filled.open().recovered) == 1

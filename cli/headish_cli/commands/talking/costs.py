@@ -41,7 +41,7 @@ def cost_command(
     model = "claude-sonnet-4-5*"   # *: any characters; the first that fits holds
     input = 3.00
     cached_input = 0.30
-    cache_write = 3.75             # cache_write_1h = … for what is kept for an hour
+    cache_write = 3.75             # cache_write_1h = … for an hour
     output = 15.00                 # reasoning = … if it has a price of its own
     batch = 0.5                    # the factor for answers of 'headish batch'
     """
