@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import click
 import pytest
 from click.shell_completion import ShellComplete
 
@@ -116,7 +117,14 @@ class TestHelp:
         assert [line for line in told if "..." in line or len(line) > 80] == []
 
     def test_a_text_for_the_list_belongs_to_a_command_that_needs_it(self) -> None:
-        assert set(BRIEFLY) <= set(COMMANDS)
+        context = click.Context(main)
+        for name in BRIEFLY:
+            group, *below = name.split()
+            command = main.get_command(context, group)
+            for each in below:
+                assert isinstance(command, click.Group)
+                command = command.get_command(context, each)
+            assert command is not None, name
         assert max(map(len, BRIEFLY.values())) <= 57
 
 
