@@ -40,6 +40,8 @@ class AnthropicReader(ReplyReader):
         super().__init__(**given)
         self._at: dict[int, OpenBlock] = {}
         """The blocks by the index of the provider's events."""
+        self._closed_again: dict[int, OpenBlock] = {}
+        """Blocks that ended more than once: their input is read anew at the end alone, however often they did."""
         self._is_odd = False
         """Whether the event that is being read says something that nobody knows."""
 
@@ -72,6 +74,8 @@ class AnthropicReader(ReplyReader):
         return record.get("type") in ("message", "error") or (record.get("type") is None and "content" in record)
 
     def finish(self) -> Reply:
+        for block in self._closed_again.values():
+            self._read_input(block)
         for block in self.blocks:
             if block.kind == "provider" and not block.finished:
                 self._read_input(block)  # what arrived of it is kept
@@ -174,7 +178,9 @@ class AnthropicReader(ReplyReader):
 
     def _close_block(self, event: Mapping[str, Any]) -> list[Delta]:
         block = self._at.get(number(event.get("index")) or 0)
-        if block is not None:
+        if block is not None and block.finished:
+            self._closed_again[block.index] = block
+        elif block is not None:
             block.finished = True
             self._read_input(block)
         return []

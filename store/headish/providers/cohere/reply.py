@@ -213,8 +213,18 @@ def _singly(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     message = record(record(event.get("delta")).get("message"))
     for key, items in message.items():
         if isinstance(items, list) and len(items) > 1 and key in _MESSAGE.all:
-            return [{**event, "delta": {"message": {**message, key: item}}} for item in items]
+            return [*_apart(event, message, key)]
     return []
+
+
+def _apart(event: Mapping[str, Any], message: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]:
+    first, *others = message[key]
+    yield {**event, "delta": {"message": {**message, key: first}}}
+    # What nobody knows is said with the first alone: with each, an event of many keys and objects would have no end.
+    said = {each: event[each] for each in _READ if each in event}
+    beside = {each: value for each, value in message.items() if each in _MESSAGE.all}
+    for item in others:
+        yield {**said, "delta": {"message": {**beside, key: item}}}
 
 
 def _only(event: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -240,6 +250,8 @@ _EVENTS = {
     "message-end": CohereReader._end,
     "debug": CohereReader._debug,
 }
+_READ = ("type", "index")
+"""What an event says of its place."""
 _MESSAGE = keys("role", "content", "tool_plan", "tool_calls", "citations")
 _END = ("finish_reason", "usage", "error", "logprobs")
 _RESPONSE = keys("id", "message", *_END)

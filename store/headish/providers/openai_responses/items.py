@@ -54,10 +54,17 @@ class ItemReader(ReplyReader):
     def finish(self) -> Reply:
         ordered = sorted(self._items, key=lambda item: item.place)
         for item in ordered:
-            if item.growing is not None and not item.finished:
-                item.blocks[0].data[item.growing] = "".join(item.blocks[0].pieces)
+            self._end_blocks(item)
         self.blocks = [block for item in ordered for _, block in sorted(item.blocks.items())]
         return super().finish()
+
+    def _end_blocks(self, item: OutputItem) -> None:
+        """Say of each block what its item said of itself last: here, for an item of many parts may come many times."""
+        if item.growing is not None and not item.finished:
+            item.blocks[0].data[item.growing] = "".join(item.blocks[0].pieces)
+        for block in item.blocks.values():
+            block.finished = item.finished
+            block.opaque |= present(phase=item.phase)
 
     # Which item.
 
@@ -121,15 +128,12 @@ class ItemReader(ReplyReader):
         # Of reasoning that is at its end, all is kept beside it.
         known = None if item.kind == "reasoning" and item.finished else ITEMS.get(item.kind)
         self._keep_rest(item, None, data, known)
-        deltas = KINDS.get(item.kind, ItemReader._settle_own)(self, item, data)
-        for block in item.blocks.values():
-            block.finished = item.finished
-        return deltas
+        return KINDS.get(item.kind, ItemReader._settle_own)(self, item, data)
 
     def _settle_message(self, item: OutputItem, data: Mapping[str, Any]) -> list[Delta]:
-        item.phase = name(data.get("phase")) or item.phase
-        for block in item.blocks.values():
-            block.opaque |= present(phase=item.phase)
+        is_first, item.phase = item.phase is None, name(data.get("phase")) or item.phase
+        for block in item.blocks.values() if is_first and item.phase else ():
+            block.opaque["phase"] = item.phase  # its place among the keys; what it is at the end, ``finish`` says
         deltas: list[Delta] = []
         for place, part in enumerate(listed(data.get("content"))):
             deltas += self.settle_part(item, place, record(part))
@@ -227,7 +231,7 @@ class ItemReader(ReplyReader):
 
     def _settle_own(self, item: OutputItem, data: Mapping[str, Any]) -> list[Delta]:
         block, deltas = self._own(item, data)
-        block.data = {**block.data, **data}
+        block.data |= data
         return deltas
 
     def add_own(self, item: OutputItem, key: str, piece: str) -> list[Delta]:

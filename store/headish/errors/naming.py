@@ -1,0 +1,159 @@
+"""The caller's fault: a name that names nothing here, or several things, or what is gone; and a name that is taken.
+
+Mend the call: give another name, or make what it is to name.
+"""
+
+from __future__ import annotations
+
+from headish.errors.base import InputError, shown
+
+
+class UnknownTurn(InputError):
+    """No turn of this space is named so. A turn of another space is simply unknown."""
+
+    def __init__(self, headish: str, reason: str = "") -> None:
+        self.headish = headish
+        super().__init__(f"no turn is named {headish!r} in this space" + (f": {reason}" if reason else ""))
+
+    def tell(self, more: str) -> None:
+        """Say more of it, at the end of its sentence."""
+        self.args = (f"{self}; {more}",)
+
+
+class Ambiguous(InputError):
+    """An id prefix or a handle that more than one turn has; ``candidates`` are ids, oldest first.
+
+    ``described`` says of each candidate of a handle: the handle that names it alone, its id, when it was said, its
+    role, names and first words.
+    """
+
+    def __init__(self, prefix: str, candidates: tuple[str, ...], described: tuple[str, ...] = ()) -> None:
+        self.prefix, self.candidates, self.described = prefix, candidates, described
+        if described:
+            super().__init__(f"several turns have the handle {prefix!r}; take one of these: {'; '.join(described)}")
+        else:
+            super().__init__(f"several turns begin with {prefix!r}: {', '.join(candidates)}; give more digits")
+
+
+class UnknownBookmark(UnknownTurn, KeyError):
+    """No bookmark of this name."""
+
+    def __init__(self, name: str, reason: str = "there is no such bookmark") -> None:
+        super().__init__(name, reason)
+
+
+class TurnErased(InputError):
+    """What this turn said was erased; ``number`` is that of the erasure."""
+
+    def __init__(self, turn: str, number: int, when: str) -> None:
+        self.turn, self.number = turn, number
+        super().__init__(f"what turn {turn} said is gone: it was {when} (erasure {number})")
+
+
+class BarredContent(InputError):
+    """These bytes were erased, and are refused since; ``number`` is that of the erasure. Nothing was stored."""
+
+    def __init__(self, hash: str, number: int) -> None:
+        self.hash, self.number = hash, number
+        super().__init__(f"this content cannot be stored: erasure {number} barred it ({hash[:16]}…)")
+
+
+class UnknownPointer(InputError, KeyError):
+    """No provider pointer of this name; None if nothing names a provider."""
+
+    def __init__(self, name: str | None, hint: str = "") -> None:
+        self.name = name
+        if name is None:
+            super().__init__(
+                "no provider is named: give one (to=, --to) or a provider pointer (ptr=, -p), let the thread name a"
+                " pointer (provider_ptr=, headish add -p), or set a default ('headish ptr set NAME PROVIDER/MODEL' and"
+                " 'headish ptr default NAME')"
+            )
+        else:
+            super().__init__(
+                f"no provider pointer is named {name!r} in this space: 'headish ptr set {name} PROVIDER/MODEL' makes it"
+                + (f"; {hint}" if hint else "")
+            )
+
+
+class UnknownServer(InputError, KeyError):
+    """The tools of this server are not stored."""
+
+    def __init__(self, server: str) -> None:
+        self.server = server
+        super().__init__(f"no tools are stored for the server {server!r}: 'headish tools set {server} FILE' adds them")
+
+
+class UnknownStream(InputError):
+    """No stream of this id in this space, or it ended long ago."""
+
+    def __init__(self, stream: str) -> None:
+        self.stream = stream
+        super().__init__(f"no stream {stream!r} is known in this space")
+
+
+class UnknownObject(InputError, KeyError):
+    """No object of this kind has this key."""
+
+    def __init__(self, kind: str, key: str) -> None:
+        self.kind, self.key = kind, key
+        super().__init__(f"no object of the kind {kind!r} has the key {key!r} in this space")
+
+
+class UnknownBatch(InputError, KeyError):
+    """No batch has this name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"no batch is named {name!r} in this space: 'headish batch status' lists them")
+
+
+class UnknownErasure(InputError, KeyError):
+    """No erasure of this space has this number."""
+
+    def __init__(self, number: object) -> None:
+        self.number = number
+        super().__init__(f"no erasure of this space has the number {shown(number)}")
+
+
+class UnknownConversation(InputError, KeyError):
+    """No conversation has this key, or a turn is in none: only system turns lead to it."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        super().__init__(f"no conversation is named {name!r} in this space: {reason}")
+
+
+class TurnTaken(InputError):
+    """A turn cannot be copied: the other space has its id with another seal, or its key for another turn."""
+
+    def __init__(self, turn: str, how: str) -> None:
+        self.turn = turn
+        super().__init__(f"turn {turn} cannot be copied: the other space has it already {how}")
+
+
+class FileTaken(InputError):
+    """Something stands where a file is to be written; nothing is overwritten."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        super().__init__(f"{file} exists already: choose another name, or move it away")
+
+
+class SpaceTaken(InputError):
+    """A space of this name exists already."""
+
+    def __init__(self, space: str) -> None:
+        self.space = space
+        super().__init__(f"a space {space!r} exists already: choose another name")
+
+
+class SpaceNotEmpty(InputError):
+    """Only a space that never held a turn, a pointer, tools or an object can be removed."""
+
+    def __init__(self, space: str) -> None:
+        self.space = space
+        super().__init__(
+            f"the space {space!r} is not empty: it holds turns, pointers, tools or objects; to erase them all, use"
+            " spaces.erase (headish spaces rm --erase --reason TEXT)"
+        )

@@ -1,0 +1,129 @@
+"""Nobody's fault: the call is good, and the space, the store or a reader is not as the call takes it to be.
+
+Read again and try again, open it again, or ask whoever set a limit.
+"""
+
+from __future__ import annotations
+
+from headish.errors.base import HeadishError
+
+
+class HiddenMessage(HeadishError):
+    """An end user may see nothing of this message; ``index`` is its place. A debugging view may opt in."""
+
+    code = "E-PERM-VISIBILITY"
+
+    def __init__(self, index: int, role: str | None) -> None:
+        self.index, self.role = index, role
+        super().__init__(f"E-PERM-VISIBILITY: message {index} ({role}) is hidden from end users; only debug shows it")
+
+
+class Closed(HeadishError):
+    """A store or database that was closed was used again."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(f"{what} is closed: open it again")
+
+
+class AdapterClosed(Closed, RuntimeError):
+    """An object of an adapter was used after its ``close``, or after its database was closed."""
+
+
+class RemovedSpace(HeadishError):
+    """The space was removed while this store had it open; nothing was stored."""
+
+    def __init__(self) -> None:
+        super().__init__("the space of this store was removed; nothing was stored")
+
+
+class QuotaExceeded(HeadishError):
+    """The space may not hold so much; nothing was stored. ``what`` is turns or bytes.
+
+    It may hold ``limit`` of them and holds ``used``; ``more`` were to be stored.
+    """
+
+    def __init__(self, what: str, limit: int, used: int, more: int) -> None:
+        self.what, self.limit, self.used, self.more = what, limit, used, more
+        limited = f"the space is limited to {limit:,} {what.removesuffix('s') if limit == 1 else what}"
+        super().__init__(
+            f"{limited}, has {used:,} and was given {more:,} more: nothing was stored; "
+            f"'headish spaces limit' shows and changes its limits"
+        )
+
+
+class CursorLost(HeadishError):
+    """The space does not hold, any more, what lay where a reader has read up to: it was put back, or it is another one.
+
+    ``cursor`` is the reader's, ``now`` the commit number and the number of the last change that the space has.
+    """
+
+    def __init__(self, cursor: str, reason: str, now: tuple[int, int]) -> None:
+        self.cursor, self.reason, self.now = cursor, reason, now
+        super().__init__(f"the cursor {cursor} is lost: {reason}; read the space anew, without a cursor")
+
+
+class BookmarkMoved(HeadishError):
+    """The bookmark is not where ``expect`` says. ``expected`` and ``actual`` are ids; None: no such bookmark."""
+
+    def __init__(self, name: str, expected: str | None, actual: str | None) -> None:
+        self.name, self.expected, self.actual = name, expected, actual
+        where = f"it names {actual}" if actual else "there is no such bookmark"
+        what = f"no longer names {expected}" if expected else "exists already"
+        super().__init__(f"bookmark {name!r} {what}: {where}; read it again")
+
+
+class BookmarkTaken(HeadishError):
+    """The name belongs to another line of turns: moving it there would take it from turn ``turn``."""
+
+    def __init__(self, name: str, turn: str, *, is_copy: bool = False) -> None:
+        self.name, self.turn = name, turn
+        way_out = (
+            "set another name here, and remove this one"
+            if is_copy
+            else f"continue {name!r} (-c {name}), choose another name, or take it (force=True, --force)"
+        )
+        where = f"{turn} in the other space" if is_copy else turn
+        super().__init__(f"bookmark {name!r} names {where}, which this does not continue: {way_out}")
+
+
+class SummaryFailed(HeadishError):
+    """A model was asked for a summary, and what came is none; nothing was stored."""
+
+    def __init__(self, provider: str, reason: str) -> None:
+        self.provider, self.reason = provider, reason
+        super().__init__(f"no summary came from {provider}: {reason}; nothing was stored")
+
+
+class KeyTaken(HeadishError):
+    """A key is unique in its space, and another turn or conversation has it.
+
+    ``holder`` is the id of that turn, or the bookmark or first turn of that conversation, which ``what`` then says.
+    """
+
+    def __init__(self, key: str, holder: str, what: str = "") -> None:
+        self.key, self.holder = key, holder
+        advice = "which is another turn: give another key; a changed message takes KEY;2 and says supersedes="
+        told = f"belongs to {what} {holder!r}" if what else f"is that of {holder}, {advice}"
+        super().__init__(f"the key {key!r} {told}")
+
+
+class RecordChanged(HeadishError):
+    """An object, or what is said of a conversation, has not the revision that ``expect`` names.
+
+    ``expected`` and ``actual`` are revisions; None: there is none.
+    """
+
+    def __init__(self, what: str, expected: int | None, actual: int | None) -> None:
+        self.what, self.expected, self.actual = what, expected, actual
+        found = f"it has revision {actual}" if actual else "it is not there"
+        wanted = f"has no longer revision {expected}" if expected else "exists already"
+        super().__init__(f"{what} {wanted}: {found}; read it again")
+
+
+class ServerFailed(HeadishError):
+    """The tool server ``name`` does not start, or does not answer a call."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name, self.reason = name, reason
+        super().__init__(f"the tool server {name!r} failed: {reason}")

@@ -1,0 +1,67 @@
+"""Errors travel: between processes, threads and queues, by pickle and by copy."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+
+import pytest
+
+from headish import errors
+
+KINDS = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.HeadishError)]
+ARGUMENTS = {
+    "Mapping[str, int]": {"0a": 3},
+    "Sequence[Unrepresentable]": (errors.Unrepresentable("ChatML", "a picture", drop="pictures"),),
+    "bool": True,
+    "float": 2.5,
+    "int": 7,
+    "object": "owner",
+    "str": "main",
+    "tuple[int, int]": (3, 4),
+    "tuple[str, ...]": ("a", "b"),
+}
+"""A value for each annotation of an argument."""
+
+
+def make(kind: type[errors.HeadishError]) -> errors.HeadishError:
+    """An error with a value for each of its arguments, and a note."""
+    signature = inspect.signature(kind.__init__)
+    if any(each.kind is each.VAR_POSITIONAL for each in signature.parameters.values()):
+        error = kind("what went wrong")  # Exception's own
+    else:
+        given = {name: each for name, each in signature.parameters.items() if name != "self"}
+        error = kind(**{name: ARGUMENTS[each.annotation.split(" | ")[0]] for name, each in given.items()})
+    error.add_note("in the second batch")
+    return error
+
+
+def facts(error: BaseException) -> dict[str, object]:
+    return {key: repr(value) for key, value in vars(error).items()}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_an_error_says_the_same_when_it_comes_out_of_a_pickle(kind: type[errors.HeadishError]) -> None:
+    error = make(kind)
+    for again in (*(pickle.loads(pickle.dumps(error, protocol)) for protocol in (0, 2, 5)), copy.copy(error)):
+        assert (type(again), str(again), facts(again)) == (kind, str(error), facts(error))
+
+
+def test_an_error_is_named_by_the_package_that_programs_import() -> None:
+    assert {kind.__module__ for kind in KINDS} == {"headish.errors"}
+    assert {pickle.loads(f"cheadish.errors\n{kind.__name__}\n.".encode()) for kind in KINDS} == set(KINDS)
+
+
+def test_the_tree_at_the_top_draws_each_error_below_its_base() -> None:
+    drawn: dict[str, str] = {}
+    above: list[tuple[int, str]] = []
+    for line in (errors.__doc__ or "").splitlines():
+        name = next(iter(line.strip("│├└─ ").split()), "")
+        if not hasattr(errors, name):
+            continue
+        depth = line.index(name)
+        above = [each for each in above if each[0] < depth]
+        drawn[name] = above[-1][1] if above else "Exception"
+        above.append((depth, name))
+    assert drawn == {kind.__name__: kind.__base__.__name__ for kind in KINDS if kind.__base__}
