@@ -133,9 +133,11 @@ class _Conversation:
             way[parent] = None
             node = self._mapping.get(parent)
             message = node.get("message") if isinstance(node, Mapping) else None
-            role = _author(message)[0] if isinstance(message, Mapping) else None
-            if role == "assistant" and message.get("recipient") not in (None, "all"):
-                call = parent
+            role = None
+            if isinstance(message, Mapping):
+                role, _name = _author(message)
+                if role == "assistant" and message.get("recipient") not in (None, "all"):
+                    call = parent
             if role == "user" or call is not None or not isinstance(node, Mapping):
                 break
             parent = node.get("parent") if isinstance(node.get("parent"), str) else None
