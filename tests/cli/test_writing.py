@@ -260,6 +260,8 @@ class TestImport:
 
     def test_bad_files_are_one_line_with_the_lines_number(self, headish: Command, tmp_path: Path) -> None:
         (tmp_path / "bad.jsonl").write_text(json.dumps(TREE) + "\n{}\n")
-        assert "bad.jsonl, line 2" in headish.fails("import", str(tmp_path / "bad.jsonl"))
+        done = headish.run("import", str(tmp_path / "bad.jsonl"))
+        assert done.code == 1
+        assert "bad.jsonl, line 2: broken: " in done.err
         assert "it cannot be read" in headish.fails("import", str(tmp_path / "nowhere.jsonl"))
         assert "unknown format 'x': known are oasst" in headish.fails("import", "-", "--from", "x", stdin="")

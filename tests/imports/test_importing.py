@@ -179,12 +179,14 @@ class TestBadFiles:
         self, store: Store, line: str, reason: str
     ) -> None:
         store.import_file(as_file(tree("before", message("x"))))
-        file = io.BytesIO(line.encode())
+        file = io.BytesIO(f"{line}\n".encode() + as_file(tree("behind", message("z"))).getvalue())
         file.name = "bad.jsonl"
-        with unchanged(store), pytest.raises(InvalidImport) as refused:
-            store.import_file(file, "oasst")
-        assert reason in str(refused.value)
-        assert (refused.value.source, refused.value.line) == ("bad.jsonl", 1)
+        told: list[str] = []
+        done = store.import_file(file, "oasst", told=lambda note: told.append(str(note)))
+        assert (done.broken, done.added, len(store.heads())) == (1, 1, 2)
+        [broken] = told
+        assert broken.startswith("bad.jsonl, line 1: broken: ")
+        assert reason in broken
 
     def test_a_line_without_end_is_refused_before_it_fills_the_memory(self, store: Store) -> None:
         class Endless(io.RawIOBase):

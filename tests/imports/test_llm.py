@@ -153,3 +153,35 @@ def test_a_damaged_log_is_named(store: Store, logs: Logs, tmp_path: Path) -> Non
 def test_messages_in_a_circle_end_somewhere(store: Store, logs: Logs) -> None:
     path = logs(OLD, NEW, THREAD, "UPDATE messages SET parent_hash = 'b2:5' WHERE hash = 'b2:1';")
     assert store.import_file(path).added == 6
+
+
+def test_a_view_in_the_place_of_a_table_is_not_read(store: Store, logs: Logs) -> None:
+    view = "CREATE VIEW responses AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT * FROM n;"
+    with pytest.raises(InvalidImport, match="no log of llm"):
+        store.import_file(logs("CREATE TABLE conversations (id TEXT);", view), "llm")
+
+
+@pytest.mark.parametrize("words", ["SELECT 7 AS id, 'x' AS content", "SELECT id, source AS content FROM others"])
+def test_a_view_that_a_statement_names_is_refused(store: Store, logs: Logs, words: str) -> None:
+    view = f"ALTER TABLE fragments RENAME TO others; CREATE VIEW fragments AS {words};"
+    with pytest.raises(InvalidImport, match="SQLite cannot read it"):
+        store.import_file(logs(OLD, RESPONSES, view), "llm")
+
+
+def test_a_log_in_use_is_read_with_what_lies_beside_it_and_nothing_is_left_there(store: Store, logs: Logs) -> None:
+    path = logs(OLD, RESPONSES)
+    owner = sqlite3.connect(path)
+    owner.execute("PRAGMA journal_mode = WAL")
+    owner.execute("INSERT INTO conversations VALUES ('01b', 'New one', 'm')")
+    owner.execute("INSERT INTO responses (id, prompt, response, conversation_id) VALUES ('r9', 'Hi', 'Hello', '01b')")
+    owner.commit()
+    assert store.import_file(path).trees == 3
+    owner.close()
+    assert store.import_file(path).added == 0
+    assert not [each for each in path.parent.iterdir() if each.name.startswith("logs.db-")]
+
+
+def test_an_id_that_no_row_can_have_is_borrowed_from_nowhere(store: Store, logs: Logs) -> None:
+    odd = """UPDATE parts SET payload = '{"text_ref": [{"fragment": [1]}, {"literal": "Sum?"}]}' WHERE id = 2;"""
+    assert store.import_file(logs(OLD, NEW, THREAD, odd)).added == 6
+    assert store.resolve("fork").messages[1].text == "Sum?"

@@ -27,18 +27,39 @@ RATIO_LIMIT = 250
 HARMLESS_BYTES = 64 * 1024 * 1024
 """Up to here a member may swell as it likes."""
 ZIP = b"PK\x03\x04"
+WHOLE_BYTES = 1024 * 1024 * 1024
+"""Up to here, or to ``RATIO_LIMIT`` times its size, an archive may give all in all, what lies inside it included."""
 _ZSTD = 93
 _HEAD = struct.Struct("<4s5H3I2H")
 """What stands before a member, up to the lengths of its name and of what is said of it further."""
 _FAILURES = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError)
 
 
-class Archive:
-    """An open archive; ``name`` is the file's, as errors say it."""
+class Allowance:
+    """How many bytes an archive may still give. Members that are harmless one by one may be a flood together."""
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
+    def __init__(self, left_bytes: int) -> None:
+        self._left_bytes = left_bytes
+
+    def take(self, size_bytes: int, name: str) -> None:
+        """Raises: InvalidImport once nothing is left."""
+        self._left_bytes -= size_bytes
+        if self._left_bytes < 0:
+            reason = (
+                f"its archive swells to more than {RATIO_LIMIT} times its size; unpack it, and import what is in it"
+            )
+            raise InvalidImport(name, None, reason)
+
+
+class Archive:
+    """An open archive; ``name`` is the file's, as errors say it. One inside another lives on the ``allowance`` of the
+    outer one."""
+
+    def __init__(self, file: BinaryIO, name: str, allowance: Allowance | None = None) -> None:
         """Raises: InvalidImport for what is no archive, has too many members, or two of one name."""
         self._name = name
+        size_bytes = file.seek(0, io.SEEK_END)
+        self.allowance = allowance or Allowance(max(WHOLE_BYTES, size_bytes * RATIO_LIMIT))
         try:
             self._zip = zipfile.ZipFile(file)
         except _FAILURES as error:
@@ -68,7 +89,11 @@ class Archive:
         except _FAILURES as error:
             raise InvalidImport(name, None, f"it cannot be unpacked ({error})") from None
         return cast(
-            BinaryIO, io.BufferedReader(_Unpacked(cast(BinaryIO, packed), info.compress_size, name), CHUNK_BYTES)
+            BinaryIO,
+            io.BufferedReader(
+                _Unpacked(cast(BinaryIO, packed), info.compress_size, name, self.allowance),
+                CHUNK_BYTES,
+            ),
         )
 
     def open_zstd(self, member: str) -> BinaryIO:
@@ -84,7 +109,7 @@ class Archive:
         name = f"{self._name}:{member}"
         if info.compress_size > IMPORT_LINE_BYTES:
             raise InvalidImport(name, None, f"it is longer than {IMPORT_LINE_BYTES:,} bytes, packed")
-        return unpacked(io.BytesIO(self._packed(info, name)), name)
+        return unpacked(io.BytesIO(self._packed(info, name)), name, self.allowance.take)
 
     def _packed(self, info: zipfile.ZipInfo, name: str) -> bytes:
         """The bytes of a member as they lie in the archive: behind a head with the name and what else is said there."""
@@ -134,7 +159,8 @@ def _matching(archive: Archive, name: str, pattern: re.Pattern[str], *, inner: b
     for member in archive.members if inner and not found else ():
         if member.lower().endswith(".zip"):
             with _spooled(archive, member, f"{name}:{member}") as file:
-                yield from _matching(Archive(file, f"{name}:{member}"), f"{name}:{member}", pattern, inner=False)
+                inside = Archive(file, f"{name}:{member}", archive.allowance)
+                yield from _matching(inside, f"{name}:{member}", pattern, inner=False)
 
 
 def _spooled(archive: Archive, member: str, name: str) -> BinaryIO:
@@ -157,8 +183,8 @@ def _spooled(archive: Archive, member: str, name: str) -> BinaryIO:
 class _Unpacked(io.RawIOBase):
     """A member while it is unpacked; what it says of its own size is not believed."""
 
-    def __init__(self, packed: BinaryIO, packed_bytes: int, name: str) -> None:
-        self._packed, self._name = packed, name
+    def __init__(self, packed: BinaryIO, packed_bytes: int, name: str, allowance: Allowance) -> None:
+        self._packed, self._name, self._allowance = packed, name, allowance
         self._left = max(HARMLESS_BYTES, packed_bytes * RATIO_LIMIT)
 
     def readable(self) -> bool:
@@ -175,6 +201,7 @@ class _Unpacked(io.RawIOBase):
         self._left -= len(data)
         if self._left < 0:
             raise InvalidImport(self._name, None, f"it swells to more than {RATIO_LIMIT} times its size")
+        self._allowance.take(len(data), self._name)
         view[: len(data)] = data
         return len(data)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 from headish.errors import InvalidImport
 from headish.imports.archives import CHUNK_BYTES
@@ -19,6 +19,8 @@ from headish.limits import IMPORT_LINE_BYTES
 
 # Possessive: what was matched is not tried again, so a long text costs one look.
 _PLAIN = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.S)
+_INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.S)
+_DEPTHS = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -28,11 +30,14 @@ def read_items(
     """The items of an array with their places (``record 3``); of an object that holds ``conversations``, those
     (``unwrap``); else the object itself.
 
-    Memory holds the largest item. One that is no JSON is noted as broken.
-    Raises: InvalidImport for what is neither, ends early, or has an item that is too large.
+    Memory holds the largest item. One that is no JSON, or is too large, is noted as broken.
+    Raises: InvalidImport for what is neither, ends early, or is one object that is too large.
     """
     for number, data in enumerate(_split(file, name, progress), 1):
         where = f"record {number}"
+        if data is None:
+            notes.break_off(where, f"it is longer than {IMPORT_LINE_BYTES:,} bytes")
+            continue
         try:
             value, healed = decode(data)
         except NotJson as error:
@@ -47,12 +52,15 @@ def read_items(
             yield where, value
 
 
-def _split(file: BinaryIO, name: str, progress: Progress | None) -> Iterator[bytes]:
-    """The bytes of each item: what lies between two brackets of the first depth."""
+def _split(file: BinaryIO, name: str, progress: Progress | None) -> Iterator[bytes | None]:
+    """The bytes of each item: what lies between two brackets of the first depth. None for one that is too large."""
     scan = _Scan(file, name, progress)
     first = scan.begin()
     if first == b"{":
-        yield scan.value()
+        value = scan.value()
+        if value is None:  # nothing stands behind it
+            raise InvalidImport(name, None, f"one value in it is longer than {IMPORT_LINE_BYTES:,} bytes")
+        yield value
         return
     if first != b"[":
         raise InvalidImport(name, None, "it is neither a JSON array nor an object")
@@ -87,44 +95,73 @@ class _Scan:
     def next_item(self) -> bool:
         """Step to the next item that is an array or object; False at the end. Other values are passed over."""
         while True:
-            self._data, self._at = self._data[self._at :], 0
-            end = self._plain_end(0)
+            end = self._plain_end(self._at)
             mark = self._data[end : end + 1]
             if mark in (b"{", b"["):
                 self._at = end
                 return True
             if mark in (b"]", b"}"):
                 return False
-            self._at = end  # blanks and numbers between items are not held, however many there are
-            if len(self._data) - end > IMPORT_LINE_BYTES:
-                self._refuse()
-            self._grow()
+            # Blanks and numbers between items are not held, however many there are.
+            self._cut(end)
+            if len(self._data) > IMPORT_LINE_BYTES:
+                self._pass_text()
+            else:
+                self._grow()
 
-    def value(self) -> bytes:
-        """The item that begins here; afterwards the place is behind it."""
-        begin = at = self._at
-        depth = 0
+    def value(self) -> bytes | None:
+        """The item that begins here, None for one that is too large; afterwards the place is behind it."""
+        at, depth = self._at, 0
         while True:
             mark = self._data[at : at + 1]
-            if mark in (b"{", b"["):
-                depth += 1
-            elif mark in (b"}", b"]"):
-                depth -= 1
+            depth += _DEPTHS.get(mark, 0)
             if mark and depth == 0:
-                self._at = at + 1
+                begin, self._at = self._at, at + 1
                 return self._data[begin : self._at]
             step = at + 1 if mark and mark != b'"' else at
-            end = self._plain_end(step)
-            if end < len(self._data) and self._data[end : end + 1] != b'"':
-                at = end
+            at = self._plain_end(step)
+            if at < len(self._data) and self._data[at : at + 1] != b'"':
                 continue
-            if len(self._data) - begin > IMPORT_LINE_BYTES:
-                self._refuse()
-            at = end  # inside a text, or at the end of what was read
+            # Inside a text, or at the end of what was read.
+            at -= self._at
+            self._cut(self._at)
+            if len(self._data) > IMPORT_LINE_BYTES:
+                self._pass_over(at, depth)
+                return None
             self._grow()
 
-    def _refuse(self) -> NoReturn:
-        raise InvalidImport(self._name, None, f"one value in it is longer than {IMPORT_LINE_BYTES:,} bytes")
+    def _pass_over(self, at: int, depth: int) -> None:
+        """Step behind an item that is too large, from a place so deep in it, and hold no more than is looked at."""
+        self._at = at
+        while True:
+            self._at = self._plain_end(self._at)
+            mark = self._data[self._at : self._at + 1]
+            if mark in _DEPTHS:
+                depth += _DEPTHS[mark]
+                self._at += 1
+                if depth == 0:
+                    return
+                continue
+            self._cut(self._at)
+            if mark:
+                self._pass_text()
+            else:
+                self._grow()
+
+    def _pass_text(self) -> None:
+        """Step behind a text that begins here, and was not read to its end."""
+        self._cut(1)
+        while True:
+            found = _INSIDE.match(self._data)
+            self._cut(0 if found is None else found.end())
+            if self._data[:1] == b'"':
+                self._at = 1
+                return
+            self._grow()
+
+    def _cut(self, at: int) -> None:
+        """Forget what is before a place. Not done for each item: a cut copies the rest."""
+        self._data, self._at = self._data[at:], 0
 
     def _plain_end(self, at: int) -> int:
         found = _PLAIN.match(self._data, at)

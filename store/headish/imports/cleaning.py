@@ -36,12 +36,13 @@ def decode(data: bytes) -> tuple[Any, bool]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass  # a lone surrogate, which other programs write, or no JSON at all
     try:
-        value = json.loads(data, parse_constant=_refuse)
+        return heal(json.loads(data, parse_constant=_refuse)), True
     except json.JSONDecodeError as error:
         raise NotJson(f"it is not JSON: {error.msg}, character {error.pos + 1}") from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise NotJson("it is nested too deep") from None
+    except ValueError as error:
         raise NotJson(f"it is not JSON: {error}") from None
-    return heal(value), True
 
 
 def heal(value: Any) -> Any:
@@ -63,10 +64,14 @@ def without_secrets(meta: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
 def within_limit(meta: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """A mapping that is small enough to be kept, and the keys of the values that were too large for it."""
     kept, gone = dict(meta), []
-    sizes = {key: len(msgspec.json.encode(value)) for key, value in kept.items()}
-    while sum(sizes.values()) + 100 * len(sizes) > _ROOM_BYTES:
-        largest = max(sizes, key=lambda key: sizes[key])
-        del kept[largest], sizes[largest]
+    sizes = {key: len(msgspec.json.encode(value)) + 100 for key, value in kept.items()}
+    size_bytes = sum(sizes.values())
+    # Sorted once: a message may have a hundred thousand keys.
+    for largest in sorted(sizes, key=lambda key: -sizes[key]) if size_bytes > _ROOM_BYTES else ():
+        if size_bytes <= _ROOM_BYTES:
+            break
+        size_bytes -= sizes[largest]
+        del kept[largest]
         gone.append(largest)
     return kept, gone
 

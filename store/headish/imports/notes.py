@@ -32,6 +32,13 @@ class ImportNote(Struct, frozen=True):
 Told = Callable[[ImportNote], None]
 
 
+KINDS_LIMIT = 1000
+"""So many kinds are told apart in the summary: a file may name a new one in each record."""
+MORE_KINDS = "of more kinds"
+SHOWN_CHARACTERS = 300
+"""A place or a reason that holds a name of the file shows no more of it: a name may have a megabyte."""
+
+
 class Notes:
     """The notes of one import: memory holds the counts alone."""
 
@@ -56,19 +63,27 @@ class Notes:
 
     def leave_out(self, where: str, what: str) -> None:
         """A record that says nothing in a conversation."""
-        self.counts[f"{what} (left out)"] += 1
+        self._count(f"{_short(what)} (left out)")
         self._tell(where, "left out", what)
 
     def keep(self, where: str, what: str) -> None:
         """What lies verbatim in the turn's meta."""
-        self.counts[f"{what} (kept in meta)"] += 1
+        self._count(f"{_short(what)} (kept in meta)")
         self._tell(where, "kept", what)
 
     def change(self, where: str, what: str) -> None:
         """What could not be kept as it was."""
-        self.counts[what] += 1
+        self._count(_short(what))
         self._tell(where, "changed", what)
+
+    def _count(self, what: str) -> None:
+        known = what in self.counts or len(self.counts) < KINDS_LIMIT
+        self.counts[what if known else MORE_KINDS] += 1
 
     def _tell(self, where: str, kind: Kind, what: str) -> None:
         if self._told is not None:
-            self._told(ImportNote(self.source, where, kind, what))
+            self._told(ImportNote(self.source, _short(where), kind, _short(what)))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + " …"

@@ -19,8 +19,9 @@ _BUFFER_BYTES = 1024 * 1024
 _BITE_BYTES = 256
 
 
-def unpacked(file: BinaryIO, name: str) -> BinaryIO:
-    """What is in a packed file; the file itself where it is none, or cannot be read twice.
+def unpacked(file: BinaryIO, name: str, took: Callable[[int, str], None] = lambda size, name: None) -> BinaryIO:
+    """What is in a packed file; the file itself where it is none, or cannot be read twice. ``took`` is called with what
+    it gave, and its name.
 
     What is returned can be rewound to its beginning. It does not close the file.
     Raises: InvalidImport where nothing here can unpack it.
@@ -30,12 +31,12 @@ def unpacked(file: BinaryIO, name: str) -> BinaryIO:
     begin = file.tell()
     beginning = file.read(len(ZSTD))
     file.seek(begin)
-    return file if beginning != ZSTD else cast(BinaryIO, io.BufferedReader(_Unpacked(file, name), _BUFFER_BYTES))
+    return file if beginning != ZSTD else cast(BinaryIO, io.BufferedReader(_Unpacked(file, name, took), _BUFFER_BYTES))
 
 
 class _Unpacked(io.RawIOBase):
-    def __init__(self, file: BinaryIO, name: str) -> None:
-        self._file, self._name, self._begin = file, name, file.tell()
+    def __init__(self, file: BinaryIO, name: str, took: Callable[[int, str], None]) -> None:
+        self._file, self._name, self._begin, self._took = file, name, file.tell(), took
         self._open = _opener(name)
         packed_bytes = file.seek(0, os.SEEK_END) - self._begin
         self._most = max(HARMLESS_BYTES, packed_bytes * RATIO_LIMIT)
@@ -78,6 +79,7 @@ class _Unpacked(io.RawIOBase):
         self._at += len(data)
         if self._at > self._most:
             raise InvalidImport(self._name, None, f"it swells to more than {RATIO_LIMIT} times its size")
+        self._took(len(data), self._name)
         return data
 
 

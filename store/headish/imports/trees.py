@@ -142,6 +142,7 @@ class _Met:
         self._preview = Preview() if preview is None else preview
         if preview is not None:
             self._take_in(preview, keys.keys() | parents.keys())
+        self._keyless: dict[bytes, int] = {}
         self._met_keys: dict[bytes, StoredTurn | int] = {}
         self._digests: dict[Place, bytes] = {}
         self.new: list[Draft] = []
@@ -260,13 +261,22 @@ class _Met:
     def _by_its_digest(self, draft: Draft, digest: bytes) -> StoredTurn | int:
         """A turn that has another key is another message."""
         known = self._by_digest[digest]
-        for _ in range(len(known)):
+        has_key = draft.facts.key is not None
+        for _ in range(len(known) if not has_key or self._has_keyless(digest) else 0):
             stored = known.popleft()
-            if draft.facts.key is None or stored.key is None:
+            if not has_key or stored.key is None:
+                if digest in self._keyless:
+                    self._keyless[digest] -= stored.key is None
                 return stored
             known.append(stored)
         self.new.append(draft)
         return len(self.new) - 1
+
+    def _has_keyless(self, digest: bytes) -> bool:
+        """Counted once: where a hundred thousand equal messages have other keys, none looks at all of them."""
+        if digest not in self._keyless:
+            self._keyless[digest] = sum(each.key is None for each in self._by_digest[digest])
+        return self._keyless[digest] > 0
 
 
 def in_tree_batches(trees: Iterable[ImportedTree]) -> Iterator[list[ImportedTree]]:

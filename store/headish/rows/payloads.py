@@ -66,12 +66,13 @@ def read_payload_at(connection: Connection, space: int, place: Place) -> bytes |
     return None if row is None else row[0]
 
 
-def in_portions(keys: Iterable[T]) -> Iterator[dict[str, T]]:
-    """The keys as parameters of statements that look up ``LOOKED_UP`` each; the last key fills up the last one."""
+def in_portions(keys: Iterable[T], filler: T | None = None) -> Iterator[dict[str, T]]:
+    """The keys as parameters of statements that look up ``LOOKED_UP`` each. ``filler``, else the last key, fills up the
+    last one: where a key has many rows, it is to be looked up once."""
     listed = list(keys)
     for start in range(0, len(listed), LOOKED_UP):
         portion = listed[start : start + LOOKED_UP]
-        portion += [portion[-1]] * (LOOKED_UP - len(portion))
+        portion += [portion[-1] if filler is None else filler] * (LOOKED_UP - len(portion))
         yield dict(zip(PORTION, portion, strict=True))
 
 

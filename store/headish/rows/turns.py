@@ -125,20 +125,22 @@ def newest_turn(connection: Connection, space: int) -> StoredTurn | None:
     return _read_turn(connection.row(NEWEST, space=space))
 
 
+NO_DIGEST = b""
+"""No turn has it: it fills up a portion. A hundred thousand turns may share a digest that did."""
+
+
 def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]) -> list[StoredTurn]:
     """All turns with one of the digests, in commit order. One statement for each ``LOOKED_UP`` digests."""
     found: list[Row] = []
-    for portion in in_portions(digests):
+    for portion in in_portions(digests, filler=NO_DIGEST):
         found += connection.rows(BY_DIGEST, space=space, **portion)
-    # A portion repeats its last digest to its full length.
     by_seq = {stored.seq: stored for stored in read_turns(row for row in found if row[0] is not None)}
     return [by_seq[seq] for seq in sorted(by_seq)]
 
 
 def places_by_digest(connection: Connection, space: int, digests: Sequence[bytes]) -> list[At]:
     """Where the turns with one of at most ``LOOKED_UP`` digests are, in no order. One statement."""
-    [portion] = in_portions(digests)
-    # A portion repeats its last digest to its full length.
+    [portion] = in_portions(digests, filler=NO_DIGEST)
     rows = {(bytes(digest), *place) for digest, *place in connection.rows(AT_DIGEST, space=space, **portion)}
     return [At(*row) for row in rows]
 

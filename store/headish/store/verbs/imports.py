@@ -51,13 +51,13 @@ def import_file(
 ) -> Imported:
     """Import a file (a path, or one open for reading bytes); its format is detected when not given.
 
-    ``oasst``: Open Assistant trees, one per line; some thousand messages are one transaction, and if a line is refused,
-    the lines before it stay stored. Transcripts (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``): one thread, one
-    turn per message. If the file does not parse, nothing is stored, except the file itself as a document with
-    ``keep_raw``. Its tip is named ``bookmark``, else as the file, where that is free. The messages of an API (``chat``,
-    ``responses``, ``anthropic``, as JSON, never detected) become a thread too, and so do the thread records of the
-    schema reference (``records``: ``{id, role, content, inherited, cache}``, a JSON list or one per line, never
-    detected), whose ``head`` becomes a bookmark and whose older key ``options`` is read as ``inherited``.
+    ``oasst``: Open Assistant trees, one per line; some thousand messages are one transaction. Transcripts (``v0.1``,
+    ``2.0``, ``2.2``, ``harmony``, ``rwkv``): one thread, one turn per message. If the file does not parse, nothing is
+    stored, except the file itself as a document with ``keep_raw``. Its tip is named ``bookmark``, else as the file,
+    where that is free. The messages of an API (``chat``, ``responses``, ``anthropic``, as JSON, never detected) become
+    a thread too, and so do the thread records of the schema reference (``records``: ``{id, role, content, inherited,
+    cache}``, a JSON list or one per line, never detected), whose ``head`` becomes a bookmark and whose older key
+    ``options`` is read as ``inherited``.
 
     Whole conversations of other programs (``claude-code``, ``codex``, ``gemini-cli``, ``chatgpt``, ``claude``, ``llm``,
     ``cross-stream``, ``openai-agents``, ``langgraph``, ``pydantic-ai``, ``open-webui``, ``librechat``, ``inspect``,

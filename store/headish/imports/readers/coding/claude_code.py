@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -66,6 +66,14 @@ def _agent_of(record: Mapping[str, Any]) -> str | None:
     return agent if isinstance(agent, str) else "sidechain"
 
 
+class _Further(NamedTuple):
+    """What the further lines of an answer say."""
+
+    content: list[Any]
+    uuids: list[str]
+    reply: dict[str, Any]
+
+
 class _Thread:
     """The lines of a session, or of one of its sub-agents."""
 
@@ -74,6 +82,7 @@ class _Thread:
         self._nodes: dict[str, Node] = {}
         self._stands_for: dict[str, str] = {}
         self._answers: dict[str, str] = {}
+        self._joined: dict[str, _Further] = {}
         self._results: dict[str, tuple[str, set[str]]] = {}
         self._said: list[str] = []
         self._first: dict[str, Any] = {}
@@ -84,6 +93,7 @@ class _Thread:
         """Take a line. One that was seen is not taken again: a compaction writes what it keeps a second time."""
         record, uuid = line.record, str(line.record["uuid"])
         if uuid in self._nodes or uuid in self._stands_for:
+            self._tell_other(line, self._nodes.get(uuid))
             return
         if not self._first and record.get("type") in SPEAKERS:
             self._first = record
@@ -104,6 +114,14 @@ class _Thread:
             self._answers[answer] = uuid
         self._nodes[uuid] = self._node(line, uuid, parent, content)
         self._said.append(uuid)
+
+    def _tell_other(self, line: Line, seen: Node | None) -> None:
+        """Note a line that says something else than the one whose uuid it has."""
+        message = line.record.get("message")
+        if seen is None or seen.content is None or not isinstance(message, Mapping):
+            return
+        if _parts(message.get("content")) != _parts(seen.content):
+            self._notes.leave_out(line.where, "line with the uuid of another that says something else")
 
     def _node(self, line: Line, uuid: str, parent: str | None, content: Any) -> Node:
         record, message = line.record, line.record["message"]
@@ -129,12 +147,23 @@ class _Thread:
 
     def _join(self, first: str, uuid: str, record: Mapping[str, Any]) -> None:
         """A further line of an answer: its blocks go to the first one's, and its uuid stands for that one."""
-        node = self._nodes[first]
-        content = [*_parts(node.content), *_parts(record["message"].get("content"))]
-        meta = {**node.meta, "further_uuids": [*node.meta.get("further_uuids", ()), uuid]}
-        reply = {**(node.reply or {}), **_reply(record["message"])}
-        self._nodes[first] = replace(node, content=content, meta=meta, reply=reply)
+        further = self._joined.setdefault(first, _Further([], [], {}))
+        further.content.extend(_parts(record["message"].get("content")))
+        further.uuids.append(uuid)
+        further.reply.update(_reply(record["message"]))
         self._stands_for[uuid] = first
+
+    def _whole(self, node: Node) -> Node:
+        """A message with all of its lines."""
+        further = self._joined.get(node.id or "")
+        if further is None:
+            return node
+        return replace(
+            node,
+            content=[*_parts(node.content), *further.content],
+            meta={**node.meta, "further_uuids": further.uuids},
+            reply={**(node.reply or {}), **further.reply},
+        )
 
     def nodes(self) -> Iterable[Node]:
         """The messages, each with what it really continues."""
@@ -145,7 +174,7 @@ class _Thread:
             parent = self._stands_for.get(parent, parent) if parent is not None else None
             if node.role == "tool" and parent is not None:
                 parent = self._behind_results(uuid, node, parent)
-            linked.append(self._read(replace(node, parent=parent)))
+            linked.append(self._read(self._whole(replace(node, parent=parent))))
             last = uuid
         return linked
 
@@ -163,7 +192,8 @@ class _Thread:
         own = {str(block.get("tool_use_id")) for block in node.content or () if isinstance(block, Mapping)}
         if own & answered:  # a call that was answered twice is a fork
             return parent
-        self._results[parent] = (uuid, answered | own)
+        answered |= own  # in place: an answer may have any number of results
+        self._results[parent] = (uuid, answered)
         return before
 
     def talk(self, name: str, agent: str | None, title: str | None) -> Talk:

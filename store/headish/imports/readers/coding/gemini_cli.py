@@ -102,7 +102,10 @@ class _Session:
         self._facts: dict[str, Any] = {}
         self._messages: dict[str, tuple[Message, str | None, str]] = {}
         """Each message with the id of the one before it, and its place in the file."""
-        self._path: list[str] = []
+        self._path: dict[str, None] = {}
+        """The ids in order. A list would be looked through for each message."""
+        self._copies: dict[tuple[str, str | None], str] = {}
+        self._copied: dict[str, int] = {}
 
     def add(self, record: Mapping[str, Any], where: str) -> None:
         """Take a line, or the object of an older file."""
@@ -123,7 +126,7 @@ class _Session:
         messages = change.get("messages")
         if not isinstance(messages, list):
             return
-        self._path = []
+        self._path = {}
         for number, message in enumerate(messages, 1):
             place = f"{where}, message {number}".removeprefix(", ")
             if isinstance(message, Mapping) and isinstance(message.get("id"), str):
@@ -137,18 +140,31 @@ class _Session:
         if id in self._path:
             _, before, _ = self._messages[id]
         else:
-            before = self._path[-1] if self._path else None
-            copy = 1
-            base = id
-            while id in self._messages and self._messages[id][1] != before:
-                copy += 1
-                id = f"{base}+{copy}"
-            self._path.append(id)
+            before = next(reversed(self._path), None)
+            id = self._copy_behind(id, before)
+            self._path[id] = None
         self._messages[id] = (message, before, where)
+
+    def _copy_behind(self, id: str, before: str | None) -> str:
+        """The id under which a message follows another: its own, or that of a copy, whose number is the next."""
+        known = self._copies.get((id, before))
+        if known is not None:
+            return known
+        copy, own = self._copied.get(id, 1), id
+        while id in self._messages and self._messages[id][1] != before:
+            copy += 1
+            id = f"{own}+{copy}"
+        self._copied[own] = copy
+        self._copies[own, before] = id
+        return id
 
     def _rewind(self, id: Any) -> None:
         """Drop a message and what follows it; all of them where it is unknown, as the program does."""
-        self._path = self._path[: self._path.index(id)] if id in self._path else []
+        if not isinstance(id, str) or id not in self._path:
+            self._path = {}
+            return
+        while self._path.popitem()[0] != id:
+            pass
 
     @property
     def _id(self) -> str:
@@ -164,7 +180,7 @@ class _Session:
         words = words.split("\n", 1)[0][:200]
         talk = Talk(
             format=FORMAT, id=self._id, title=title if isinstance(title, str) and title else words,
-            tip=self._end_of(self._path[-1]) if self._path else None, logged=True,
+            tip=self._end_of(next(reversed(self._path))) if self._path else None, logged=True,
             tags=[FORMAT, *(["sub-agent"] if is_agent else [])],
             app={key: self._facts[key] for key in _FACTS if self._facts.get(key) not in (None, [])},
         )  # fmt: skip

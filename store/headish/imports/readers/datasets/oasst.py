@@ -16,7 +16,7 @@ from typing import Any
 from headish.content import strictjson
 from headish.content.drafts import Draft, make_draft
 from headish.content.facts import plausible_time
-from headish.errors import HeadishError, InvalidImport
+from headish.errors import HeadishError
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import Notes
 from headish.limits import PAYLOAD_LIMIT_BYTES
@@ -30,16 +30,16 @@ _OWN = ("text", "role", "replies", "parent_id")
 def read_trees(lines: Iterable[bytes], notes: Notes) -> Iterator[ImportedTree]:
     """The trees of a file, one at a time; blank lines are skipped.
 
-    Raises: InvalidImport with the line.
+    A line that is no tree is noted as broken, and nothing of it is stored.
     """
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                yield _read_tree(strictjson.decode(line, "the line"))
-            except _Malformed as error:
-                raise InvalidImport(notes.source, number, str(error)) from None
-            except HeadishError as error:
-                raise InvalidImport(notes.source, number, str(error)) from error
+                tree = _read_tree(strictjson.decode(line, "the line"))
+            except (_Malformed, HeadishError) as error:
+                notes.break_off(f"line {number}", str(error))
+                continue
+            yield tree
 
 
 class _Malformed(Exception):

@@ -54,6 +54,7 @@ class _Conversation:
     ) -> None:
         self._record, self._mapping, self._where = record, mapping, where
         self._notes, self._assets = notes, assets
+        self._calls: dict[str, str | None] = {}
         self._id = next((record[key] for key in ("conversation_id", "id") if isinstance(record.get(key), str)), None)
 
     def tree(self, limit_bytes: int) -> ImportedTree | None:
@@ -119,20 +120,29 @@ class _Conversation:
         return found
 
     def _call_of(self, parent: str | None) -> str | None:
-        """The call that a tool's message answers: the first one on its way up, behind other results."""
-        for _ in range(len(self._mapping)):
-            node = self._mapping.get(parent) if parent is not None else None
-            if not isinstance(node, Mapping):
-                return None
-            message = node.get("message")
+        """The call that a tool's message answers: the first one on its way up, behind other results.
+
+        What was found is kept for each message on the way: a way up may be as long as the conversation.
+        """
+        way: dict[str, None] = {}
+        call: str | None = None
+        while parent is not None and parent not in way:
+            if parent in self._calls:
+                call = self._calls[parent]
+                break
+            way[parent] = None
+            node = self._mapping.get(parent)
+            message = node.get("message") if isinstance(node, Mapping) else None
+            role = None
             if isinstance(message, Mapping):
                 role, _name = _author(message)
                 if role == "assistant" and message.get("recipient") not in (None, "all"):
-                    return parent
-                if role == "user":
-                    return None
+                    call = parent
+            if role == "user" or call is not None or not isinstance(node, Mapping):
+                break
             parent = node.get("parent") if isinstance(node.get("parent"), str) else None
-        return None
+        self._calls.update(dict.fromkeys(way, call))
+        return call
 
 
 def _author(message: Mapping[str, Any]) -> tuple[str, str | None]:

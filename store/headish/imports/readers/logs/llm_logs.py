@@ -13,11 +13,8 @@ Source: simonw/llm 0.36, its migrations and logs, read and run 2026-11-22.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from typing import Any
-from urllib.parse import quote
 
 from msgspec.structs import replace
 
@@ -26,6 +23,7 @@ from headish.imports.building import Node, Talk, build_tree
 from headish.imports.imported import ImportedTree
 from headish.imports.readers.logs.llm_messages import read_messages, reply_of, utc
 from headish.imports.readers.logs.llm_responses import read_responses
+from headish.imports.readers.shared.databases import Foreign, opened
 from headish.imports.sources import Given
 
 FORMAT = "llm"
@@ -40,48 +38,37 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
 
     Raises: InvalidImport for another database, a damaged one, and a stream: SQLite reads files.
     """
-    if given.path is None:
-        raise InvalidImport(given.name, None, "a SQLite database is read as a file: give its path")
-    address = f"file:{quote(given.path)}?mode=ro"
-    try:
-        with closing(sqlite3.connect(address, uri=True)) as connection:
-            connection.row_factory = _as_dict
-            connection.text_factory = lambda data: data.decode(errors="replace")
-            connection.execute("PRAGMA trusted_schema = OFF")
-            tables = {row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if not tables & {"responses", "messages"} or "conversations" not in tables:
-                raise InvalidImport(given.name, None, _OWN if {"turn", "payload", "bookmark"} <= tables else _FOREIGN)
-            yield from _read_responses(given, connection, tables)
-            if {"messages", "parts", "threads", "turns"} <= tables:
-                yield from _read_threads(given, connection)
-    except sqlite3.Error as error:
-        raise InvalidImport(given.name, None, f"SQLite cannot read it ({error})") from None
+    with opened(given.path, given.name) as foreign:
+        tables = foreign.tables.keys()
+        if not tables & {"responses", "messages"} or "conversations" not in tables:
+            raise InvalidImport(given.name, None, _OWN if {"turn", "payload", "bookmark"} <= tables else _FOREIGN)
+        yield from _read_responses(given, foreign)
+        if {"messages", "parts", "threads", "turns"} <= tables:
+            yield from _read_threads(given, foreign)
 
 
-def _read_responses(given: Given, connection: sqlite3.Connection, tables: set[str]) -> Iterator[ImportedTree]:
-    for conversation, nodes in read_responses(connection, tables):
+def _read_responses(given: Given, foreign: Foreign) -> Iterator[ImportedTree]:
+    for conversation, nodes in read_responses(foreign):
         talk = _talk(conversation["id"], conversation.get("name"), None, conversation)
         tree = build_tree(talk, nodes, given.notes, given.limit_bytes)
         if tree is not None:
             yield tree
 
 
-def _read_threads(given: Given, connection: sqlite3.Connection) -> Iterator[ImportedTree]:
-    for thread in connection.execute("SELECT * FROM threads ORDER BY datetime_utc, id").fetchall():
-        turns = connection.execute("SELECT * FROM turns WHERE thread_id = ? ORDER BY datetime_utc, id", (thread["id"],))
-        yield from _thread(given, connection, thread, turns.fetchall())
+def _read_threads(given: Given, foreign: Foreign) -> Iterator[ImportedTree]:
+    for thread in foreign.select("SELECT * FROM threads ORDER BY datetime_utc, id"):
+        turns = foreign.select("SELECT * FROM turns WHERE thread_id = ? ORDER BY datetime_utc, id", thread["id"])
+        yield from _thread(given, foreign, thread, turns)
     alone = "SELECT * FROM turns WHERE thread_id IS NULL OR thread_id NOT IN (SELECT id FROM threads) ORDER BY id"
-    for turn in connection.execute(alone).fetchall():
+    for turn in foreign.select(alone):
         thread = {"id": turn["id"], "tip_message_hash": turn["tip_message_hash"]}
-        yield from _thread(given, connection, thread, [turn])
+        yield from _thread(given, foreign, thread, [turn])
 
 
-def _thread(
-    given: Given, connection: sqlite3.Connection, thread: Row, turns: list[dict[str, Any]]
-) -> Iterator[ImportedTree]:
+def _thread(given: Given, foreign: Foreign, thread: Row, turns: list[dict[str, Any]]) -> Iterator[ImportedTree]:
     tip = thread["tip_message_hash"]
     tips = dict.fromkeys(each for each in (*(turn["tip_message_hash"] for turn in turns), tip) if each is not None)
-    messages = read_messages(connection, list(tips))
+    messages = read_messages(foreign, list(tips))
     times = _times(messages, turns)
     replies = {turn["tip_message_hash"]: reply_of(turn) for turn in turns}
     nodes = [_timed(node, times, replies) for node in messages.values()]
@@ -119,7 +106,3 @@ def _talk(id: str, name: Any, tip: str | None, record: Row) -> Talk:
         app=facts,
         logged=True,
     )
-
-
-def _as_dict(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> dict[str, Any]:
-    return {column[0]: value for column, value in zip(cursor.description, row, strict=True)}

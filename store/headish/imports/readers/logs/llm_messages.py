@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 from headish.content.media import guess_media_type
 from headish.imports.building import Node
 from headish.imports.imported import make_key
+from headish.imports.readers.shared.databases import Foreign
 
 FORMAT = "llm"
 ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -31,17 +31,17 @@ _PARTS = _UP + "SELECT parts.* FROM up JOIN parts ON parts.message_hash = up.has
 class Borrowed:
     """Fragments and attachments by their ids, each read once it is asked for."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, foreign: Foreign) -> None:
+        self._foreign = foreign
 
     def fragment(self, id: Any) -> str:
         """The text of a fragment; empty where it is gone."""
-        row = self._connection.execute("SELECT content FROM fragments WHERE id = ?", (id,)).fetchone()
+        row = self._row("SELECT content FROM fragments WHERE id = ?", id)
         return str(row["content"] or "") if row is not None else ""
 
     def attachment(self, id: Any) -> Block:
         """An attachment as a document; one that the database only names, as that name."""
-        row = self._connection.execute("SELECT * FROM attachments WHERE id = ?", (id,)).fetchone()
+        row = self._row("SELECT * FROM attachments WHERE id = ?", id)
         if row is None or not isinstance(row["content"], bytes):
             named = {key: value for key, value in (row or {"id": id}).items() if value is not None}
             return {"type": "provider", "provider": FORMAT, "data": {"type": "attachment", "attachment": named}}
@@ -52,18 +52,23 @@ class Borrowed:
             "source": {"type": "base64", "media_type": media_type, "data": b64encode(data).decode()},
         }
 
+    def _row(self, statement: str, id: Any) -> Row | None:
+        """A row by its id, which may be any JSON value."""
+        found = self._foreign.select(statement, id) if isinstance(id, str | int | float) else []
+        return found[0] if found else None
 
-def read_messages(connection: sqlite3.Connection, tips: Sequence[str]) -> dict[str, Node]:
-    """The messages that lead to the tips, by their hashes. Raises: sqlite3.Error."""
+
+def read_messages(foreign: Foreign, tips: Sequence[str]) -> dict[str, Node]:
+    """The messages that lead to the tips, by their hashes. Raises: TooLargeValue; sqlite3.Error."""
     rows: dict[str, Row] = {}
     parts: defaultdict[str, dict[Any, Row]] = defaultdict(dict)
     for tip in tips:
         if tip in rows:
             continue
-        rows.update((row["hash"], row) for row in connection.execute(_MESSAGES, (tip,)))
-        for part in connection.execute(_PARTS, (tip,)):
+        rows.update((row["hash"], row) for row in foreign.select(_MESSAGES, tip))
+        for part in foreign.select(_PARTS, tip):
             parts[part["message_hash"]][part["position"]] = part
-    borrowed = Borrowed(connection)
+    borrowed = Borrowed(foreign)
     return {hash: _node(row, parts[hash].values(), borrowed) for hash, row in rows.items()}
 
 

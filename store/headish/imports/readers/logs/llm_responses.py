@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headish.imports.building import Node
 from headish.imports.imported import make_key
 from headish.imports.readers.logs.llm_messages import FORMAT, Block, Borrowed, load, reply_of, utc
+from headish.imports.readers.shared.databases import Foreign
 
 Row = Mapping[str, Any]
 
 
-def read_responses(connection: sqlite3.Connection, tables: set[str]) -> Iterator[tuple[dict[str, Any], list[Node]]]:
+def read_responses(foreign: Foreign) -> Iterator[tuple[dict[str, Any], list[Node]]]:
     """Each conversation with its messages; a response without a conversation is one of its own.
 
-    Raises: sqlite3.Error.
+    Raises: TooLargeValue; sqlite3.Error.
     """
-    if "responses" not in tables:
+    if "responses" not in foreign.tables:
         return
-    new = " AND id NOT IN (SELECT id FROM turns)" if "turns" in tables else ""
-    responses = _Responses(connection, tables)
-    for conversation in connection.execute("SELECT * FROM conversations ORDER BY id").fetchall():
-        found = connection.execute(
-            f"SELECT * FROM responses WHERE conversation_id = ?{new} ORDER BY datetime_utc, id", (conversation["id"],)
+    new = " AND id NOT IN (SELECT id FROM turns)" if "turns" in foreign.tables else ""
+    responses = _Responses(foreign)
+    for conversation in foreign.select("SELECT * FROM conversations ORDER BY id"):
+        nodes = responses.nodes(
+            foreign.select(
+                f"SELECT * FROM responses WHERE conversation_id = ?{new} ORDER BY datetime_utc, id", conversation["id"]
+            )
         )
-        nodes = responses.nodes(found.fetchall())
         if nodes:
             yield conversation, nodes
-    for row in connection.execute(f"SELECT * FROM responses WHERE conversation_id IS NULL{new} ORDER BY id").fetchall():
+    for row in foreign.select(f"SELECT * FROM responses WHERE conversation_id IS NULL{new} ORDER BY id"):
         yield {"id": row["id"]}, responses.nodes([row])
 
 
 class _Responses:
-    def __init__(self, connection: sqlite3.Connection, tables: set[str]) -> None:
-        self._connection, self._tables = connection, tables
-        self._borrowed = Borrowed(connection)
+    def __init__(self, foreign: Foreign) -> None:
+        self._foreign = foreign
+        self._borrowed = Borrowed(foreign)
 
     def nodes(self, rows: list[dict[str, Any]]) -> list[Node]:
         """What was said, one message behind the other; instructions stand where they change."""
@@ -96,9 +97,9 @@ class _Responses:
         return [self._borrowed.fragment(each["fragment_id"]) for each in self._beside(row, table, order)]
 
     def _beside(self, row: Row, table: str, order: str) -> list[dict[str, Any]]:
-        if table not in self._tables:
+        if table not in self._foreign.tables:
             return []
-        return self._connection.execute(f"SELECT * FROM {table} WHERE response_id = ?{order}", (row["id"],)).fetchall()
+        return self._foreign.select(f"SELECT * FROM {table} WHERE response_id = ?{order}", row["id"])
 
 
 _ROLES = {"system": "system", "results": "tool", "prompt": "user", "": "assistant"}

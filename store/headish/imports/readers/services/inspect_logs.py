@@ -68,8 +68,8 @@ def _member(given: Given, archive: Archive, member: str) -> Any:
             raise NotJson(f"it is longer than {IMPORT_LINE_BYTES:,} bytes")
         value, healed = decode(data)
     except (NotJson, InvalidImport) as error:
-        if isinstance(error, InvalidImport) and "the extra" in str(error):
-            raise  # nothing of the archive can be unpacked here
+        if isinstance(error, InvalidImport) and ("the extra" in error.reason or "its archive" in error.reason):
+            raise  # nothing more of the archive can be unpacked here
         given.notes.break_off(member, str(error))
         return None
     if healed:

@@ -31,6 +31,8 @@ _MODE_AT, _WAL = 18, 2
 _BESIDE = ("-wal", "-journal")
 _ALLOWED = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE))
 _FUNCTIONS = frozenset(("length", "max", "count"))
+COMMON = "up"
+"""The common table that a reader's statement may have. A view of that name is hidden by it."""
 PAGE = 1000
 """So many keys are read at a time."""
 
@@ -92,6 +94,18 @@ class Foreign:
                 return  # NULL is behind nothing
             after = found[-1]
 
+    def select(self, statement: str, *values: Any) -> list[dict[str, Any]]:
+        """The rows of a statement of a reader's own. The guards hold for it, too: a view that it names is refused.
+
+        Raises: TooLargeValue; sqlite3.Error.
+        """
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            if isinstance(error, sqlite3.DataError) or "too big" in str(error):
+                raise TooLargeValue(str(error)) from None
+            raise
+
     def _run(
         self, table: str, columns: Sequence[str], where: str, order: Sequence[str], limit: int, values: Iterable[Any]
     ) -> list[dict[str, Any]]:
@@ -101,12 +115,7 @@ class Foreign:
         )
         statement += f" ORDER BY {', '.join(map(quoted, order))}" if order else ""
         statement += f" LIMIT {limit}" if limit else ""
-        try:
-            return self._connection.execute(statement, tuple(values)).fetchall()
-        except sqlite3.Error as error:
-            if isinstance(error, sqlite3.DataError) or "too big" in str(error):
-                raise TooLargeValue(str(error)) from None
-            raise
+        return self.select(statement, *values)
 
 
 @contextmanager
@@ -188,7 +197,10 @@ def _is_virtual(sql: str) -> bool:
     return sql.lstrip().upper().startswith("CREATE VIRTUAL")
 
 
-def _authorize(action: int, first: str | None, second: str | None, *_: Any) -> int:
+def _authorize(action: int, first: str | None, second: str | None, _: str | None, within: str | None) -> int:
+    """``within`` is the view or the common table of a statement in which something is read."""
+    if within is not None and within != COMMON:
+        return sqlite3.SQLITE_DENY
     is_function = action == sqlite3.SQLITE_FUNCTION and second in _FUNCTIONS
     return sqlite3.SQLITE_OK if action in _ALLOWED or is_function else sqlite3.SQLITE_DENY
 
