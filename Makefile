@@ -45,21 +45,27 @@ PEER_MODULE = $(if $(wildcard store/headish/integrations/$(subst -,_,$*)),headis
 
 test-peers: $(PEERS:%=test-peers-%)
 
-test-peers-%: .venv-peers-%/.installed
+test-peers-%: .venv-peers-%/suites/.fetched
 	.venv-peers-$*/bin/python -c "import $(PEER_MODULE)"
 	.venv-peers-$*/bin/python -m pytest -m peers -r fE $(PEER_TESTS) $(PYTEST)
 
-# LangGraph's own tests come with its source: the one that is pinned, by its hash.
-test-peers-langgraph: .venv-peers-langgraph/langgraph/.fetched
-.venv-peers-langgraph/langgraph/.fetched: .venv-peers-langgraph/.installed
+# Tests of theirs that come with the source of a package: the one that is pinned, by its hash.
+SUITES_agents = openai-agents
+SUITES_langchain = langchain-core langchain-community
+SUITES_langgraph = langgraph
+
+.venv-peers-%/suites/.fetched: .venv-peers-%/.installed
 	rm -rf $(@D) && mkdir -p $(@D)
-	sed -n '/^langgraph==/,/[^\\]$$/p' requirements/peers-langgraph.txt > $(@D)/pinned.txt
-	.venv-peers-langgraph/bin/python -m pip --disable-pip-version-check --quiet download --require-hashes --no-deps \
-		--no-build-isolation --no-binary langgraph --dest $(@D) -r $(@D)/pinned.txt
-	tar -xzf $(@D)/langgraph-*.tar.gz -C $(@D) --strip-components 1
+	@set -e; for package in $(SUITES_$*); do \
+		folder=$(@D)/$$package; mkdir $$folder; echo "fetching the source of $$package"; \
+		sed -n "/^$$package==/,/[^\\\\]\$$/p" requirements/peers-$*.txt > $$folder/pinned.txt; \
+		.venv-peers-$*/bin/python -m pip --disable-pip-version-check --quiet download --require-hashes --no-deps \
+			--no-build-isolation --no-binary $$package --dest $$folder -r $$folder/pinned.txt; \
+		tar -xzf $$folder/*.tar.gz -C $$folder --strip-components 1; \
+	done
 	@touch $@
 
-.PRECIOUS: .venv-peers-%/.installed
+.PRECIOUS: .venv-peers-%/.installed .venv-peers-%/suites/.fetched
 
 quick: .venv/.dev
 	@$(MAKE) --no-print-directory --jobs 6 format lint floors mypy tests-quick

@@ -17,7 +17,7 @@ for _package in ("langgraph.checkpoint.sqlite", "langgraph.checkpoint.postgres",
     pytest.importorskip(_package, reason=not_installed("langgraph with what its own tests need"))
 
 ROOT = Path(__file__).parents[3]
-SOURCE = Path(os.environ.get("LANGGRAPH_SOURCE") or Path(sys.prefix) / "langgraph")
+SOURCE = Path(os.environ.get("LANGGRAPH_SOURCE") or Path(sys.prefix) / "suites" / "langgraph")
 """The unpacked source of the LangGraph that is installed."""
 
 pytestmark = [
