@@ -74,6 +74,7 @@ def test_whatever_a_thread_holds_every_verb_answers_or_refuses_by_name(store: St
     for verb in _verbs(store):
         with suppress(HeadishError):
             verb()
+    assert store.verify().problems == ()
 
 
 ROLES = ("user", "assistant", "tool", "system", "developer")

@@ -273,6 +273,7 @@ class TestReplies(ChatReplies):
         "an-error-object": "it takes an object of that kind for a chunk",
         "arguments-as-a-value": "it takes arguments for text",
         "an-error-with-a-reason": "it raises what a stream says of an error",
+        "audio": "it keeps the words of a recording apart from the text",
         "calls-of-names-alone": "it pairs pieces by their index alone",
         "calls-without-an-index": "it pairs pieces by their index alone",
         "calls-without-ids": "it pairs pieces by their index alone",
