@@ -84,6 +84,18 @@ class TestADatabaseOfTheCaller:
             held(database).close()
             assert list(database.spaces) == ["default"]
 
+    def test_gives_one_store_to_all_that_are_here_at_once(self, tmp_path: Path) -> None:
+        with Database.open(tmp_path / "a.db") as database:
+            one, other = held(database), held(database)
+            with one.use() as ours, other.use() as theirs:
+                assert ours is theirs
+            one.close()
+            with other.use() as store:
+                store.add_turn("the other goes on", bookmark="main")
+            del one, other, ours, theirs, store
+            gc.collect()
+            assert dict(opening._given) == {}
+
     def test_that_was_closed_is_an_error_that_says_so(self, tmp_path: Path) -> None:
         database = Database.open(tmp_path / "a.db")
         each = held(database)

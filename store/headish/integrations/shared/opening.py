@@ -54,6 +54,8 @@ class _Shared:
 
 
 _open: dict[_Key, _Shared] = {}
+_given: weakref.WeakValueDictionary[int, _Shared] = weakref.WeakValueDictionary()
+"""Those of callers, by ``id``: it is no other's while an entry lasts, which holds its database."""
 _lock = threading.RLock()  # a hold that is collected is released wherever its thread stands, here too
 
 
@@ -72,7 +74,8 @@ class Held:
 
     ``what`` names the object in the error of one that was closed ("the session"). ``db`` may be another hold, for an
     object that is made from one, in memory too.
-    Cost: nothing but a look-up where the process has the database open. Raises: as ``Database.open`` and ``store``.
+    Cost: nothing but a look-up where another object of the process holds the database.
+    Raises: as ``Database.open`` and ``Database.store``.
     """
 
     def __init__(self, db: Db | Held, what: str, space: str = "default") -> None:
@@ -127,7 +130,8 @@ class Held:
 def _hold(db: Db) -> tuple[_Shared, bool]:
     """The shared database, counted, and whether it is ours to close."""
     if isinstance(db, Database):
-        return _Shared(db), False
+        with _lock:
+            return _given.setdefault(id(db), _Shared(db)), False
     found = _find(db)
     if found is None:
         shared = _Shared(Database.open(db))
