@@ -7,6 +7,7 @@ imported only if a database really needs another revision.
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import TYPE_CHECKING
 
 from headish.database.backend import Backend
@@ -107,13 +108,26 @@ def _upgrade_or_refuse(database: Backend, current: str) -> None:
 def _create(database: Backend, connection: sqlalchemy.Connection, create: bool) -> None:
     if not create:
         raise UnknownDatabase(database.target, "it holds no headish tables, and none were to be created")
-    from headish.database.schema import metadata  # late: SQLAlchemy's, and needed once in a database's life
-
-    metadata.create_all(connection, checkfirst=False)
+    for statement in _definitions(f"{connection.dialect.name}+{connection.dialect.driver}"):
+        connection.exec_driver_sql(statement)
     create_index(connection)
     connection.exec_driver_sql(_VERSION_TABLE)
     connection.exec_driver_sql(f"INSERT INTO alembic_version (version_num) VALUES ('{REVISION}')")  # noqa: S608
     database.mark(connection)
+
+
+@cache
+def _definitions(name: str) -> tuple[str, ...]:
+    """What makes the tables, for a dialect of SQLAlchemy. To compile it takes longer than to run it on a new file."""
+    from sqlalchemy import create_mock_engine, make_url  # late: needed once in a database's life
+
+    from headish.database.schema import metadata
+
+    made: list[str] = []
+    dialect = make_url(f"{name}://").get_dialect()()
+    engine = create_mock_engine(f"{name}://", lambda sql, *_, **__: made.append(str(sql.compile(dialect=dialect))))
+    metadata.create_all(engine, checkfirst=False)
+    return tuple(made)
 
 
 def _revision(database: Backend, connection: sqlalchemy.Connection) -> str | None:
