@@ -51,7 +51,7 @@ def run(plugin: str, source: Path, report: Path, *files: str, **more: str) -> di
         capture_output=True,
         text=True,
     )
-    assert report.exists(), done.stdout[-5000:] + done.stderr[-5000:]
+    assert done.returncode in (0, 1), done.stdout[-5000:] + done.stderr[-5000:]  # else they did not come to their end
     return dict(json.loads(report.read_text()))
 
 
