@@ -11,6 +11,7 @@ import pytest
 from headish import Store
 from headish.errors import CorruptTurn, DatabaseCorrupt
 from headish.history.reading.proven import OVERHEAD_BYTES, PROVEN, Recent
+from headish.values.ids import TurnId
 
 DAMAGED = (CorruptTurn, DatabaseCorrupt)
 DAMAGES = {
@@ -55,6 +56,23 @@ def test_an_erasure_leaves_no_words_in_memory(tmp_path: Path) -> None:
         store.resolve("main")
         assert PROVEN.get(bytes.fromhex(turn.digest)) is not None
         store.erase("main", reason="asked to")
+        assert PROVEN.get(bytes.fromhex(turn.digest)) is None
+
+
+def test_what_is_read_while_it_is_erased_is_forgotten_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "headish.db"
+    with Store.open(path) as store, Store.open(path) as reader:
+        turn = store.add_turn("secret", bookmark="main")
+        read: list[str] = []
+
+        def reading_meanwhile() -> TurnId:
+            read.append(reader.text("main") + reader.resolve("main").messages[0].text)
+            return mint()
+
+        mint = store._database.mint
+        monkeypatch.setattr(store._database, "mint", reading_meanwhile)
+        store.erase("main", reason="asked to", scrub=False)
+        assert read[0] == "secretsecret"
         assert PROVEN.get(bytes.fromhex(turn.digest)) is None
 
 

@@ -19,22 +19,7 @@ from headish.imports.notes import Notes
 from imports.test_chatgpt import as_json, conversation, node, text
 from imports.test_claude_code import answer, line, session
 from imports.test_gemini_cli import META, say
-
-
-def calls(work: Callable[[], object]) -> int:
-    """How many calls a work makes: what other work on the machine does not disturb."""
-    count = 0
-
-    def counted(*_: object) -> None:
-        nonlocal count
-        count += 1
-
-    sys.setprofile(counted)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
+from support.counting import calls
 
 
 def is_linear(make: Callable[[int], Callable[[], object]]) -> bool:

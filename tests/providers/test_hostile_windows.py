@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +14,7 @@ from headish.errors import Unsupported
 from headish.providers import PROVIDERS, prepare_request
 from headish.values.blocks import ContentBlock, Erased, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.ids import TurnId
+from support.counting import calls
 
 USER = Message(role="user", content=(Text("Go on."),))
 
@@ -25,22 +25,6 @@ def window(*messages: Message) -> ContextWindow:
 
 def said(role: str, *content: ContentBlock, turn: str | None = None) -> Message:
     return Message(role=role, content=content, turn=None if turn is None else TurnId(turn))
-
-
-def steps(work: Callable[[], object]) -> int:
-    """How many calls a work makes: what other work on the machine does not disturb."""
-    count = 0
-
-    def counted(*_: object) -> None:
-        nonlocal count
-        count += 1
-
-    sys.setprofile(counted)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 def searches(count: int) -> Message:
@@ -68,7 +52,7 @@ def joined(count: int) -> tuple[Message, ...]:
 def test_a_message_of_many_blocks_takes_steps_for_each_block_alone(
     provider: str, made: Callable[[int], Message], settings: dict[str, Any]
 ) -> None:
-    few, many = (steps(lambda n=n: prepare_request(provider, window(made(n)), **settings)) for n in (50, 400))
+    few, many = (calls(lambda n=n: prepare_request(provider, window(made(n)), **settings)) for n in (50, 400))
     assert many < 9 * few
 
 

@@ -14,7 +14,6 @@ from headish.erasing.choosing import Chosen, Wish, choose, sift, with_equals
 from headish.erasing.places import forget_turns
 from headish.erasing.repeating import repeats_of, take_titles, turns_of_repeats
 from headish.history.reading.decode import read_mapping
-from headish.history.reading.proven import forget_proven
 from headish.history.tombstones import as_erased, now
 from headish.limits import INLINE_BYTES
 from headish.rows.counters import take_change
@@ -119,7 +118,6 @@ def erase(
     emptied = [(each.turn, _key_of(each.turn, wish.meta)) for each in made.turns]
     empty_turns(connection, space, number + 1, emptied, meta=wish.meta)
     drop_payloads(connection, space, made.payloads)
-    forget_proven()
     bar(connection, space, number + 1, made.bars)
     count_gone(connection, space, bytes=made.found.bytes, bars=len(made.bars))
     titles = take_titles(connection, space, made.repeats)

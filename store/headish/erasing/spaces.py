@@ -7,7 +7,6 @@ import secrets
 from headish.database.query import Connection
 from headish.erasing.erase import Said
 from headish.erasing.places import forget_space
-from headish.history.reading.proven import forget_proven
 from headish.history.tombstones import now
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.counters import read_counter, take_change
@@ -45,7 +44,6 @@ def erase_space(connection: Connection, space: int, said: Said, mint: Mint) -> t
     number, before, _ = last_receipt(connection, space)
     forget_space(connection, space)
     empty_space(connection, space, secrets.token_bytes(16))
-    forget_proven()
     name = _free_name(connection, space)
     name_space(connection, space, name.encode())
     receipt = Receipt(

@@ -55,5 +55,5 @@ PROVEN: Recent[bytes, tuple[Walked, tuple[bytes, ...]]] = Recent()
 
 
 def forget_proven() -> None:
-    """Forget all: an erasure leaves no words of the erased in the memory of its process."""
+    """Forget all, once an erasure is stored. Other processes keep what they read until newer rows take its place."""
     PROVEN.clear()

@@ -24,6 +24,7 @@ from headish.erasing.names import erase_name, find_name
 from headish.erasing.spaces import erase_space, find_in_space
 from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, UnknownSpace, shown
 from headish.history.reading.find import find_place
+from headish.history.reading.proven import forget_proven
 from headish.limits import REASON_LIMIT_BYTES
 from headish.rows.counters import lock_counter, lock_space
 from headish.rows.spaces import find_space, space_numbers
@@ -215,6 +216,7 @@ def _finish(
 ) -> Erasure:
     if receipt is None:
         return Erasure(found)
+    forget_proven()  # behind the commit: whoever read meanwhile saw what was there before
     if not scrub and database.backend.scrubs_itself:
         return Erasure(found, receipt, False, "it was not asked for; 'headish gc' does it", became)
     why = scrub_now(database)
