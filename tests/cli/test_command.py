@@ -215,7 +215,8 @@ class TestStart:
 
     def test_a_help_fits_a_terminal_of_80_columns_and_cuts_no_line(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("COLUMNS", "80")
-        helps = {path: _help_of(command, path) for path, command in _with_those_below(main, "headish")}
+        with click.Context(main, info_name="headish", **main.context_settings) as context:
+            helps = dict(_with_those_below(main, context))
         assert "headish batch status" in helps
         lines = [(path, line) for path, text in helps.items() for line in text.splitlines()[1:]]
         assert [(path, line) for path, line in lines if len(line) > 80 or line.endswith("...")] == []
@@ -251,16 +252,12 @@ class TestDemo:
         assert start("demo", "--keep", kept).returncode == 2
 
 
-def _with_those_below(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
-    yield path, command
+def _with_those_below(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
+    """Each command's path and its help; under its parent, as when it is called: click remembers what it made first."""
+    yield context.command_path, command.get_help(context)
     if isinstance(command, click.Group):
-        with click.Context(command) as context:
-            for name in command.list_commands(context):
-                below = command.get_command(context, name)
-                assert below is not None
-                yield from _with_those_below(below, f"{path} {name}")
-
-
-def _help_of(command: click.Command, path: str) -> str:
-    with click.Context(command, info_name=path) as context:
-        return command.get_help(context)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            with click.Context(below, info_name=name, parent=context) as inner:
+                yield from _with_those_below(below, inner)

@@ -117,7 +117,7 @@ class TestHelp:
         assert [line for line in told if "..." in line or len(line) > 80] == []
 
     def test_a_text_for_the_list_belongs_to_a_command_that_needs_it(self) -> None:
-        context = click.Context(main)
+        context = click.Context(main, **main.context_settings)
         for name in BRIEFLY:
             group, *below = name.split()
             command = main.get_command(context, group)
