@@ -113,12 +113,12 @@ class TestCreating:
         for heads, settings, words in (
             (["a", "b"], {}, "one server: milli and other differ"),
             (["a"], {"to": "cohere", "model": "m", "params": {}}, "headish cannot make batches at cohere"),
-            (["a"], {"ptr": "cloudy"}, "headish makes no batches at Vertex AI .* \\(cloudy\\): .* Cloud Storage"),
+            (["a"], {"ptr": "cloudy"}, "headish makes no batches at Vertex AI .*: .* Cloud Storage"),
             ([], {}, "a batch needs a head"),
         ):
             with pytest.raises(InvalidArgument, match=words):
                 asking.batches.create(heads, **settings)
-        monkeypatch.setattr("headish.answers.batches.find_batch_api", lambda _: limited())
+        monkeypatch.setattr("headish.answers.batches.find_batch_api", lambda *_: limited())
         with pytest.raises(InvalidArgument, match="at most 1 requests"):
             asking.batches.create(["a", "a"])
         with pytest.raises(TooLarge):

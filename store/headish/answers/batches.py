@@ -16,9 +16,11 @@ import msgspec
 from msgspec import Struct
 
 from headish.answers.journal import About
-from headish.calls.batches.apis import Wanted, find_batch_api
+from headish.calls.batches.apis import Wanted
+from headish.calls.batches.choosing import find_batch_api
 from headish.content import strictjson
 from headish.errors import CorruptRecord, InvalidArgument, TooLarge
+from headish.providers.clouds import Cloud
 from headish.providers.shared.values import Request
 from headish.values.ids import TurnId
 from headish.values.names import check_name
@@ -35,6 +37,7 @@ class Server(Struct, frozen=True, omit_defaults=True):
     base_url: str | None = None
     key_env: str | None = None
     headers: dict[str, str] = {}
+    cloud: Cloud | None = None
 
 
 class Entry(Struct, frozen=True):
@@ -81,7 +84,7 @@ class Settled(Struct, frozen=True, omit_defaults=True):
 def plan_job(name: str, requests: Sequence[Request]) -> tuple[Job, list[Wanted]]:
     """The batch of some requests, and what is to be sent. Raises: InvalidArgument, TooLarge."""
     first = requests[0]
-    api = find_batch_api(first.provider)
+    api = find_batch_api(first.provider, first.cloud)
     if len(requests) > api.most_requests:
         raise InvalidArgument(f"a batch of {first.provider} has at most {api.most_requests:,} requests")
     _check_same(requests, one_model=api.one_model)
@@ -98,7 +101,7 @@ def plan_job(name: str, requests: Sequence[Request]) -> tuple[Job, list[Wanted]]
         provider=first.provider,
         token=token,
         milliseconds=time.time_ns() // 1_000_000,
-        server=Server(first.base_url, first.key_env, first.headers),
+        server=Server(first.base_url, first.key_env, first.headers, first.cloud),
         entries=tuple(entries),
         model=first.model if len({each.model for each in requests}) == 1 else None,
         ptr=first.ptr if len({each.ptr for each in requests}) == 1 else None,
@@ -110,12 +113,7 @@ def _check_same(requests: Sequence[Request], *, one_model: bool) -> None:
     """A batch goes to one server. Raises: InvalidArgument."""
     first = requests[0]
     for each in requests:
-        if each.cloud is not None:
-            why = CLOUDS.get(each.cloud.name, "nobody has read how its batches are made")
-            raise InvalidArgument(f"headish makes no batches at {each.cloud} ({each.ptr}): {why}")
-        if (each.provider, each.base_url, each.key_env, each.headers) != (
-            first.provider, first.base_url, first.key_env, first.headers,
-        ):  # fmt: skip
+        if _server(each) != _server(first):
             raise InvalidArgument(
                 f"a batch goes to one server: {_who(first)} and {_who(each)} differ; make a batch for each"
             )
@@ -125,15 +123,8 @@ def _check_same(requests: Sequence[Request], *, one_model: bool) -> None:
             )
 
 
-CLOUDS = {
-    "bedrock": "its batches are read from S3 and written there",
-    "vertex": "its batches are read from Cloud Storage or BigQuery and written there",
-    "azure": "its batches need a deployment of a kind of their own (Global Batch)",
-}
-"""The clouds, and why headish makes no batches there. Sources, read 2026-11-22:
-https://docs.aws.amazon.com/bedrock/latest/userguide/batch-inference.html,
-https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/batch-prediction-gemini,
-https://learn.microsoft.com/azure/ai-foundry/openai/how-to/batch."""
+def _server(request: Request) -> tuple[Any, ...]:
+    return request.provider, request.base_url, request.key_env, request.headers, request.cloud
 
 
 def _who(request: Request) -> str:

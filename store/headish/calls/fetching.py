@@ -10,6 +10,7 @@ from headish.calls.deadline import Timeouts
 from headish.calls.endpoints import find_endpoint
 from headish.calls.remote import Remote
 from headish.errors import InvalidArgument
+from headish.providers.clouds import Cloud
 from headish.providers.registry import find_provider
 
 KEEPING = frozenset(("openai_responses",))
@@ -24,6 +25,7 @@ def fetch_answer(
     base_url: str | None = None,
     key_env: str | None = None,
     headers: Mapping[str, str] | None = None,
+    cloud: Cloud | None = None,
     timeouts: Timeouts = Timeouts(),
 ) -> Mapping[str, Any]:
     """The answer that a provider keeps under an id, as it is now; it holds ``***`` for the key of the call.
@@ -35,6 +37,8 @@ def fetch_answer(
         raise InvalidArgument(f"{provider} keeps no answers: {', '.join(sorted(KEEPING))} does")
     if not _ID.fullmatch(id):  # which the server gave: it must not leave its place in the address
         raise InvalidArgument(f"{id[:80]!r} cannot be the id of an answer")
-    remote = Remote(provider, model=None, base_url=base_url, key_env=key_env, headers=headers, timeouts=timeouts)
+    remote = Remote(
+        provider, model=None, base_url=base_url, key_env=key_env, headers=headers, cloud=cloud, timeouts=timeouts
+    )
     found = remote.get(f"{find_endpoint(provider).path}/{id}")
     return remote.redactor.clean(found, find_provider(provider).reader.words)

@@ -33,6 +33,7 @@ from headish.errors import (
     UnreadableAnswer,
 )
 from headish.limits import BATCH_RESULTS_LIMIT_BYTES, EVENT_LIMIT_BYTES, REPLY_LIMIT_BYTES, RETRY_AFTER_LIMIT_SECONDS
+from headish.providers.clouds import Cloud
 
 if TYPE_CHECKING:
     import httpx2
@@ -43,7 +44,7 @@ _BOUNDARY = "headish-3f0c2f1a7d5e4b6f"
 
 
 class Remote:
-    """One provider, or a compatible server, with the credentials for it."""
+    """One provider, a compatible server or a cloud, with the credentials for it. They are looked up once."""
 
     def __init__(
         self,
@@ -53,9 +54,10 @@ class Remote:
         base_url: str | None = None,
         key_env: str | None = None,
         headers: Mapping[str, str] | None = None,
+        cloud: Cloud | None = None,
         timeouts: Timeouts = Timeouts(),
     ) -> None:
-        route = find_route(provider, model=model, base_url=base_url, stream=False)
+        route = find_route(provider, model=model, base_url=base_url, cloud=cloud, stream=False)
         given = check_headers(headers or {})
         credentials = find_credentials(route, key_env, given)
         secrets = find_secrets(route.endpoint, given)
@@ -63,7 +65,7 @@ class Remote:
             refuse_readable(route.address)
         self.provider, self.timeouts = provider, timeouts
         self.redactor = Redactor([*secrets, *credentials.secrets])
-        self._address = route.address
+        self._address, self._route = route.address, route
         self._headers = write_headers(route.endpoint, None, stream=False) | credentials.headers | given
 
     def get(self, path: str) -> dict[str, Any]:
@@ -155,7 +157,7 @@ class Remote:
         httpx2 = _import_client()
         in_the_clear = self._address.is_in_the_clear
         beside = dict(headers or {}) if url is not None else {**self._headers, **(headers or {})}
-        url = url or self._address.origin + self._address.path + path
+        url = url or self._route.beside(path)
         timeout = httpx2.Timeout(self._silence_seconds, connect=self.timeouts.connect_seconds)
         with httpx2.Client(timeout=timeout, trust_env=not in_the_clear, verify=not in_the_clear) as client:
             request = client.build_request(method, url, headers=beside, content=content)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from headish.calls.clouds.places import CloudPlace, find_place
 from headish.calls.endpoints import Endpoint, find_endpoint, write_url
+from headish.errors import InvalidArgument
 from headish.providers.clouds import Cloud
 from headish.values.checks.addresses import Address, parse_address
 
@@ -27,6 +28,19 @@ class Route(Struct, frozen=True, kw_only=True):
     def dress(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[Mapping[str, Any], dict[str, str]]:
         """Body and headers as they go there."""
         return (body, dict(headers)) if self.place is None else self.place.dress(body, headers)
+
+    def beside(self, path: str) -> str:
+        """The URL of something else that the API has: a file, a batch, an answer that it keeps.
+
+        Raises: InvalidArgument for a cloud where headish asks for nothing but answers.
+        """
+        if self.place is None or self.cloud is None:
+            return self.address.origin + self.address.path + path
+        if self.place.beside is None:
+            raise InvalidArgument(f"headish asks {self.cloud} for answers alone")
+        before, query = self.place.beside(self.cloud)
+        path += f"{'&' if '?' in path else '?'}{query}" if query else ""
+        return self.address.origin + _without_ending(self.address.path, self.place.endings) + before + path
 
 
 def find_route(

@@ -26,8 +26,8 @@ timeout_option = click.option(
 def batch_command() -> None:
     """Ask about many heads at once, for about half the price: the provider answers within a day.
 
-    Anthropic, OpenAI (openai and openai_responses) and Gemini have batches. Nothing is collected by itself:
-    'headish batch collect' stores what was answered, each answer behind the turn that was asked from.
+    Anthropic, OpenAI (openai and openai_responses), Azure OpenAI and Gemini have batches. Nothing is collected by
+    itself: 'headish batch collect' stores what was answered, each answer behind the turn that was asked from.
     """
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from headish.calls.endpoints import ENDPOINTS
 from headish.calls.remote import Remote
-from headish.errors import InvalidArgument, UnreadableAnswer
+from headish.errors import UnreadableAnswer
 from headish.providers.events.eventjson import Refusal, decode_event
 
 MEGABYTE = 1_000_000
@@ -51,7 +51,7 @@ class Outcome(NamedTuple):
 class Looked(NamedTuple):
     """How far a batch is: the provider's own word, whether it has ended, its counts, and what the results are in.
 
-    ``failure`` says why it ended without answering anything.
+    ``failure`` says why what has no result will never have one.
     """
 
     status: str
@@ -74,20 +74,12 @@ class BatchApi(NamedTuple):
     one_model: bool
 
 
-def find_batch_api(provider: str) -> BatchApi:
-    """The batches of a provider. Raises: InvalidArgument for one that has none."""
-    api = BATCH_APIS.get(provider)
-    if api is None:
-        raise InvalidArgument(f"headish cannot make batches at {provider}: choose one of {', '.join(BATCH_APIS)}")
-    return api
-
-
 # Anthropic
 
 
 def _create_anthropic(remote: Remote, _token: str, _model: str | None, wanted: Sequence[Wanted]) -> str:
     requests = [{"custom_id": each.id, "params": each.body} for each in wanted]
-    return _id_of(remote, remote.post("/v1/messages/batches", {"requests": requests}))
+    return id_of(remote, remote.post("/v1/messages/batches", {"requests": requests}))
 
 
 def _look_anthropic(remote: Remote, id: str) -> Looked:
@@ -103,20 +95,20 @@ def _results_anthropic(remote: Remote, id: str, _looked: Looked) -> Iterator[Out
         if said is None:
             yield from problem
             continue
-        result = _record(said.get("result"))
+        result = read_record(said.get("result"))
         kind = _text(result.get("type"))
         if kind == "succeeded" and isinstance(result.get("message"), dict):
             yield Outcome(_name(said), result["message"])
             continue
-        error = _record(result.get("error"))
-        yield Outcome(_name(said), error=_error(_record(error.get("error", error)), kind))
+        error = read_record(result.get("error"))
+        yield Outcome(_name(said), error=_error(read_record(error.get("error", error)), kind))
 
 
 def _find_anthropic(remote: Remote, _token: str, count: int, since: datetime) -> str | None:
     """A batch of Anthropic's has no name. One that is as old and as large is it; its results' ids prove it."""
     found = [
         _text(each.get("id"))
-        for each in _records(remote.get("/v1/messages/batches?limit=100").get("data"))
+        for each in read_records(remote.get("/v1/messages/batches?limit=100").get("data"))
         if _time(each.get("created_at")) >= since.timestamp() - CLOCK_SECONDS
         and sum(_counts(each.get("request_counts")).values()) == count
     ]
@@ -128,47 +120,60 @@ def _find_anthropic(remote: Remote, _token: str, count: int, since: datetime) ->
 
 def _create_openai(path: str) -> Callable[[Remote, str, str | None, Sequence[Wanted]], str]:
     def create(remote: Remote, token: str, _model: str | None, wanted: Sequence[Wanted]) -> str:
-        lines = [
-            msgspec.json.encode({"custom_id": each.id, "method": "POST", "url": path, "body": each.body})
-            for each in wanted
-        ]
-        file = _id_of(remote, remote.post_file("/files", f"{token}.jsonl", b"\n".join(lines), {"purpose": "batch"}))
-        body = {"input_file_id": file, "endpoint": path, "completion_window": "24h", "metadata": {"headish": token}}
-        return _id_of(remote, remote.post("/batches", body))
+        file = upload_openai(remote, token, path, wanted)
+        return submit_openai(remote, token, path, id_of(remote, file))
 
     return create
 
 
-def _look_openai(remote: Remote, id: str) -> Looked:
+def upload_openai(
+    remote: Remote, token: str, path: str, wanted: Sequence[Wanted], about: Mapping[str, str] | None = None
+) -> Mapping[str, Any]:
+    """Send the file of lines, each of which goes to a path; what is said of the file."""
+    lines = [
+        msgspec.json.encode({"custom_id": each.id, "method": "POST", "url": path, "body": each.body}) for each in wanted
+    ]
+    fields = {"purpose": "batch", **(about or {})}
+    return remote.post_file("/files", f"{token}.jsonl", b"\n".join(lines), fields)
+
+
+def submit_openai(remote: Remote, token: str, endpoint: str, file: str) -> str:
+    """Make the batch of a file that is there; its id."""
+    body = {"input_file_id": file, "endpoint": endpoint, "completion_window": "24h", "metadata": {"headish": token}}
+    return id_of(remote, remote.post("/batches", body))
+
+
+def look_openai(remote: Remote, id: str) -> Looked:
+    """How far a batch is. One that did not complete has a failure beside its files: that of what has no result."""
     said = remote.get(f"/batches/{quote(id, safe='')}")
-    status = _text(said.get("status"))
+    status = _text(said.get("status")).lower()  # Azure: Completed
     files = tuple(name for key in ("output_file_id", "error_file_id") if (name := _text(said.get(key))))
-    errors = [_text(each.get("message")) for each in _records(_record(said.get("errors")).get("data"))]
+    errors = [_text(each.get("message")) for each in read_records(read_record(said.get("errors")).get("data"))]
     ended = status in ("failed", "completed", "expired", "cancelled")
     failure = remote.redactor.show("; ".join(filter(None, errors[:5])) or f"the batch is {status}", 500)
-    return Looked(
-        status, ended, _counts(said.get("request_counts")), files, failure=failure if ended and not files else None
-    )
+    is_whole = not ended or (status == "completed" and bool(files))
+    return Looked(status, ended, _counts(said.get("request_counts")), files, failure=None if is_whole else failure)
 
 
-def _results_openai(remote: Remote, _id: str, looked: Looked) -> Iterator[Outcome]:
+def results_openai(remote: Remote, _id: str, looked: Looked) -> Iterator[Outcome]:
+    """What its files say, line by line."""
     for file in looked.files:
         for number, line in enumerate(remote.lines(f"/files/{quote(file, safe='')}/content"), 1):
             said, problem = _read_line(line, number)
             if said is None:
                 yield from problem
                 continue
-            response, error = _record(said.get("response")), _record(said.get("error"))
-            body = _record(response.get("body"))
+            response, error = read_record(said.get("response")), read_record(said.get("error"))
+            body = read_record(response.get("body"))
             if not error and response.get("status_code") == 200 and body:
                 yield Outcome(_name(said), body)
             else:
-                yield Outcome(_name(said), error=_error(error or _record(body.get("error")), "failed"))
+                yield Outcome(_name(said), error=_error(error or read_record(body.get("error")), "failed"))
 
 
 def _find_openai(remote: Remote, token: str, _count: int, _since: datetime) -> str | None:
-    for each in _records(remote.get("/batches?limit=100").get("data")):
-        if _record(each.get("metadata")).get("headish") == token:
+    for each in read_records(remote.get("/batches?limit=100").get("data")):
+        if read_record(each.get("metadata")).get("headish") == token:
             return _text(each.get("id")) or None
     return None
 
@@ -194,7 +199,7 @@ def _input_gemini(remote: Remote, token: str, listed: Sequence[tuple[str, Mappin
         requests = [{"request": request, "metadata": {"key": id}} for id, request in listed]
         return {"requests": {"requests": requests}}
     about = {"file": {"displayName": token, "mimeType": "application/jsonl"}}
-    made = _text(_record(remote.upload("/upload/v1/files", about, b"\n".join(lines)).get("file")).get("name"))
+    made = _text(read_record(remote.upload("/upload/v1/files", about, b"\n".join(lines)).get("file")).get("name"))
     if not made.startswith("files/"):
         raise UnreadableAnswer(remote.provider, "the answer names no file")
     return {"fileName": made}
@@ -202,11 +207,11 @@ def _input_gemini(remote: Remote, token: str, listed: Sequence[tuple[str, Mappin
 
 def _look_gemini(remote: Remote, id: str) -> Looked:
     said = remote.get(f"/v1/batches/{quote(id, safe='')}")
-    told = _record(said.get("metadata"))
+    told = read_record(said.get("metadata"))
     status = _text(told.get("state")).removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_").lower()
-    output = _record(told.get("output")) or _record(said.get("response"))
-    inline = _record(output.get("inlinedResponses")).get("inlinedResponses")
-    error = _text(_record(said.get("error")).get("message"))
+    output = read_record(told.get("output")) or read_record(said.get("response"))
+    inline = read_record(output.get("inlinedResponses")).get("inlinedResponses")
+    error = _text(read_record(said.get("error")).get("message"))
     ended = status in ("succeeded", "failed", "cancelled", "expired", "partially_succeeded")
     listed = inline if isinstance(inline, list) else []
     file = _text(output.get("responsesFile"))
@@ -218,8 +223,8 @@ def _look_gemini(remote: Remote, id: str) -> Looked:
 
 def _results_gemini(remote: Remote, _id: str, looked: Looked) -> Iterator[Outcome]:
     for number, each in enumerate(looked.inline, 1):
-        said = _record(each)
-        yield _outcome_gemini(_text(_record(said.get("metadata")).get("key")) or None, said, f"result {number}")
+        said = read_record(each)
+        yield _outcome_gemini(_text(read_record(said.get("metadata")).get("key")) or None, said, f"result {number}")
     for file in looked.files:
         for number, line in enumerate(remote.lines(f"/v1/files/{quote(file, safe='')}:download?alt=media"), 1):
             found, problem = _read_line(line, number)
@@ -233,13 +238,13 @@ def _outcome_gemini(id: str | None, said: Mapping[str, Any], place: str) -> Outc
     if isinstance(said.get("response"), dict):
         return Outcome(id, said["response"])
     if said.get("error") is not None:
-        return Outcome(id, error=_error(_record(said["error"]), "failed"))
+        return Outcome(id, error=_error(read_record(said["error"]), "failed"))
     return Outcome(id, problem=f"{place} is neither an answer nor an error")
 
 
 def _find_gemini(remote: Remote, token: str, _count: int, _since: datetime) -> str | None:
-    for each in _records(remote.get("/v1/batches?pageSize=100").get("operations")):
-        if _record(each.get("metadata")).get("displayName") == token:
+    for each in read_records(remote.get("/v1/batches?pageSize=100").get("operations")):
+        if read_record(each.get("metadata")).get("displayName") == token:
             return _text(each.get("name")).removeprefix("batches/") or None
     return None
 
@@ -254,7 +259,7 @@ def _read_line(line: bytes, number: int) -> tuple[Mapping[str, Any] | None, list
         return None, [Outcome(None, problem=f"line {number} cannot be read: {refusal}")]
 
 
-def _id_of(remote: Remote, said: Mapping[str, Any]) -> str:
+def id_of(remote: Remote, said: Mapping[str, Any]) -> str:
     """The id of what was created. Raises: UnreadableAnswer."""
     id = _text(said.get("id"))
     if not id:
@@ -271,12 +276,19 @@ def _name(said: Mapping[str, Any]) -> str | None:
     return _text(said.get("custom_id")) or None
 
 
-def _record(value: object) -> Mapping[str, Any]:
+def read_record(value: object) -> Mapping[str, Any]:
+    """A record; an empty one in the place of anything else."""
     return value if isinstance(value, dict) else {}
 
 
-def _records(value: object) -> list[Mapping[str, Any]]:
+def read_records(value: object) -> list[Mapping[str, Any]]:
+    """The records of a list."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def read_id(said: Mapping[str, Any]) -> str | None:
+    """The id that something has; None for an empty one, and for what is no text."""
+    return _text(said.get("id")) or None
 
 
 def _text(value: object) -> str:
@@ -287,7 +299,7 @@ def _counts(value: object) -> dict[str, int]:
     """Counts by their names; Gemini's are numbers in texts."""
     return {
         name: int(count)
-        for name, count in _record(value).items()
+        for name, count in read_record(value).items()
         if type(count) is int or (isinstance(count, str) and count.isascii() and count.isdigit() and len(count) < 19)
     }
 
@@ -309,11 +321,9 @@ BATCH_APIS: dict[str, BatchApi] = {
     "anthropic": BatchApi(
         _create_anthropic, _look_anthropic, _results_anthropic, _find_anthropic, 100_000, 256 * MEGABYTE, False
     ),
-    "openai": BatchApi(
-        _create_openai(_CHAT), _look_openai, _results_openai, _find_openai, 50_000, 200 * MEGABYTE, True
-    ),
+    "openai": BatchApi(_create_openai(_CHAT), look_openai, results_openai, _find_openai, 50_000, 200 * MEGABYTE, True),
     "openai_responses": BatchApi(
-        _create_openai(_RESPONSES), _look_openai, _results_openai, _find_openai, 50_000, 200 * MEGABYTE, True
+        _create_openai(_RESPONSES), look_openai, results_openai, _find_openai, 50_000, 200 * MEGABYTE, True
     ),
     "gemini": BatchApi(_create_gemini, _look_gemini, _results_gemini, _find_gemini, 10_000, 2000 * MEGABYTE, True),
 }

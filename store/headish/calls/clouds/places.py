@@ -33,6 +33,9 @@ class CloudPlace(NamedTuple):
     key_header: str = "authorization"
     endings: tuple[str, ...] = ()
     """How a ``base_url`` may end that was copied from the cloud's own pages: the path begins with it."""
+    beside: Callable[[Cloud], tuple[str, str]] | None = None
+    """Where else its API has things (files, batches, answers that it keeps): before their path, and behind it as a
+    query. None where headish asks for none of them."""
 
 
 def find_place(cloud: Cloud, provider: str) -> CloudPlace:
@@ -83,22 +86,27 @@ def _azure_url(cloud: Cloud) -> str:
 
 
 def _azure_chat_path(cloud: Cloud, model: str | None, _stream: bool) -> str:
-    if _is_dated(cloud.api_version):
+    if is_dated(cloud.api_version):
         return f"/openai/deployments/{_quote_model(model)}/chat/completions?api-version={cloud.api_version}"
     return f"/openai/v1/chat/completions{_azure_query(cloud)}"
 
 
 def _azure_responses_path(cloud: Cloud, _model: str | None, _stream: bool) -> str:
-    if _is_dated(cloud.api_version):
+    if is_dated(cloud.api_version):
         return f"/openai/responses?api-version={cloud.api_version}"
     return f"/openai/v1/responses{_azure_query(cloud)}"
+
+
+def _azure_beside(cloud: Cloud) -> tuple[str, str]:
+    # No deployment in the path: the body of what is asked names it. Source: openai 3.54.0, ``lib/azure._prepare_url``.
+    return ("/openai" if is_dated(cloud.api_version) else "/openai/v1"), _azure_query(cloud).removeprefix("?")
 
 
 def _azure_query(cloud: Cloud) -> str:
     return "" if cloud.api_version in (None, "v1") else f"?api-version={cloud.api_version}"
 
 
-def _is_dated(api_version: str | None) -> bool:
+def is_dated(api_version: str | None) -> bool:
     """Whether it is an API version of the older kind, such as 2024-10-21: those have the deployment in the path."""
     return api_version is not None and api_version[:1].isdigit()
 
@@ -137,6 +145,8 @@ PLACES: dict[tuple[str, str], CloudPlace] = {
     ("bedrock", "anthropic"): CloudPlace(_bedrock_url, _bedrock_path, _dress_bedrock),
     ("vertex", "anthropic"): CloudPlace(_vertex_url, _vertex_claude_path, _dress_vertex, endings=_VERTEX_ENDINGS),
     ("vertex", "gemini"): CloudPlace(_vertex_url, _vertex_gemini_path, _as_it_is, endings=_VERTEX_ENDINGS),
-    ("azure", "openai"): CloudPlace(_azure_url, _azure_chat_path, _as_it_is, "api-key", _AZURE_ENDINGS),
-    ("azure", "openai_responses"): CloudPlace(_azure_url, _azure_responses_path, _as_it_is, "api-key", _AZURE_ENDINGS),
+    ("azure", "openai"): CloudPlace(_azure_url, _azure_chat_path, _as_it_is, "api-key", _AZURE_ENDINGS, _azure_beside),
+    ("azure", "openai_responses"): CloudPlace(
+        _azure_url, _azure_responses_path, _as_it_is, "api-key", _AZURE_ENDINGS, _azure_beside
+    ),
 }

@@ -29,7 +29,8 @@ from headish.answers.batches import (
     show_job,
 )
 from headish.answers.reading import fitting_draft, read_response
-from headish.calls.batches.apis import Looked, Outcome, find_batch_api
+from headish.calls.batches.apis import Looked, Outcome
+from headish.calls.batches.choosing import find_batch_api
 from headish.calls.deadline import Timeouts
 from headish.calls.remote import Remote, may_exist
 from headish.database.query import Connection
@@ -110,7 +111,7 @@ class Batches:
         if not requests:
             raise InvalidArgument("a batch needs a head, or several")
         name, revision, job, wanted = self._keep(name, requests)
-        api = find_batch_api(job.provider)
+        api = find_batch_api(job.provider, job.server.cloud)
         try:
             remote = api.create(self._remote(job, timeouts), job.token, job.model, wanted)
         except BaseException as error:
@@ -156,12 +157,12 @@ class Batches:
         if not looked.ended:
             return CollectedBatch(show_job(name, job, self._settled(name)), looked.status, False, ())
         collecting = _Collecting(self._space, name, job, self._settled(name))
-        if looked.failure is not None:
-            collecting.fail_rest(looked.failure)
-        else:
+        if looked.files or looked.inline or looked.failure is None:
             remote = self._remote(job, timeouts)
-            for outcome in find_batch_api(job.provider).results(remote, job.remote or "", looked):
+            for outcome in find_batch_api(job.provider, job.server.cloud).results(remote, job.remote or "", looked):
                 collecting.take(outcome, remote)
+        if looked.failure is not None and not collecting.problems:
+            collecting.fail_rest(looked.failure)
         settled = self._settled(name)
         if len(settled) >= len(job.entries) and not job.collected:
             job = self._close(name, job)
@@ -212,7 +213,7 @@ class Batches:
     def _look(self, name: str, timeouts: Timeouts | float | None) -> tuple[Job, Looked]:
         """A batch and how far its provider is, once it is known what that calls it."""
         revision, job = self._read(name)
-        api = find_batch_api(job.provider)
+        api = find_batch_api(job.provider, job.server.cloud)
         remote = self._remote(job, timeouts)
         if job.remote is None:
             found = api.find(remote, job.token, len(job.entries), job.time)
@@ -295,7 +296,7 @@ class _Collecting:
     def fail_rest(self, reason: str) -> None:
         """Say of all that nothing became of that the batch failed as a whole."""
         for entry in self._job.entries:
-            if entry.id not in self._settled:
+            if entry.id not in self._settled | self._seen:
                 self._fail(entry, {"type": "batch_failed", "message": reason})
 
     @property

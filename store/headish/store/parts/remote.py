@@ -91,16 +91,16 @@ def _ask(space: Space, turn: Turn) -> Mapping[str, Any]:
     from headish.calls.fetching import fetch_answer
 
     reply = turn.meta.reply
-    base_url, key_env, headers = reply.get("base_url"), reply.get("key_env"), {}
+    base_url, key_env, headers, cloud = reply.get("base_url"), reply.get("key_env"), {}, None
     if "ptr" in reply:
         name = check_name(reply["ptr"], "provider pointer")
         pointer = space._read(lambda connection: find_pointer(connection, space._number, name))
-        if pointer.cloud is not None:
-            raise InvalidArgument(f"what {pointer.cloud} keeps is not fetched")
         base_url, key_env, headers = pointer.base_url, key_env or pointer.key_env, pointer.headers
+        cloud = pointer.cloud
     return fetch_answer(
-        str(reply["provider"]), str(reply["response_id"]), base_url=base_url, key_env=key_env, headers=headers
-    )
+        str(reply["provider"]), str(reply["response_id"]),
+        base_url=base_url, key_env=key_env, headers=headers, cloud=cloud,
+    )  # fmt: skip
 
 
 def _store(space: Space, turn: Turn, response: Mapping[str, Any]) -> Turn | None:

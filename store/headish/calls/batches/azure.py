@@ -1,0 +1,108 @@
+"""Batches at Azure OpenAI: OpenAI's, with paths, words and gaps of its own.
+
+Sources, read 2026-11-22: "Getting started with Azure OpenAI batch deployments",
+https://learn.microsoft.com/azure/foundry/openai/how-to/batch, its text in MicrosoftDocs/azure-ai-docs,
+``articles/foundry/openai/includes/batch``; openai 3.54.0 ``lib/azure.py`` (no deployment in these paths).
+
+- ``model`` of each line is the deployment, the same in all, and of the type Global Batch or Data Zone Batch.
+- The v1 API has ``/v1`` in the URL of a line, the older, dated one has not, and takes no lines for Responses. A batch
+  is created for the endpoint ``/chat/completions`` in each case: the service reads the lines themselves.
+- A file may be a while in coming: a batch of one that is not ``processed`` is refused.
+- A status may begin with a capital, counts may be null, the ids of files may be empty texts.
+- A batch that has failed may name files that are empty, beside the errors that say why.
+- 500 files fit into a resource; 10,000 of those that say when they expire, which an input file does here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from headish.calls.batches.apis import (
+    MEGABYTE,
+    BatchApi,
+    Wanted,
+    id_of,
+    look_openai,
+    read_id,
+    read_record,
+    read_records,
+    results_openai,
+    submit_openai,
+    upload_openai,
+)
+from headish.calls.clouds.places import is_dated
+from headish.calls.remote import Remote
+from headish.errors import InvalidArgument
+from headish.providers.clouds import Cloud
+
+ENDPOINT = "/chat/completions"
+EXPIRING = {"expires_after[seconds]": "1209600", "expires_after[anchor]": "created_at"}
+"""Fourteen days, the shortest that is taken. An input file is of no use once its batch has ended."""
+POLL_SECONDS, WAIT_SECONDS = 2.0, 300.0
+"""How often a file is looked at that is still coming, and how long at the most."""
+PAGES = 20
+"""How many pages of a list are looked through, at most, for something whose creation was cut off."""
+
+
+def find_azure_api(provider: str, cloud: Cloud) -> BatchApi:
+    """The batches of a provider at Azure. Raises: InvalidArgument for what has none there."""
+    if provider not in _LINES:
+        raise InvalidArgument(f"headish makes no batches at {cloud}: Foundry has none for the models of {provider}")
+    dated = is_dated(cloud.api_version)
+    if dated and provider == "openai_responses":
+        raise InvalidArgument(
+            f"headish makes no batches at {cloud}: those of the Responses API need the v1 API; leave out api_version"
+        )
+    path = _LINES[provider].removeprefix("/v1") if dated else _LINES[provider]
+
+    def create(remote: Remote, token: str, _model: str | None, wanted: Sequence[Wanted]) -> str:
+        file = upload_openai(remote, token, path, wanted, None if dated else EXPIRING)
+        return submit_openai(remote, token, ENDPOINT, _await_file(remote, file))
+
+    return BatchApi(create, look_openai, results_openai, _find, 100_000, 200 * MEGABYTE, True)
+
+
+def _await_file(remote: Remote, file: Mapping[str, Any]) -> str:
+    """The id of a file once it can be used. Past a time it is tried all the same: the service says what is wrong."""
+    id, waited = id_of(remote, file), 0.0
+    while str(file.get("status")).lower() in _COMING and waited < WAIT_SECONDS:
+        time.sleep(POLL_SECONDS)
+        waited += POLL_SECONDS
+        file = remote.get(f"/files/{quote(id, safe='')}")
+    return id
+
+
+def _find(remote: Remote, token: str, _count: int, _since: datetime) -> str | None:
+    """A batch by its metadata, or by the name of its input file: not every version gives metadata back."""
+    files = [read_id(each) for each in _listed(remote, "/files?purpose=batch") if _is_named(each, token)]
+    for each in _listed(remote, "/batches?limit=100"):
+        by_file = each.get("input_file_id") in files
+        if by_file or read_record(each.get("metadata")).get("headish") == token:
+            return read_id(each)
+    return None
+
+
+def _is_named(file: Mapping[str, Any], token: str) -> bool:
+    return file.get("filename") == f"{token}.jsonl" and read_id(file) is not None
+
+
+def _listed(remote: Remote, path: str) -> Iterator[Mapping[str, Any]]:
+    """What a list has, page by page."""
+    after = ""
+    for _ in range(PAGES):
+        said = remote.get(path + after)
+        page: Sequence[Mapping[str, Any]] = read_records(said.get("data"))
+        yield from page
+        last = read_id(page[-1]) if page else None
+        if said.get("has_more") is not True or last is None:
+            return
+        after = f"&after={quote(last, safe='')}"
+
+
+_COMING = frozenset(("notrunning", "pending", "running"))
+_LINES = {"openai": "/v1/chat/completions", "openai_responses": "/v1/responses"}
+"""Where each request of a batch goes, as its line says it to the v1 API."""
