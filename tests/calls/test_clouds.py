@@ -132,6 +132,7 @@ class TestAddresses:
              "https://res.openai.azure.com/openai/deployments/my%20dep/chat/completions?api-version=2024-10-21"),
             ("openai_responses", Cloud("azure", resource="res", api_version="preview"), "dep",
              "https://res.openai.azure.com/openai/v1/responses?api-version=preview"),
+            ("anthropic", AZURE, "my dep", "https://res.services.ai.azure.com/anthropic/v1/messages"),
             ("openai_responses", Cloud("azure", resource="res", api_version="2025-04-01-preview"), "dep",
              "https://res.openai.azure.com/openai/responses?api-version=2025-04-01-preview"),
         ],
@@ -143,6 +144,11 @@ class TestAddresses:
     def test_an_endpoint_may_be_given_as_azure_shows_it(self, given: str) -> None:
         route = find_route("openai", model="d", base_url=given, cloud=Cloud("azure"))
         assert route.url == "https://x.y/openai/v1/chat/completions"
+
+    @pytest.mark.parametrize("given", ["", "/", "/anthropic", "/anthropic/", "/anthropic/v1", "/anthropic/v1/messages"])
+    def test_one_of_foundry_may_be_given_as_any_page_shows_it(self, given: str) -> None:
+        route = find_route("anthropic", model="d", base_url=f"https://x.y{given}", cloud=Cloud("azure"))
+        assert route.url == "https://x.y/anthropic/v1/messages"
 
     @pytest.mark.parametrize("model", [None, "", ".", "..", "..;x", "a\nb"])
     def test_a_model_cannot_leave_its_place(self, model: str | None) -> None:
@@ -159,6 +165,8 @@ class TestAddresses:
             ("anthropic", "bedrock", {"region": "us-east-1", "project": "p"}, "has no project"),
             ("openai", "azure", {"resource": "evil.example/"}, "cannot be the resource"),
             ("openai", "azure", {}, "needs a resource"),
+            ("anthropic", "azure", {"resource": "r", "api_version": "2024-10-21"}, "have no api_version"),
+            ("gemini", "azure", {"resource": "r"}, "serves openai or openai_responses or anthropic here, not gemini"),
             ("openai", "aws", {}, "one of bedrock, vertex, azure"),
             ("openai", None, {"region": "eu"}, "belongs to a cloud"),
         ],
@@ -357,7 +365,10 @@ class TestAzure:
         }
         assert request.body == BODY
 
-    def test_who_has_no_key_is_told_where_it_was_looked_for(self, server: Loopback) -> None:
+    def test_who_has_no_key_is_told_where_it_was_looked_for(
+        self, server: Loopback, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "azure.identity", None)
         with pytest.raises(MissingKey, match=r"AZURE_OPENAI_AD_TOKEN, .*AZURE_OPENAI_API_KEY, .*keyring"):
             ask(server, AZURE, "openai")
 

@@ -75,6 +75,24 @@ def azure(server: Loopback) -> None:
     ask(server, "openai", "dep", body, Cloud("azure", api_version="2024-10-21"))
 
 
+def foundry(server: Loopback) -> None:
+    sdk = anthropic.AnthropicFoundry(base_url=f"{server.url}/anthropic", api_key=KEY, max_retries=0)
+    with suppress(anthropic.APIError):
+        sdk.messages.create(**BODY)
+    ask(server, "anthropic", BODY["model"], BODY, Cloud("azure"))
+
+
+def foundry_by_token(server: Loopback) -> None:
+    token = "eyJh.eyJi.c2ln"
+    provide = {"azure_ad_token_provider": lambda: token}
+    sdk = anthropic.AnthropicFoundry(base_url=f"{server.url}/anthropic", max_retries=0, **provide)
+    with suppress(anthropic.APIError):
+        sdk.messages.create(**BODY)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("K", token)
+        ask(server, "anthropic", BODY["model"], BODY, Cloud("azure"))
+
+
 def azure_responses(server: Loopback) -> None:
     sdk = openai.AzureOpenAI(azure_endpoint=server.url, api_key=KEY, api_version="2024-10-21", max_retries=0)
     with suppress(openai.APIError):
@@ -83,7 +101,7 @@ def azure_responses(server: Loopback) -> None:
     ask(server, "openai_responses", "dep", body, Cloud("azure", api_version="2024-10-21"))
 
 
-@pytest.mark.parametrize("both", [bedrock, vertex, vertex_gemini, azure, azure_responses])
+@pytest.mark.parametrize("both", [bedrock, vertex, vertex_gemini, azure, azure_responses, foundry, foundry_by_token])
 def test_the_sdk_asks_the_same(
     both: Callable[[Loopback], None], server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,5 +111,5 @@ def test_the_sdk_asks_the_same(
     theirs, ours = server.requests
     assert unquote(ours.path) == unquote(theirs.path)
     assert ours.body == theirs.body
-    for header in ("authorization", "api-key", "anthropic-version"):
+    for header in ("authorization", "api-key", "x-api-key", "anthropic-version"):
         assert ours.headers.get(header) == (theirs.headers.get(header) or None), header

@@ -58,7 +58,7 @@ def first_key(provider: str, places: tuple[str, ...], instead: tuple[str, ...] =
     for place in places:
         key = _look_at(place)
         if key:
-            return _checked_key(provider, key, _describe(place)), place
+            return checked_key(provider, key, _describe(place)), place
     raise MissingKey(provider, (*map(_describe, places), *instead))
 
 
@@ -109,7 +109,8 @@ def _describe(place: str) -> str:
     return f"the environment variable {place}"
 
 
-def _checked_key(provider: str, key: str, source: str) -> Key:
+def checked_key(provider: str, key: str, source: str) -> Key:
+    """A key that a header can hold. Raises: InvalidKey, which does not show it."""
     if not _SENDABLE.fullmatch(key):
         at = next(index for index, character in enumerate(key) if not _SENDABLE.fullmatch(character))
         raise InvalidKey(provider, source, f"its character {at + 1} of {len(key)} is a blank or not ASCII")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, to_builtins
 
 from headish.errors import InvalidArgument, shown
+from headish.values.checks.addresses import parse_address
 
 
 class Cloud(Struct, frozen=True, omit_defaults=True):
@@ -43,6 +44,13 @@ class Terms(NamedTuple):
     takes: tuple[str, ...]
 
 
+def cloud_of_host(provider: str, base_url: str | None) -> str | None:
+    """The cloud that a server is known for by its host; None for any other. Raises: InvalidAddress."""
+    if provider != FOUNDRY_PROVIDER or base_url is None:
+        return None
+    return "azure" if parse_address(base_url).host.removesuffix(".").endswith(FOUNDRY_HOST) else None
+
+
 def make_cloud(provider: str, name: str | None, base_url: str | None, given: dict[str, str | None]) -> Cloud | None:
     """The cloud of a pointer; None if ``name`` is None. Raises: InvalidArgument, which names the option."""
     said = {key: value for key, value in given.items() if value is not None}
@@ -62,22 +70,30 @@ def make_cloud(provider: str, name: str | None, base_url: str | None, given: dic
             raise InvalidArgument(f"{TITLES[name]} has no {key}: it takes {', '.join(terms.takes)}")
         if not PATTERNS[key].fullmatch(value):
             raise InvalidArgument(f"{shown(value)} cannot be the {key} of {TITLES[name]}")
+    if "api_version" in said and provider == FOUNDRY_PROVIDER:
+        raise InvalidArgument(f"the models of {provider} at {TITLES[name]} have no api_version: leave it out")
     missing = next((key for key in terms.needs if key not in said and not (key == "resource" and base_url)), None)
     if missing is not None:
         raise InvalidArgument(f"{TITLES[name]} needs a {missing}{HINTS.get(missing, '')}")
     return Cloud(name, **said)
 
 
-TITLES = {"bedrock": "Amazon Bedrock", "vertex": "Vertex AI", "azure": "Azure OpenAI"}
+FOUNDRY_PROVIDER, FOUNDRY_HOST = "anthropic", ".services.ai.azure.com"
+"""Whose models are known by the host of Microsoft Foundry. Source: anthropic 2.12.0, ``lib/foundry.py``, 2026-11-22.
+OpenAI's are not: there a pointer without a cloud is a compatible server, and its key is named."""
+TITLES = {"bedrock": "Amazon Bedrock", "vertex": "Vertex AI", "azure": "Microsoft Azure"}
 CLOUDS = {
     "bedrock": Terms(("anthropic",), ("region",), ("region", "profile")),
     "vertex": Terms(("anthropic", "gemini"), ("region", "project"), ("region", "project")),
-    "azure": Terms(("openai", "openai_responses"), ("resource",), ("resource", "api_version")),
+    "azure": Terms(("openai", "openai_responses", "anthropic"), ("resource",), ("resource", "api_version")),
 }
 HINTS = {
     "region": ", such as us-east-1 for Bedrock, or us-east5, eu or global for Vertex AI",
     "project": ": the id of the Google Cloud project that pays",
-    "resource": ": NAME of https://NAME.openai.azure.com, or base_url with the whole endpoint",
+    "resource": (
+        ": NAME of https://NAME.openai.azure.com or of https://NAME.services.ai.azure.com, or base_url with the whole "
+        "endpoint"
+    ),
 }
 PATTERNS = {
     # Each of them becomes a part of a host or of a path: nothing that could leave its place there.

@@ -19,7 +19,7 @@ from headish.content.secrecy import find_secret
 from headish.errors import InvalidArgument, shown
 from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers import PROVIDERS
-from headish.providers.clouds import Cloud, make_cloud
+from headish.providers.clouds import Cloud, cloud_of_host, make_cloud
 from headish.providers.dialects.choosing import PROVIDER, Spoken, check_dialect, choose_dialect
 from headish.values.checks.addresses import parse_address
 from headish.values.checks.headers import check_kept_headers
@@ -112,6 +112,7 @@ def make_pointer(
 ) -> Pointer:
     """The pointer to ``PROVIDER/MODEL``; a model's name may hold slashes of its own.
 
+    A server of Anthropic's models at Microsoft Foundry is known by its host: its pointer has the cloud ``azure``.
     ``account`` is what the cloud must know: ``region``, ``project``, ``profile``, ``resource``, ``api_version``.
     Raises: InvalidArgument for another form, an unknown provider, or anything that looks like a key; InvalidAddress;
     UnknownFormat for the dialect.
@@ -138,7 +139,7 @@ def make_pointer(
         base_url=base_url,
         key_env=key_env,
         context_window=context_window,
-        cloud=make_cloud(provider, cloud, base_url, account),
+        cloud=make_cloud(provider, cloud or cloud_of_host(provider, base_url), base_url, account),
         headers=check_kept_headers(headers or {}),
         dialect=dialect,
         timeouts=_read_timeouts(timeouts),

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from email.parser import BytesParser
 from email.policy import HTTP
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
-from support.loopback import JSON, Answer, Loopback, Request
+from support.loopback import JSON, Answer, Loopback, Request, event_stream
 
 LINES = {"content-type": "application/octet-stream"}
 
@@ -171,3 +171,64 @@ def _result(line: dict[str, Any], status: int, body: dict[str, Any]) -> bytes:
 
 def _json(value: Any, status: int = 200) -> Answer:
     return Answer([json.dumps(value).encode()], status, JSON)
+
+
+class FoundryClaude(Loopback):
+    """A deployment of Claude at Microsoft Foundry: first it thinks and calls a tool, then it wants its thought back.
+
+    Source: anthropic 2.12.0 ``lib/foundry.py``; "Deploy and use Claude models in Microsoft Foundry",
+    https://learn.microsoft.com/azure/foundry/foundry-models/how-to/use-foundry-models-claude; read 2026-11-22.
+    """
+
+    thought: ClassVar = {"type": "thinking", "thinking": "A height. I look it up.", "signature": "c2lnbmF0dXJl"}
+    call: ClassVar = {"type": "tool_use", "id": "toolu_1", "name": "height", "input": {"peak": "K2"}}
+
+    def __init__(self, *, deployment: str, key: str = "", token: str = "") -> None:
+        super().__init__()
+        self.deployment, self.key, self.token = deployment, key, token
+
+    def next_answer(self) -> Answer:
+        """For the handler: what the deployment says to the last request."""
+        request = self.requests[-1]
+        problem = self._problem(request)
+        if problem is not None:
+            status, words = problem
+            said = {"type": "error", "error": {"type": "invalid_request_error", "message": words}}
+            return _json(said, status)
+        calls = len(request.body["messages"]) == 1
+        return Answer(event_stream(self._events([self.thought, self.call] if calls else None), named=True), 200)
+
+    def _problem(self, request: Request) -> tuple[int, str] | None:
+        sent = {name: request.headers.get(name) for name in ("x-api-key", "api-key", "authorization")}
+        bearer = f"Bearer {self.token}" if self.token else None
+        if sent != {"x-api-key": self.key or None, "api-key": self.key or None, "authorization": bearer}:
+            return 401, "Access denied due to invalid subscription key or wrong API endpoint."
+        if request.path != "/anthropic/v1/messages" or "anthropic-version" not in request.headers:
+            return 404, "Resource not found"
+        if request.body.get("model") != self.deployment:
+            return 404, "The API deployment for this resource does not exist."
+        said = request.body["messages"][1]["content"] if len(request.body["messages"]) > 1 else [self.thought]
+        return None if said[0] == self.thought else (400, "messages.1.content.0: the thinking block was changed")
+
+    def _events(self, blocks: list[dict[str, Any]] | None) -> Iterator[dict[str, Any]]:
+        usage = {"input_tokens": 3, "output_tokens": 1}
+        yield {"type": "message_start", "message": {"id": "msg_1", "model": "claude-x", "content": [], "usage": usage}}
+        for index, block in enumerate(blocks or [{"type": "text", "text": "K2 is 8611 m high."}]):
+            yield from _block_events(index, block)
+        stop = {"stop_reason": "tool_use" if blocks else "end_turn"}
+        yield {"type": "message_delta", "delta": stop, "usage": {"output_tokens": 2}}
+        yield {"type": "message_stop"}
+
+
+def _block_events(index: int, block: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    empty = {"thinking": "", "signature": "", "text": "", "input": {}}
+    begun = {key: empty.get(key, value) for key, value in block.items()}
+    yield {"type": "content_block_start", "index": index, "content_block": begun}
+    kinds = {"thinking": "thinking_delta", "signature": "signature_delta", "text": "text_delta"}
+    for key in kinds.keys() & block.keys() if block["type"] != "thinking" else ("thinking", "signature"):
+        yield {"type": "content_block_delta", "index": index, "delta": {"type": kinds[key], key: block[key]}}
+    if "input" in block:
+        for piece in (json.dumps(block["input"])[:6], json.dumps(block["input"])[6:]):
+            delta = {"type": "input_json_delta", "partial_json": piece}
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+    yield {"type": "content_block_stop", "index": index}

@@ -22,11 +22,12 @@ def cloud_options(command: F) -> F:
     """Who serves a model instead of its provider, in the words of each cloud."""
     for option in reversed((
         click.option("--cloud", type=click.Choice(["bedrock", "vertex", "azure"]),
-                     help="Who serves the model: Amazon Bedrock, Google's Vertex AI, Azure OpenAI."),
+                     help="Who serves the model: Amazon Bedrock, Google's Vertex AI, Microsoft Azure."),
         click.option("--region", metavar="REGION", help="The region of bedrock, the location of vertex."),
         click.option("--project", metavar="ID", help="The Google Cloud project (vertex)."),
         click.option("--profile", metavar="NAME", help="The AWS profile (bedrock), instead of the usual credentials."),
-        click.option("--resource", metavar="NAME", help="NAME of https://NAME.openai.azure.com (azure)."),
+        click.option("--resource", metavar="NAME",
+                     help="NAME of https://NAME.openai.azure.com or https://NAME.services.ai.azure.com (azure)."),
         click.option("--api-version", metavar="VERSION",
                      help="A dated API version, such as 2024-10-21 (azure); without it the v1 API."),
     )):  # fmt: skip

@@ -47,7 +47,7 @@ def find_credentials(route: Route, key_env: str | None, given: Mapping[str, str]
     Raises: MissingKey, InvalidKey, NoCredentials, ClockSkewed; InvalidAddress; InvalidArgument, also for an extra that
     is not installed.
     """
-    if route.endpoint.key_header in given or (route.cloud is not None and "authorization" in given):
+    if route.endpoint.key_header in given or (route.cloud is not None and not given.keys().isdisjoint(_OWN)):
         return Credentials()
     if route.cloud is None:
         key = find_key(route.provider, base_url=route.base_url, key_env=key_env)
@@ -79,12 +79,21 @@ def _of_vertex(route: Route, cloud: Cloud, key_env: str | None) -> Credentials:
 
 
 def _of_azure(route: Route, cloud: Cloud, key_env: str | None) -> Credentials:
-    """A token of Entra ID, else a key of the resource. One that is named is told by its shape."""
-    places = _AZURE_PLACES if key_env is None else (named_place(key_env),)
-    key, place = first_key(route.provider, places)
-    if place == _AZURE_PLACES[0] or _JSON_WEB_TOKEN.fullmatch(key):
+    """A token of Entra ID that is set, else a key of the resource, else what azure-identity knows of its user. What is
+    named is told by its shape."""
+    places = _AZURE_PLACES[route.provider] if key_env is None else (named_place(key_env),)
+    try:
+        key, place = first_key(route.provider, places)
+    except MissingKey as missing:
+        if key_env is not None:
+            raise
+        from headish.calls.clouds.entra import find_token
+
+        return _as_header("authorization", "Bearer ", find_token(route, missing.looked_at))
+    if place == _OPENAI_PLACES[0] or _JSON_WEB_TOKEN.fullmatch(key):
         return _as_header("authorization", "Bearer ", key)
-    return _as_header("api-key", "", key)
+    # Both of them to Foundry, as its SDK does: some gateways before it look for the older name.
+    return Credentials(dict.fromkeys({route.endpoint.key_header, "api-key"}, key), (key,))
 
 
 def _bearer(route: Route, variable: str | None, key_env: str | None) -> Credentials | None:
@@ -105,8 +114,15 @@ def _as_header(name: str, prefix: str, key: str) -> Credentials:
     return Credentials({name: prefix + key}, (key,))
 
 
-_AZURE_PLACES = ("AZURE_OPENAI_AD_TOKEN", "AZURE_OPENAI_API_KEY", "keyring:azure")
-"""In the order of openai 3.54.0, ``lib/azure._resolve_azure_auth``."""
+_OWN = ("authorization", "api-key")
+"""The headers of a caller that stand for all credentials of a cloud."""
+_OPENAI_PLACES = ("AZURE_OPENAI_AD_TOKEN", "AZURE_OPENAI_API_KEY", "keyring:azure")
+_AZURE_PLACES = {
+    "openai": _OPENAI_PLACES,
+    "openai_responses": _OPENAI_PLACES,
+    "anthropic": ("ANTHROPIC_FOUNDRY_API_KEY", "keyring:azure"),
+}
+"""In the order of openai 3.54.0, ``lib/azure._resolve_azure_auth``, and of anthropic 2.12.0, ``lib/foundry.py``."""
 _FINDERS: dict[str, Callable[[Route, Cloud, str | None], Credentials]] = {
     "bedrock": _of_bedrock,
     "vertex": _of_vertex,

@@ -1,8 +1,8 @@
 """The address of each provider at each cloud, and what the cloud's requests have otherwise than the provider's own.
 
-Sources, read 2026-11-22: anthropic 2.12.0 ``lib/bedrock/_client.py``, ``lib/vertex/_client.py``; google-genai 3.4.0
-``_api_client.py``, ``_transformers.t_model``; openai 3.54.0 ``lib/azure.py``; botocore 1.44.5, service
-``bedrock-runtime``; "Azure OpenAI in Microsoft Foundry Models v1 API",
+Sources, read 2026-11-22: anthropic 2.12.0 ``lib/bedrock/_client.py``, ``lib/vertex/_client.py``, ``lib/foundry.py``;
+google-genai 3.4.0 ``_api_client.py``, ``_transformers.t_model``; openai 3.54.0 ``lib/azure.py``; botocore 1.44.5,
+service ``bedrock-runtime``; "Azure OpenAI in Microsoft Foundry Models v1 API",
 https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle.
 """
 
@@ -16,7 +16,7 @@ from headish.errors import InvalidArgument
 from headish.providers.clouds import TITLES, Cloud
 
 ANTHROPIC_VERSION = "2026-10-21"
-"""What Anthropic's SDK sends to both clouds, in the body."""
+"""What Anthropic's SDK sends to the clouds: to Azure as a header, to the others in the body."""
 _MULTI_REGIONS = frozenset({"us", "eu"})
 
 Body = Mapping[str, Any]
@@ -97,6 +97,16 @@ def _azure_responses_path(cloud: Cloud, _model: str | None, _stream: bool) -> st
     return f"/openai/v1/responses{_azure_query(cloud)}"
 
 
+def _foundry_url(cloud: Cloud) -> str:
+    if cloud.resource is None:
+        raise InvalidArgument(f"{TITLES['azure']} needs a resource, or base_url with the endpoint")
+    return f"https://{cloud.resource.lower()}.services.ai.azure.com"
+
+
+def _foundry_path(_cloud: Cloud, _model: str | None, _stream: bool) -> str:
+    return "/anthropic/v1/messages"
+
+
 def _azure_beside(cloud: Cloud) -> tuple[str, str]:
     # No deployment in the path: the body of what is asked names it. Source: openai 3.54.0, ``lib/azure._prepare_url``.
     return ("/openai" if is_dated(cloud.api_version) else "/openai/v1"), _azure_query(cloud).removeprefix("?")
@@ -136,11 +146,17 @@ def _dress_vertex(body: Body, headers: Mapping[str, str]) -> Dressed:
     return {"anthropic_version": version, **dressed}, left
 
 
+def _dress_foundry(body: Body, headers: Mapping[str, str]) -> Dressed:
+    # As with Anthropic itself: the version is a header here, and the body keeps the model, which is a deployment.
+    return dict(body), {"anthropic-version": ANTHROPIC_VERSION, **headers}
+
+
 def _as_it_is(body: Body, headers: Mapping[str, str]) -> Dressed:
     return dict(body), dict(headers)
 
 
 _VERTEX_ENDINGS, _AZURE_ENDINGS = ("/v1", "/v1beta1"), ("/openai/v1", "/openai")
+_FOUNDRY_ENDINGS = ("/anthropic/v1/messages", "/anthropic/v1", "/anthropic")
 PLACES: dict[tuple[str, str], CloudPlace] = {
     ("bedrock", "anthropic"): CloudPlace(_bedrock_url, _bedrock_path, _dress_bedrock),
     ("vertex", "anthropic"): CloudPlace(_vertex_url, _vertex_claude_path, _dress_vertex, endings=_VERTEX_ENDINGS),
@@ -149,4 +165,5 @@ PLACES: dict[tuple[str, str], CloudPlace] = {
     ("azure", "openai_responses"): CloudPlace(
         _azure_url, _azure_responses_path, _as_it_is, "api-key", _AZURE_ENDINGS, _azure_beside
     ),
+    ("azure", "anthropic"): CloudPlace(_foundry_url, _foundry_path, _dress_foundry, "x-api-key", _FOUNDRY_ENDINGS),
 }
