@@ -143,7 +143,7 @@ def test_what_cannot_be_read_of_a_failed_one_stays_waiting(asking: Store) -> Non
         ("anthropic/claude-x", {"cloud": "vertex", "region": "eu", "project": "p"}, "Vertex AI .*: .* Cloud Storage"),
         ("gemini/gemini-3", {"cloud": "vertex", "region": "eu", "project": "p"}, "Vertex AI .*: .* BigQuery"),
         ("openai_responses/dep", {"cloud": "azure", "resource": "r", "api_version": "2025-04-01-preview"},
-         "Azure .* need the v1 API; leave out api_version"),
+         "Microsoft Azure .* need the v1 API; leave out api_version"),
     ],
 )  # fmt: skip
 def test_a_cloud_without_batches_is_refused_with_the_reason(

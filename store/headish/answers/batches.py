@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from headish.answers.journal import About
-from headish.calls.batches.apis import Wanted
 from headish.calls.batches.choosing import find_batch_api
+from headish.calls.batches.reading import Wanted
 from headish.content import strictjson
 from headish.errors import CorruptRecord, InvalidArgument, TooLarge
 from headish.providers.clouds import Cloud

@@ -26,6 +26,7 @@ from headish.errors import (
     CallTimedOut,
     FirstByteTimedOut,
     Interrupted,
+    InvalidAddress,
     InvalidArgument,
     SilenceTimedOut,
     TimedOut,
@@ -116,23 +117,23 @@ class Remote:
         with self._open("POST", path, data, ended, url=url) as response:
             return self._read_json(response)
 
-    def lines(self, path: str) -> Iterator[bytes]:
-        """The lines of a file, each without its end; the last also where nothing ends it.
+    def lines(self, path: str) -> Iterator[bytes | None]:
+        """The lines of a file, each without its end; the last also where nothing ends it. None for one that is too
+        long: those behind it are read.
 
         Memory: one line. Raises: CallError, also in the middle: the lines that came before stay valid.
         """
         with self._open("GET", path, headers={"accept": "*/*"}) as response:
-            pending = bytearray()
+            line = _Line()
             for chunk in self._read(response, BATCH_RESULTS_LIMIT_BYTES):
                 *ended, rest = chunk.split(b"\n")
                 for part in ended:
-                    yield bytes(pending + part)
-                    pending.clear()
-                pending += rest
-                if len(pending) > EVENT_LIMIT_BYTES:
-                    raise UnreadableAnswer(self.provider, TOO_LONG)
-            if pending:
-                yield bytes(pending)
+                    line.add(part)
+                    yield line.take()
+                line.add(rest)
+            last = line.take()
+            if last != b"":
+                yield last
 
     def _wait(self, error: CallError, attempt: int) -> None:
         """Wait before the next attempt. Raises: the error, where another attempt would not help."""
@@ -160,7 +161,10 @@ class Remote:
         url = url or self._route.beside(path)
         timeout = httpx2.Timeout(self._silence_seconds, connect=self.timeouts.connect_seconds)
         with httpx2.Client(timeout=timeout, trust_env=not in_the_clear, verify=not in_the_clear) as client:
-            request = client.build_request(method, url, headers=beside, content=content)
+            try:
+                request = client.build_request(method, url, headers=beside, content=content)
+            except httpx2.InvalidURL as error:  # of a megabyte, say: servers name ids and addresses
+                raise InvalidAddress(self._address.origin, self._reason(error)) from None
             try:
                 response = client.send(request, stream=True)
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
@@ -215,6 +219,24 @@ class Remote:
 
     def _reason(self, error: Exception) -> str:
         return self.redactor.show(str(error)) or type(error).__name__
+
+
+class _Line:
+    """A line that grows, up to a bound."""
+
+    def __init__(self) -> None:
+        self._data: bytearray | None = bytearray()
+
+    def add(self, part: bytes) -> None:
+        if self._data is not None:
+            self._data += part
+            if len(self._data) > EVENT_LIMIT_BYTES:
+                self._data = None
+
+    def take(self) -> bytes | None:
+        """All of it, and begin anew; None if it was too long."""
+        taken, self._data = None if self._data is None else bytes(self._data), bytearray()
+        return taken
 
 
 def may_exist(error: BaseException) -> bool:

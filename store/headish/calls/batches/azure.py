@@ -24,16 +24,12 @@ from urllib.parse import quote
 from headish.calls.batches.apis import (
     MEGABYTE,
     BatchApi,
-    Wanted,
-    id_of,
     look_openai,
-    read_id,
-    read_record,
-    read_records,
     results_openai,
     submit_openai,
     upload_openai,
 )
+from headish.calls.batches.reading import Wanted, id_of, read_id, read_record, read_records
 from headish.calls.clouds.places import is_dated
 from headish.calls.remote import Remote
 from headish.errors import InvalidArgument
@@ -82,7 +78,7 @@ def _find(remote: Remote, token: str, _count: int, _since: datetime) -> str | No
     for each in _listed(remote, "/batches?limit=100"):
         by_file = each.get("input_file_id") in files
         if by_file or read_record(each.get("metadata")).get("headish") == token:
-            return read_id(each)
+            return id_of(remote, each)
     return None
 
 

@@ -29,8 +29,8 @@ from headish.answers.batches import (
     show_job,
 )
 from headish.answers.reading import fitting_draft, read_response
-from headish.calls.batches.apis import Looked, Outcome
 from headish.calls.batches.choosing import find_batch_api
+from headish.calls.batches.reading import Looked, Outcome
 from headish.calls.deadline import Timeouts
 from headish.calls.remote import Remote, may_exist
 from headish.database.query import Connection
@@ -164,7 +164,7 @@ class Batches:
         if looked.failure is not None and not collecting.problems:
             collecting.fail_rest(looked.failure)
         settled = self._settled(name)
-        if len(settled) >= len(job.entries) and not job.collected:
+        if all(each.id in settled for each in job.entries) and not job.collected:
             job = self._close(name, job)
         batch = show_job(name, job, settled)
         return CollectedBatch(batch, looked.status, True, tuple(collecting.turns), tuple(collecting.problems))

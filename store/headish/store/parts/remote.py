@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from headish.answers.journal import About
 from headish.database.query import Connection
-from headish.errors import CallError, CallRefused, HeadishError, InvalidArgument, UnknownPointer
+from headish.errors import CallError, CallRefused, CorruptRecord, HeadishError, InputError
 from headish.history.definitions import find_pointer
 from headish.history.reading.decode import complete_turn
 from headish.history.writing.append import Appended
@@ -74,11 +74,12 @@ def kept_elsewhere(space: Space) -> Iterator[Turn]:
 def _fetch(space: Space, turn: Turn, fetched: Fetched, running: list[Turn]) -> Fetched:
     try:
         response = _ask(space, turn)
-        if response.get("status") in RUNNING:
+        status = response.get("status")
+        if isinstance(status, str) and status in RUNNING:
             running.append(turn)
             return fetched
         made = _store(space, turn, response)
-    except (CallError, InvalidArgument, UnknownPointer) as error:
+    except (CallError, InputError, CorruptRecord) as error:
         if isinstance(error, CallRefused) and error.transient:
             running.append(turn)
             return fetched
