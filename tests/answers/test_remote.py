@@ -9,7 +9,7 @@ import pytest
 
 from headish import Store, Turn
 from headish.calls.fetching import fetch_answer
-from headish.errors import CallRefused, InvalidArgument, Unreachable, UnreadableAnswer
+from headish.errors import CallRefused, InvalidArgument, Redirected, Unreachable, UnreadableAnswer
 from support.loopback import Loopback
 from support.places import Place
 
@@ -133,3 +133,31 @@ class TestFetching:
             fetch_answer("openai_responses", "resp_1", base_url=server.url)
         with pytest.raises(Unreachable):
             fetch_answer("openai_responses", "resp_1", base_url="http://127.0.0.1:9")
+
+
+def test_half_a_character_is_stored_as_a_mark_of_one(asking: Store, server: Loopback) -> None:
+    begin(asking, server)
+    server.answer_json(response("completed", "half\ud83d"))
+    assert len(asking.streams.recover_remote().turns) == 1
+    assert asking.text("main") == "half\ufffd"
+
+
+@pytest.mark.parametrize("odd", [[], {}, 7, None, "x" * 100_000, [["completed"]]])
+def test_an_odd_answer_keeps_no_other_from_being_fetched(asking: Store, server: Loopback, odd: Any) -> None:
+    begin(asking, server)
+    server.answer_json(response("queued"))
+    asking.ask("Think harder", bookmark="second", ptr="far", params=BACKGROUND, stream=False)
+    server.answer_json({"status": odd, "output": odd, "id": odd, "error": odd})
+    server.answer_json(response("completed", "42."))
+    fetched = asking.streams.recover_remote()
+    assert "42." in [asking.text(turn.id) for turn in fetched.turns]
+    assert asking.verify().problems == ()
+
+
+def test_a_redirect_takes_no_key_along(asking: Store, server: Loopback) -> None:
+    begin(asking, server)
+    with Loopback() as other:
+        server.answer(307, {"location": f"{other.url}/v1/responses/resp_1"})
+        [(_, error)] = asking.streams.recover_remote().failed
+        assert isinstance(error, Redirected)
+        assert other.requests == []

@@ -50,7 +50,9 @@ def check_answer(provider: str, response: httpx2.Response, redactor: Redactor) -
 
 
 def _make_refusal(provider: str, response: httpx2.Response, redactor: Redactor) -> CallRefused:
-    text = redactor.show(_find_message(_read_beginning(response)))
+    message = _find_message(_read_beginning(response))
+    is_page = message.lstrip()[:1] == "<"  # a proxy's, whose title says all
+    text = redactor.show(message, _BEGINNING_CHARACTERS) if is_page else redactor.show(message)
     advice = response.headers.get("x-should-retry")
     status = response.status_code
     return CallRefused(

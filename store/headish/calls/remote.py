@@ -35,6 +35,7 @@ from headish.errors import (
 )
 from headish.limits import BATCH_RESULTS_LIMIT_BYTES, EVENT_LIMIT_BYTES, REPLY_LIMIT_BYTES, RETRY_AFTER_LIMIT_SECONDS
 from headish.providers.clouds import Cloud
+from headish.providers.events.eventjson import Refusal, decode_event
 
 if TYPE_CHECKING:
     import httpx2
@@ -187,13 +188,11 @@ class Remote:
     def _read_json(self, response: httpx2.Response) -> dict[str, Any]:
         data = b"".join(self._read(response, REPLY_LIMIT_BYTES))
         try:
-            found = msgspec.json.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            # As an event is read: half a character in one answer must not hide the others.
+            return decode_event(data)
+        except Refusal:
             beginning = self.redactor.show(data[:200].decode(errors="replace"), 80)
-            raise UnreadableAnswer(self.provider, f"the answer is no JSON object; it begins {beginning!r}")
-        return found
+            raise UnreadableAnswer(self.provider, f"the answer is no JSON object; it begins {beginning!r}") from None
 
     def _read(self, response: httpx2.Response, limit_bytes: int) -> Iterator[bytes]:
         httpx2 = _import_client()
