@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from email.parser import BytesParser
+from email.policy import HTTP
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 
 from headish.calls import open_call
+from headish.calls.batches.choosing import find_batch_api
+from headish.calls.batches.reading import Wanted
+from headish.calls.remote import Remote
 from headish.errors import CallRefused
 from headish.providers.clouds import Cloud
 from support.later import Later
-from support.loopback import Loopback
+from support.loopback import Loopback, Request
 
 pytestmark = pytest.mark.slow
 
@@ -113,3 +119,45 @@ def test_the_sdk_asks_the_same(
     assert ours.body == theirs.body
     for header in ("authorization", "api-key", "x-api-key", "anthropic-version"):
         assert ours.headers.get(header) == (theirs.headers.get(header) or None), header
+
+
+@pytest.mark.parametrize("dated", [None, "2024-10-21"])
+def test_the_sdk_makes_the_same_batch_at_azure(
+    dated: str | None, server: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file with the same fields, at the same paths."""
+    monkeypatch.setenv("K", KEY)
+    wanted = [Wanted("t-1", {"model": "dep", "messages": BODY["messages"]})]
+    for _ in range(2):
+        server.answer_json({"id": "file-1", "object": "file", "status": "processed"})
+        server.answer_json({"id": "batch_1", "object": "batch", "status": "validating"})
+    if dated is None:
+        sdk = openai.OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0)
+    else:
+        sdk = openai.AzureOpenAI(azure_endpoint=server.url, api_key=KEY, api_version=dated, max_retries=0)
+    expiring = {} if dated else {"expires_after": {"seconds": 1209600, "anchor": "created_at"}}
+    line = {"custom_id": "t-1", "method": "POST", "body": wanted[0].body}
+    line["url"] = "/chat/completions" if dated else "/v1/chat/completions"
+    sdk.files.create(file=("t.jsonl", json.dumps(line).encode()), purpose="batch", extra_body=expiring)
+    sdk.batches.create(
+        input_file_id="file-1", endpoint="/chat/completions", completion_window="24h", metadata={"headish": "t"}
+    )
+    cloud = Cloud("azure", api_version=dated)
+    remote = Remote("openai", model="dep", base_url=server.url, key_env="K", cloud=cloud)
+    assert find_batch_api("openai", cloud).create(remote, "t", "dep", wanted) == "batch_1"
+    theirs, ours = server.requests[:2], server.requests[2:]
+    assert [each.path for each in ours] == [each.path for each in theirs]
+    assert ours[1].body == theirs[1].body
+    assert _parts(ours[0]) == _parts(theirs[0])
+
+
+def _parts(request: Request) -> dict[str, Any]:
+    """The fields of a form; of a file its name and its lines."""
+    head = f"content-type: {request.headers['content-type']}\r\n\r\n".encode()
+    found: dict[str, Any] = {}
+    for part in BytesParser(policy=HTTP).parsebytes(head + request.body).iter_parts():
+        name = str(part.get_param("name", header="content-disposition"))
+        data = part.get_payload(decode=True)
+        assert isinstance(data, bytes)
+        found[name] = (part.get_filename(), json.loads(data)) if name == "file" else data.decode()
+    return found
