@@ -146,3 +146,7 @@ def test_every_list_tells_an_overlay_by_what_it_does(talk: Command) -> None:
     assert f"Overlay:      {told}\n" in talk("show", "main").out
     assert f" · overlay: {told} · " in talk("get", "main").err
     assert talk("tree", "main", "--json").json_lines[-1]["attributes"]["overlay"]["does"] == "hide"
+    assert talk("list").out.endswith(f"  (overlay: {told})\n")
+    shown = talk("diff", "main~1", "main").out
+    assert "+ overlay" in shown
+    assert f"{{+({told})+}}" in shown
