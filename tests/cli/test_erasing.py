@@ -87,6 +87,11 @@ class TestErase:
             assert "a card number" in said.out, words
             assert "4000" not in said.out + said.err
         assert "is left out" in talk("resolve").err
+        assert "4000" not in talk("log", "--grep", "4000").out
+        assert talk("log", "--grep", "hello").out.count("\n") == 1
+        for words in (("log", "-p"), ("show", "main~1")):
+            assert any(line.strip().startswith("(erased on ") for line in talk(*words).out.splitlines()), words
+            assert '"erased"' not in talk(*words).out
         assert talk("get", "main~1", "--json").json["content"][0]["type"] == "erased"
         assert "was erased" in talk.fails("get", "main~1", "--payload")
         assert "--drop erased" in talk.fails("export", "main")
