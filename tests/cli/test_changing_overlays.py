@@ -61,6 +61,21 @@ def test_what_was_laid_is_undone_by_naming_it(talk: Command) -> None:
     assert words(talk) == ["q0", *(f"m{number}" for number in range(1, 8))]
 
 
+def test_what_is_so_already_is_said_and_not_stored(talk: Command) -> None:
+    ids = [record["id"] for record in talk("log", "main", "--json").json_lines]
+    for verb, told in (
+        ("unhide", "nothing there is hidden"), ("hide", "that is hidden so already"),
+        ("keep", "every budget keeps that already"), ("original", "that is seen as it was said already"),
+    ):  # fmt: skip
+        if verb != "unhide":
+            talk(verb, ids[2], "-c", "main")
+        for more in ((), ("--json",)):
+            done = talk(verb, ids[2], "-c", "main", *more)
+            assert (done.out, done.err) == ("", f"Nothing was stored: {told}.\n")
+    assert len(talk("log", "main", "--json").json_lines) == len(ids) + 3
+    assert talk("replace", ids[2], "so", "-c", "main").out == talk("replace", ids[2], "so", "-c", "main").out
+
+
 def test_tokens_are_told_with_their_source(talk: Command) -> None:
     said = talk("tokens", "main")
     assert "tokens, ± 25%: guessed by bytes" in said.out
@@ -131,3 +146,7 @@ def test_every_list_tells_an_overlay_by_what_it_does(talk: Command) -> None:
     assert f"Overlay:      {told}\n" in talk("show", "main").out
     assert f" · overlay: {told} · " in talk("get", "main").err
     assert talk("tree", "main", "--json").json_lines[-1]["attributes"]["overlay"]["does"] == "hide"
+    assert talk("list").out.endswith(f"  (overlay: {told})\n")
+    shown = talk("diff", "main~1", "main").out
+    assert "+ overlay" in shown
+    assert f"{{+({told})+}}" in shown

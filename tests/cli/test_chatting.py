@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from headish import Store
+from headish_cli.commands.talking.conversation import Conversation
 from support.command import Command
 from support.loopback import Loopback, event_stream
 from support.providers.answers import anthropic_text
@@ -166,6 +167,16 @@ class Prompted(Terminal):
         """Read until so many lines were asked for: what is typed before is not the editor's."""
         while self.raw.count(EDITING) < number:
             assert self._read(PATIENCE_SECONDS), self.shown
+
+
+def test_a_conversation_is_greeted_by_its_last_words_and_an_overlay_by_what_it_does(headish: Command) -> None:
+    headish("add", "Hi", "-b", "main")
+    headish("hide", "main")
+    with Store.open(headish.target) as store:
+        assert Conversation(store, "main", None, {}, {}).last_words() == [
+            "you: Hi",
+            "overlay: hides 1 turn from the model and people",
+        ]
 
 
 @pytest.mark.slow

@@ -43,6 +43,18 @@ class TestErase:
         assert "Not reached: copies" in done.err
         assert "by Ana: a card number" in talk("erasures").out
 
+    def test_it_says_what_went_and_where_the_receipt_is(self, talk: Command) -> None:
+        talk("edit", "main~2", "hello you")
+        talk("title", "main", "hello you")
+        done = talk("erase", "main", "--reason", "r", "--yes", "--meta", "--repeats")
+        went = "Erased what 2 turns said (68 bytes), their speakers, options, application meta and keys, 1 title."
+        assert done.err.splitlines()[:2] == [
+            f"{went} 'headish erasures' lists receipt 1.",
+            "The turns stay as tombstones: id, role, links, times and hashes.",
+        ]
+        assert "What continues these stays, and follows an erased turn: 1 turn." in done.err
+        assert "It was erased before" in talk("erase", "main", "--reason", "r", "--yes", "--content").err
+
     def test_a_reason_is_needed(self, talk: Command) -> None:
         done = talk.run("erase", "main", "--yes")
         assert (done.code, "--reason" in done.err) == (2, True)
@@ -56,6 +68,7 @@ class TestErase:
         assert "--yes" in talk.fails("erase", "--bookmark", "main", "--reason", "r")
         done = talk("erase", "--bookmark", "main", "--reason", "a name", "--yes")
         assert done.out == "1\n"
+        assert "Erased 1 name of the bookmark; its moves stay. 'headish erasures' lists receipt 1." in done.err
         assert "called erased-1 from now on" in done.err
         assert "the name of a bookmark, now erased-1" in talk("erasures").out
         assert talk("verify").code == 0
@@ -74,6 +87,11 @@ class TestErase:
             assert "a card number" in said.out, words
             assert "4000" not in said.out + said.err
         assert "is left out" in talk("resolve").err
+        assert "4000" not in talk("log", "--grep", "4000").out
+        assert talk("log", "--grep", "hello").out.count("\n") == 1
+        for words in (("log", "-p"), ("show", "main~1")):
+            assert any(line.strip().startswith("(erased on ") for line in talk(*words).out.splitlines()), words
+            assert '"erased"' not in talk(*words).out
         assert talk("get", "main~1", "--json").json["content"][0]["type"] == "erased"
         assert "was erased" in talk.fails("get", "main~1", "--payload")
         assert "--drop erased" in talk.fails("export", "main")
@@ -117,6 +135,7 @@ class TestSpaces:
         assert "3 turns, 1 bookmark" in talk("spaces", "rm", "default", "--erase", "--dry-run").err
         assert "--yes" in talk.fails("spaces", "rm", "default", "--erase", "--reason", "r")
         done = talk("spaces", "rm", "default", "--erase", "--reason", "a request", "--yes")
+        assert done.err.startswith("Erased 3 turns, 1 bookmark, 122 bytes.\n")
         assert "erased-1" in done.err
         assert talk("spaces", "list").out == "erased-1\n"
         assert "the space, 3 turns: a request" in talk("--space", "erased-1", "erasures").out

@@ -131,6 +131,13 @@ class TestHelp:
 class TestUnknownNames:
     def test_what_may_have_been_meant_is_said(self, talked: Command) -> None:
         assert talked.fails("log", "bridgse").endswith("in this space: did you mean 'bridges'?")
+        talked("bookmark", "set", "0191f9f2-bd83-7000-8000-c0ffee", "bridges")
+        for cut in ("0191f9f2-b", "0191f9f2-bd83-7…"):  # as a list shows it
+            assert "did you mean '0191f9f2-bd83-7000-8000-c0ffee'?" in talked.fails("log", cut)
+        talked("bookmark", "rm", "bridges")
+        assert talked.fails("log", "bridges~1").endswith("the bookmark was removed; bridges@{1} is where it was")
+        talked("bookmark", "set", "bridges", "bridges@{1}")
+        assert "as in main@{1}" in talked.fails("log", "@{1}")
         assert talked.fails("log", "unlike") == "no turn is named 'unlike' in this space"
         talked("ptr", "set", "local", "openai/m")
         assert talked.fails("request", "bridges", "-p", "locla").endswith("did you mean 'local'?")

@@ -135,6 +135,17 @@ class TestDiff:
         store.edit("main", "a c")
         assert shown(store.diff("main@{1}", "main")) == [("changed", "a b", "a c")]
 
+    def test_an_overlay_is_told_by_what_it_does(self, store: Store) -> None:
+        grown = forked(store)
+        store.hide(grown["a"].id, continues="one", viewer="people")
+        store.replace(grown["c"].id, "better", continues="two")
+        told = [
+            ("added", "", "(hides 1 turn from people)"),
+            ("changed", "(hides 1 turn from people)", "(replaces 1 turn)\nbetter"),
+        ]
+        assert shown(store.diff("one~1", "one"))[-1] == told[0]
+        assert shown(store.diff("one", "two"))[-1] == told[1]
+
     def test_turns_of_other_roles_stand_alone(self, store: Store) -> None:
         root = store.add_turn("root")
         one = store.add_turn("x y", continues=root.id)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.errors import InvalidArgument, InvalidContent, UnknownTurn
+from headish.errors import BookmarkMoved, InvalidArgument, InvalidContent, UnknownTurn
 from headish.limits import COVERED_LIMIT
 from headish.values.blocks import Text, ToolResult, ToolUse
 from support.growing import grow
@@ -186,6 +186,57 @@ class TestCallsAndResults:
             [ToolResult(tool_use_id="1"), "more"], role="user", continues="main", attributes={"hidden": "model"}
         )
         assert line.resolve("main").messages[-1].content == (ToolResult(tool_use_id="1"),)
+
+
+class TestWhatIsSeenSoAlready:
+    """An overlay that changes nothing is not stored: a command that runs twice leaves the thread as it was."""
+
+    def test_is_not_hidden_shown_kept_or_undone_again(self, line: Store) -> None:
+        turn, tip = line.get("main~2").id, line.get("main").id
+        assert line.unhide(turn, continues="main") is None
+        assert line.original(turn, continues="main") is None
+        assert line.get("main").id == tip
+        for verb in (line.hide, line.keep, line.unhide, line.original):
+            assert verb(turn, continues="main") is not None
+            tip = line.get("main").id
+            assert verb(turn, continues="main") is None
+            assert line.get("main").id == tip
+        assert not line.verify().problems
+
+    def test_goes_by_who_sees_it(self, line: Store) -> None:
+        turn = line.get("main~2").id
+        line.hide(turn, continues="main", viewer="model")
+        assert line.hide(turn, continues="main", viewer="model") is None
+        assert line.hide(turn, continues="main", viewer="both") is not None
+        assert line.hide(turn, continues="main", viewer="people") is None
+        line.add_turn("psst", continues="main", attributes={"hidden": "people"})
+        assert line.hide("main", viewer="people") is None
+
+    def test_is_changed_for_all_of_a_range_if_one_of_it_is_otherwise(self, line: Store) -> None:
+        first, last = line.get("main~4").id, line.get("main~2").id
+        line.hide(first, continues="main")
+        overlay = line.hide(first, last, continues="main")
+        assert overlay is not None
+        assert len(overlay.meta.attributes.overlay.covers) == 3  # type: ignore[union-attr]
+
+    def test_in_the_same_words_is_not_stored_twice(self, line: Store) -> None:
+        first, last, later = line.get("main~4").id, line.get("main~2").id, line.get("main").id
+        overlay = line.replace(later, "better", continues="main")
+        assert line.replace(later, "better", continues="main") == overlay
+        summary = line.summarize(first, last, "in short", continues="main")
+        assert line.summarize(first, last, "in short", continues="main").id == summary.id
+        assert line.get("main").id == summary.id
+        assert line.summarize(first, later, "in short", continues="main").id != summary.id
+        assert line.replace(last, "in short", continues="main").id == line.get("main").id
+        assert line.replace(last, "shorter", continues="main").id == line.get("main").id
+
+    def test_tells_a_name_that_is_not_where_it_is_expected(self, line: Store) -> None:
+        turn = line.get("main~2").id
+        for verb in (line.unhide, line.original):
+            with pytest.raises(BookmarkMoved):
+                verb(turn, continues="main", expect=turn)
+            with pytest.raises(InvalidArgument, match="expect needs a bookmark"):
+                verb(turn, continues=line.get("main").id, expect=turn)
 
 
 class TestBranches:

@@ -72,6 +72,20 @@ def test_a_transcript_of_a_thread_with_overlays_reads_back_as_what_is_seen(
         assert [message["content"] for message in _chat(store)] == said
 
 
+@FEW
+@given(MESSAGES, OVERLAYS, st.sampled_from(["hide", "keep", "unhide", "original"]), st.integers(0, 20))
+def test_an_overlay_that_is_laid_twice_is_stored_once(
+    kinds: list[str], overlays: list[Any], verb: str, at: int
+) -> None:
+    with grown(kinds, overlays) as store:
+        said = [turn.id for turn in store.log("main") if turn.meta.attributes.overlay is None]
+        chosen = said[at % len(said)]
+        getattr(store, verb)(chosen, continues="main")
+        tip = store.get("main").id
+        assert getattr(store, verb)(chosen, continues="main") is None
+        assert store.get("main").id == tip
+
+
 def _chat(store: Store) -> list[dict[str, Any]]:
     import json
 

@@ -126,6 +126,23 @@ class TestCatchingUp:
         assert found(store, "cat") == [turn.id]
         assert (position(store), problems(store)) == (1, [])
 
+    def test_an_index_from_before_colours_were_left_out_hides_nothing(self, store: Store) -> None:
+        turn, space = store.add_turn("\x1b[31mred\x1b[0m"), store._number
+        found(store, "red")
+
+        def make_old(connection: Connection) -> None:
+            searches.restart(connection, space, 1)
+            known = searches.indexed(connection, space)
+            assert known is not None
+            assert searches.take(connection, space, known, 1)
+            searches.add_entries(connection, space, [(1, f"{space},31mred {space},0m {space}.ruser {space}.itext")])
+
+        write(store, make_old)
+        assert found(store, "31mred") == []
+        write(store, make_old)
+        assert found(store, "red") == [turn.id]
+        assert (position(store), problems(store)) == (1, [])
+
     def test_threads_that_search_beside_one_that_appends_find_what_was_stored(
         self, durable_place: Place, small_portions: None
     ) -> None:

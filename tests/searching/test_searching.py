@@ -33,6 +33,8 @@ WORDS = (
     "foo_bar",
     "bar",
     "x1",
+    "\x1b[31mdog\x1b[0m",
+    "\x1b]8;;cat\x07",
 )
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 ASKED = st.recursive(

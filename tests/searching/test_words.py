@@ -20,14 +20,20 @@ from headish.content.searching.words import WORD_CHARACTERS, signed_words, spans
 from headish.errors import InvalidArgument
 from headish.limits import QUESTION_LIMIT, QUESTION_WORDS_LIMIT
 
-ANY_TEXT = st.text(
+PLAIN_TEXT = st.text(
     st.one_of(
         st.characters(exclude_categories=["Cs"]),
         st.sampled_from(" _-.'\"()*abcABCéßİ天気予報カ한국สวัสดีнет½⑴\u0301\u200d"),
     ),
     max_size=60,
 )
-ASCII_TEXT = st.one_of(st.text(st.sampled_from("aB1 -_\n\0"), max_size=30), st.text("aB -", min_size=60, max_size=200))
+STEERING = st.sampled_from(
+    ("\x1b", "\x1b[31m", "\x1b[K", "\x1b[2J", "\x1b]8;;", "\x1b(B", "\x1b[", "m", "8", "a", "Ж", "天")
+)
+ANY_TEXT = st.one_of(PLAIN_TEXT, st.lists(STEERING, max_size=12).map("".join))
+ASCII_TEXT = st.one_of(
+    st.text(st.sampled_from("aB1 -_\n\0\x1b[m"), max_size=30), st.text("aB -", min_size=60, max_size=200)
+)
 
 
 class TestWords:
@@ -48,6 +54,24 @@ class TestWords:
     )
     def test_they_are_without_case_accents_and_punctuation(self, text: str, words: list[str]) -> None:
         assert words_of(text) == words
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("\x1b[31mred\x1b[0m", ["red"]),
+            ("\x1b[1;38;5;196mred\x1b[39;49m Über", ["red", "uber"]),
+            ("pre\x1b[01;31m\x1b[Kmat\x1b[m\x1b[Kch", ["prematch"]),  # as grep prints it
+            ("天\x1b[31m気\x1b[m", ["天気", "気"]),
+            ("one\x1b[5Ctwo\x1b[2J\x1b[?25hthree", ["one", "two", "three"]),
+            ("\x1b]8;;https://a.example\x1b\\link\x1b]8;;\x07.", ["https", "a", "example", "link"]),
+            ("\x1b]0;a title\x07\x1b(B\x1b7red\x1b8", ["a", "title", "red"]),
+            ("\x1b[3", ["3"]),  # cut off
+            ("\x1bred \x1b", ["red"]),
+        ],
+    )
+    def test_what_steers_a_terminal_is_none_and_a_colour_parts_none(self, text: str, words: list[str]) -> None:
+        assert words_of(text) == words
+        assert words_of(f"{text} ж") == [*words, "ж"]
 
     @given(ANY_TEXT)
     def test_they_are_the_same_with_and_without_their_places(self, text: str) -> None:
@@ -161,6 +185,11 @@ class TestSnippets:
         assert found.text.startswith("…")
         assert found.text.endswith("…")
         assert len(found.text) <= SNIPPET_CHARACTERS + 2
+
+    def test_colours_lie_inside_a_mark_and_not_around_it(self) -> None:
+        for text in ("a \x1b[31mred cat\x1b[0m", "a r\x1b[1med\x1b[0m Café"):
+            found = snippet_of(text, [Phrase(("red",))])
+            assert [found.text[start:end].replace("\x1b[1m", "") for start, end in found.marks] == ["red"]
 
     @given(ANY_TEXT, ANY_TEXT)
     def test_marks_lie_in_the_snippet_in_order(self, text: str, asked: str) -> None:

@@ -286,7 +286,28 @@ class TestTheList:
         assert found["long0"].title.startswith("é\\ é\\ é\\")
         assert (found["long1"].title, found["long2"].last) == ("x" * 200, "y" * 200)
         assert max(len(entry.title) for entry in found.values()) == 200
-        assert (found["document"].last, found["call"].last, found["call"].title) == ("book.pdf", "", "")
+        assert (found["document"].last, found["call"].last, found["call"].title) == ("book.pdf", "(call f)", "")
+
+    def test_a_last_turn_without_words_is_told_by_what_it_is(self, store: Store) -> None:
+        for name in ("hidden", "replaced", "erased", "result", "large"):
+            store.add_turn(f"the words of {name}", bookmark=name)
+        store.hide("hidden", viewer="model")
+        store.replace("replaced", "better words")
+        store.erase("erased", reason="asked")
+        for name, said in (("result", "42"), ("large", "x" * 2 * PREVIEW_BYTES)):
+            result = {"type": "tool_result", "tool_use_id": "1", "name": "f", "content": said}
+            store.add_turn([result], role="tool", continues=name)
+        nameless = store.hide(store.add_turn("nameless").id)
+        told = {entry.conversation.name: (entry.title, entry.last) for entry in listed(store)}
+        assert nameless is not None
+        assert told == {
+            "hidden": ("the words of hidden", "(overlay: hides 1 turn from the model)"),
+            "replaced": ("the words of replaced", "(overlay: replaces 1 turn) better words"),
+            "erased": ("(erased)", "(erased)"),
+            "result": ("the words of result", "(result of f) 42"),
+            "large": ("the words of large", "(result …)"),
+            None: ("nameless", "(overlay: hides 1 turn from the model and people)"),
+        }
 
     def test_archived_and_pinned_ones(self, store: Store) -> None:
         for name in ("a", "b", "c"):

@@ -167,7 +167,7 @@ class TestWords:
             ("", "must begin with"),
             ("~1", "must begin with"),
             ("^", "must begin with"),
-            ("@{1}", "must begin with"),
+            ("@{1}", "behind the name of a bookmark"),
             ("main~x", "not a suffix"),
             ("main~-1", "not a suffix"),
             ("main~1234567890", "not a suffix"),

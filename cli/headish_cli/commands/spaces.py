@@ -138,7 +138,8 @@ def limit_command(settings: Settings, name: str, turns: Limit | None, given_byte
 def _erase(
     database: Database, name: str, reason: str, by: str | None, *, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
-    from headish_cli.commands.keeping.erase import ask_to_erase, check_terminal, tell_done
+    from headish_cli.commands.keeping.erase import ask_to_erase, check_terminal
+    from headish_cli.commands.keeping.erased import all_of_space, tell_done
 
     if not (yes or dry_run):
         check_terminal()
@@ -147,14 +148,13 @@ def _erase(
         print_json(found)
         return
     if not yes or dry_run:
-        held = ", ".join(counted(count, each.removesuffix("s")) for each, count in found.counts.items() if count)
-        say(f"All of the space {one_line(name, 255)} goes: {held or 'no turns'}, {found.bytes:,} bytes.")
+        say(f"All of the space {one_line(name, 255)} goes: {all_of_space(found)}.")
     if dry_run:
         return
     if not yes:
         ask_to_erase("Erase the whole space for good?")
     done = database.spaces.erase(name, reason=reason, by=by)
-    tell_done(done, as_json=as_json)
+    tell_done(done, as_json=as_json, asked=not yes)
     say(f"The space {one_line(name, 255)} is gone; its receipts: headish --space {done.became} erasures")
 
 

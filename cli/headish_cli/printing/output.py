@@ -132,7 +132,9 @@ def pad(text: str, columns: int) -> str:
 
 def preview(blocks: Sequence[ContentBlock]) -> str:
     """A message on one line: its text, and a word for what is no text."""
-    return " ".join(" ".join(_in_words(block) for block in blocks).split())
+    from headish.content.words import in_short
+
+    return in_short(blocks)
 
 
 def content_of(store: Store, turn_id: TurnId) -> tuple[ContentBlock, ...]:
@@ -196,23 +198,3 @@ def marks(bookmarks: Iterable[str]) -> str:
     """Bookmarks behind a turn."""
     names = ", ".join(one_line(name, 60) for name in bookmarks)
     return " " + click.style(f"[{names}]", fg="blue", bold=True) if names else ""
-
-
-def _in_words(block: ContentBlock) -> str:
-    from headish.values import blocks
-
-    match block:
-        case blocks.Text(text=text):
-            return text
-        case blocks.Thinking():
-            return "(thinking)"
-        case blocks.Document(source=source, name=name):
-            return f"(document {name or source.media_type})"
-        case blocks.ToolUse(name=name):
-            return f"(call {name})"
-        case blocks.ToolResult(name=name, content=content):
-            return f"(result{' of ' + name if name else ''}) {preview(content)}"
-        case blocks.Erased():
-            return f"({block})"
-        case _:
-            return f"({blocks.kind_of(block)})"

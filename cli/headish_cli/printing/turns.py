@@ -98,6 +98,8 @@ def block_lines(block: ContentBlock) -> Iterator[str]:
                 yield from block_lines(part)
         case blocks.Document():
             yield from _document_lines(block)
+        case blocks.Erased():
+            yield f"({block})"
         case _:
             yield f"({blocks.kind_of(block)})"
             yield from _pretty(blocks.to_mapping(block))

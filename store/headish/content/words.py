@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import msgspec
 
 from headish.content.encoding import decode_payload
 from headish.errors import InvalidContent
-from headish.values.blocks import join_texts
+from headish.values.blocks import (
+    ContentBlock,
+    Document,
+    Erased,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    join_texts,
+    kind_of,
+)
 
 WORDS_CHARACTERS = 200
 """So much of a turn a list has at the most."""
 _BEGINNING = re.compile(rb'\[\{"type":"text","text":("(?:[^"\\]|\\.)*)')
+_KIND = re.compile(rb'\[\{"type":"(\w+)"')
+_WORDS_OF_KINDS = {b"tool_use": "call", b"tool_result": "result"}
 _decode_text = msgspec.json.Decoder(str).decode
 
 
@@ -24,6 +37,17 @@ def first_words(payload: bytes) -> str:
     return one_line(join_texts(decode_payload(payload)))
 
 
+def first_words_or_kinds(payload: bytes) -> str:
+    """As ``first_words``; of what has no text, what it is instead: ``(call read_file)``."""
+    blocks = decode_payload(payload)
+    return one_line(join_texts(blocks) or in_short(blocks))
+
+
+def in_short(blocks: Iterable[ContentBlock]) -> str:
+    """A message on one line: its text, and a word for what is no text."""
+    return " ".join(" ".join(map(_in_short, blocks)).split())
+
+
 def words_of_payload(payload: bytes) -> str:
     """As ``first_words``; empty where the payload does not decode. For descriptions, which must not fail."""
     try:
@@ -33,10 +57,11 @@ def words_of_payload(payload: bytes) -> str:
 
 
 def words_of_beginning(payload: bytes) -> str:
-    """As ``first_words``, of a payload of which only the beginning is there; empty where it begins with no text."""
+    """As ``first_words_or_kinds``, of a payload of which only the beginning is there."""
     found = _BEGINNING.match(payload)
     if found is None:
-        return ""
+        kind = _KIND.match(payload)
+        return "" if kind is None else f"({_WORDS_OF_KINDS.get(kind[1], kind[1].decode())} …)"
     # The end may be in the middle of a character or of an escape.
     for missing in range(12):
         try:
@@ -49,3 +74,21 @@ def words_of_beginning(payload: bytes) -> str:
 def one_line(text: str) -> str:
     """The first characters of a text, its blanks and line breaks as single blanks."""
     return " ".join(text[: 4 * WORDS_CHARACTERS].split())[:WORDS_CHARACTERS]
+
+
+def _in_short(block: ContentBlock) -> str:
+    match block:
+        case Text(text=text):
+            return text
+        case Thinking():
+            return "(thinking)"
+        case Document(source=source, name=name):
+            return f"(document {name or source.media_type})"
+        case ToolUse(name=name):
+            return f"(call {name})"
+        case ToolResult(name=name, content=content):
+            return f"(result{' of ' + name if name else ''}) {in_short(content)}"
+        case Erased():
+            return f"({block})"
+        case _:
+            return f"({kind_of(block)})"

@@ -18,10 +18,13 @@ def shown(value: object) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``did you mean 'main' or 'man'?``; empty where nothing known is like it."""
+    """``did you mean 'main' or 'man'?``; empty where nothing known is like it. Lists cut long names: what begins so
+    comes first."""
     from difflib import get_close_matches  # late: only an error needs it
 
-    close = get_close_matches(name[:SHOWN_CHARACTERS], known, 3)
+    listed = list(known)
+    longer = [each for each in listed if name and each.startswith(name.rstrip("…"))]
+    close = longer[:3] or get_close_matches(name[:SHOWN_CHARACTERS], listed, 3)
     return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UnsetType
 
 from headish.content import strictjson
-from headish.content.words import first_words, one_line, words_of_beginning
+from headish.content.words import first_words_or_kinds, one_line, words_of_beginning
 from headish.database.query import Connection
 from headish.errors import (
     CorruptRecord,
@@ -41,6 +41,7 @@ from headish.rows.threads.entries import Listed, Words
 from headish.rows.turns import parent_at, turn_by_id
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId, as_turn_id, time_of
+from headish.values.messages import Attributes
 from headish.values.names import Absent, stored_name
 from headish.values.results.conversations import Conversation, Entry, Record
 from headish.values.turns import DOCUMENT, reply_of
@@ -48,6 +49,7 @@ from headish.values.turns import DOCUMENT, reply_of
 Changes = Mapping[str, Any]
 """What is to be said anew of a conversation: some of the fields of ``Record``."""
 _decode = msgspec.json.Decoder(Record).decode
+_decode_attributes = msgspec.json.Decoder(Attributes).decode
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 NAMES_SHOWN = 5
 
@@ -257,8 +259,26 @@ def _entry(listed: Listed, found: Found, stored: Stored | None) -> Entry:
 
 
 def _words(words: Words) -> str:
-    """The first words of a turn; a document's name. Empty where there is no turn, or it is erased."""
-    if words.id is None or words.payload is None:
+    """The first words of a turn; a document's name; of what has no words, what it is. Empty where there is no turn."""
+    if words.id is None:
+        return ""
+    if words.overlay is not None:
+        return one_line(f"(overlay: {_does(words)}) {_said(words)}")
+    return "(erased)" if words.erased is not None else _said(words)
+
+
+def _does(words: Words) -> str:
+    from headish.history.overlays.states import describe  # late: few lists have one
+
+    try:
+        overlay = _decode_attributes(words.overlay or b"").overlay
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptTurn(str(words.id), f"its attributes do not decode ({error})") from None
+    return "" if overlay is None else describe(overlay)
+
+
+def _said(words: Words) -> str:
+    if words.payload is None:
         return ""
     if words.type == DOCUMENT:
         return one_line(str(_system(words).get("document_name", "")))
@@ -266,9 +286,9 @@ def _words(words: Words) -> str:
     if words.cut:
         return words_of_beginning(payload)
     try:
-        return first_words(payload)
+        return first_words_or_kinds(payload)
     except InvalidContent as error:
-        raise CorruptTurn(words.id, str(error)) from None
+        raise CorruptTurn(str(words.id), str(error)) from None
 
 
 def _system(words: Words) -> dict[str, Any]:

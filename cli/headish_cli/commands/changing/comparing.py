@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings
-from headish_cli.printing.output import counted, print_json, role_word, shorten, write
+from headish_cli.printing.output import counted, print_json, shorten, write
+from headish_cli.printing.said import who
 
 if TYPE_CHECKING:
     from headish.history.edits.differences import Change, Diff
@@ -72,8 +73,8 @@ def _show(diff: Diff, short: dict[TurnId, str], is_coloured: bool) -> None:
 def _heading(change: Change, short: dict[TurnId, str]) -> str:
     turns = [turn for turn in (change.before, change.after) if turn is not None]
     ids = " → ".join(click.style(short[turn.id], fg="yellow") for turn in turns)
-    roles = dict.fromkeys(turn.meta.role for turn in turns)
-    return f"{SIGNS[change.kind]} {' → '.join(role_word(role).rstrip() for role in roles)} {ids}"
+    roles = dict.fromkeys(who(turn.meta).rstrip() for turn in turns)
+    return f"{SIGNS[change.kind]} {' → '.join(roles)} {ids}"
 
 
 def _tell_same(count: int) -> None:

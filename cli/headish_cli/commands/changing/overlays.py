@@ -9,7 +9,7 @@ import click
 
 from headish_cli.options import Settings, json_option, pass_settings, read_text
 from headish_cli.printing.output import say
-from headish_cli.printing.telling import tell_turn
+from headish_cli.printing.telling import tell_continued, tell_turn
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -63,7 +63,7 @@ def summarize_command(
 def hide_command(settings: Settings, first: str, last: str | None, viewer: str, as_json: bool, **given: Any) -> None:
     """Hide the turns from FIRST to LAST, both included, or FIRST alone. A call is hidden with its result."""
     with settings.open() as store:
-        _tell(store, store.hide(first, last, viewer=viewer, **given), as_json)
+        _tell(store, store.hide(first, last, viewer=viewer, **given), as_json, "that is hidden so already")
 
 
 @click.command("replace")
@@ -89,7 +89,7 @@ def replace_command(settings: Settings, headish: str, text: str | None, as_json:
 def keep_command(settings: Settings, first: str, last: str | None, as_json: bool, **given: Any) -> None:
     """Keep the turns from FIRST to LAST, both included, or FIRST alone, in every budget."""
     with settings.open() as store:
-        _tell(store, store.keep(first, last, **given), as_json)
+        _tell(store, store.keep(first, last, **given), as_json, "every budget keeps that already")
 
 
 @click.command("unhide")
@@ -100,7 +100,7 @@ def keep_command(settings: Settings, first: str, last: str | None, as_json: bool
 def unhide_command(settings: Settings, first: str, last: str | None, as_json: bool, **given: Any) -> None:
     """Show the hidden turns from FIRST to LAST again, or FIRST alone. FIRST may be the overlay that hides them."""
     with settings.open() as store:
-        _tell(store, store.unhide(first, last, **given), as_json)
+        _tell(store, store.unhide(first, last, **given), as_json, "nothing there is hidden")
 
 
 @click.command("original")
@@ -114,11 +114,15 @@ def original_command(settings: Settings, first: str, last: str | None, as_json: 
     FIRST may be an overlay: then it is about the turns that it covers, and undoes it.
     """
     with settings.open() as store:
-        _tell(store, store.original(first, last, **given), as_json)
+        _tell(store, store.original(first, last, **given), as_json, "that is seen as it was said already")
 
 
-def _tell(store: Store, turn: Turn, as_json: bool) -> None:
-    """The id on stdout; what the overlay does on stderr."""
+def _tell(store: Store, turn: Turn | None, as_json: bool, already: str = "") -> None:
+    """The id on stdout; what the overlay does on stderr, or that there was nothing to do."""
+    if turn is None:
+        tell_continued(store)
+        say(f"Nothing was stored: {already}.")
+        return
     tell_turn(store, turn, as_json)
     say(f"{describe_turn(turn)}{f', on {turn.meta.bookmark}' if turn.meta.bookmark else ''}")
 

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish_cli.commands.keeping.erased import lines_of_name, show_found, takes, tell_done, tell_found
 from headish_cli.options import Settings, json_option, pass_settings, read_time
 from headish_cli.printing.output import (
     Told,
     counted,
     one_line,
-    preview,
     print_json,
     print_json_lines,
-    room_beside,
     say,
-    shorten,
 )
 
 if TYPE_CHECKING:
-    from headish import Store
-    from headish.values.results.erasures import Erasure, Found, Receipt
-
-SHOWN = 20
-"""How many turns a preview shows."""
+    from headish.values.results.erasures import Receipt
 
 
 @click.command("erase")
@@ -85,14 +78,14 @@ def erase_command(
         ids = [store.get(each).id for each in headish]
         found = store.erase(ids, **chosen, reason=reason or "dry run", by=by, dry_run=True)
         if dry_run:
-            _show(store, found.found, as_json=as_json)
+            show_found(store, found.found, as_json=as_json)
             return
         if not yes:
-            _tell(store, found.found)
-            if _takes(found.found):
+            tell_found(store, found.found)
+            if takes(found.found):
                 ask_to_erase("Erase this for good?")
         done = store.erase(ids, **chosen, reason=reason or "", by=by, scrub=not no_scrub)
-        tell_done(done, as_json=as_json)
+        tell_done(done, as_json=as_json, asked=not yes)
 
 
 @click.command("erasures")
@@ -163,44 +156,15 @@ def erase_name(
             print_json(found)
             return
         if dry_run or not yes:
-            for line in _lines_of_name(found):
+            for line in lines_of_name(found):
                 say(line)
         if dry_run:
             return
         if not yes:
             ask_to_erase("Erase this name for good?")
         done = store.bookmarks.erase(name, reason=reason or "", by=by, scrub=not no_scrub)
-        tell_done(done, as_json=as_json)
+        tell_done(done, as_json=as_json, asked=not yes)
         say(f"The bookmark is called {done.became} from now on.")
-
-
-_TO_TAKE_IT = "'headish erase HEADISH --thread --meta' takes it from those, with what they say."
-
-
-def _lines_of_name(found: Found) -> Iterator[str]:
-    yield f"This goes: the name {', '.join(one_line(each, 60) for each in found.names)}."
-    yield f"Its history stays under another name: {counted(found.counts['moves'], 'move')}."
-    if found.counts["turns"]:
-        yield f"Turns that go on saying it: {found.counts['turns']:,}; {_TO_TAKE_IT}"
-    if found.streams:
-        yield f"Answers to it are still arriving, and say it until they are stored: {', '.join(found.streams)}"
-    for path in found.copies:
-        yield f"An older copy of the database is not reached: {one_line(path, None)}"
-
-
-def tell_done(done: Erasure, *, as_json: bool) -> None:
-    """The number of an erasure, or all of it as JSON; and what is left to do."""
-    if as_json:
-        print_json(done)
-    elif done.receipt is not None:
-        click.echo(done.receipt.number)
-    if done.receipt is None:
-        say("There was nothing left to erase.")
-        return
-    if done.unscrubbed:
-        say(f"Erased for every reader. It may be on the disk still: {done.unscrubbed}.")
-    for place in (*done.receipt.not_reached, *done.found.copies):
-        say(f"Not reached: {one_line(place, None)}")
 
 
 def check_terminal() -> None:
@@ -215,10 +179,6 @@ def ask_to_erase(question: str) -> None:
         raise Told("Nothing was erased.")
 
 
-def _takes(found: Found) -> bool:
-    return bool(found.turns or found.barred)
-
-
 def _what(receipt: Receipt) -> str:
     if receipt.scope == "space":
         turns = receipt.counts.get("turns", 0)
@@ -228,68 +188,3 @@ def _what(receipt: Receipt) -> str:
     words = counted(len(receipt.turns), "turn")
     words += " with meta" if receipt.meta else ""
     return words + (f", {len(receipt.barred):,} barred" if receipt.barred else "")
-
-
-def _show(store: Store, found: Found, *, as_json: bool) -> None:
-    if as_json:
-        print_json(found)
-        return
-    for turn_id in found.turns:
-        click.echo(turn_id)
-    _tell(store, found)
-
-
-def _tell(store: Store, found: Found) -> None:
-    if not _takes(found):
-        say("There is nothing to erase." + _already(found))
-    else:
-        say(f"This goes: {counted(len(found.turns), 'turn')}, {found.bytes:,} bytes.{_already(found)}")
-        for line in _lines(store, found):
-            say(line)
-        if len(found.turns) > SHOWN:
-            say(f"  … and {counted(len(found.turns) - SHOWN, 'turn')} more")
-    for line in _stays(found):
-        say(line)
-
-
-def _already(found: Found) -> str:
-    were = "was" if found.already == 1 else "were"
-    return f" {counted(found.already, 'turn')} {were} erased before." if found.already else ""
-
-
-def _lines(store: Store, found: Found) -> Iterator[str]:
-    from headish.values.times import local_time
-
-    ids = found.turns[:SHOWN]
-    short = shorten(store, ids)
-    for turn_id in ids:
-        [(turn, message)] = store.messages(turn_id, limit=1)
-        before = f"  {short[turn_id]} {local_time(turn.said_at)} {turn.meta.role or '-':<9} "
-        yield before + one_line(preview(message.content), room_beside(before) or 100)
-
-
-def _stays(found: Found) -> Iterator[str]:
-    """What stays, and what to do about it."""
-    if found.kept_turns:
-        yield f"Kept, since they lead elsewhere ({counted(found.kept_turns, 'turn')}):"
-        yield from (f"  {each.turn}: {one_line(each.why, None)}" for each in found.kept)
-    if found.equal_turns:
-        yield f"What says the same stays: {counted(found.equal_turns, 'other turn')}; --content erases that, too."
-    if found.definitions:
-        yield f"Pointers and tools with the same bytes stay: {found.definitions:,}."
-    if found.barred:
-        yield f"Refused from now on: the content of {counted(found.barred, 'turn')}."
-    if found.beside:
-        yield f"Words of the source stay beside {counted(found.beside, 'turn')}; --meta erases those, too."
-    if found.children:
-        yield f"What continues these stays, and follows an erased turn: {counted(found.children, 'turn')}."
-    if found.names:
-        yield f"Bookmarks that point there stay: {', '.join(one_line(name, 60) for name in found.names)}"
-    if found.options:
-        yield f"Options that later turns lose: {', '.join(one_line(name, 60) for name in found.options)}"
-    for each in found.repeats:
-        yield f"This {each.kind} may repeat it: {one_line(each.subject, None)}; --repeats erases it, too."
-    if found.streams:
-        yield f"Answers to these turns are still arriving: {', '.join(found.streams)}"
-    for path in found.copies:
-        yield f"An older copy of the database is not reached: {one_line(path, None)}"

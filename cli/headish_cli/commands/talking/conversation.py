@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headish_cli.commands.talking.saying import read_attachment
 from headish_cli.printing.output import Told, counted, one_line, preview, room_beside, say
+from headish_cli.printing.said import words as in_words
 from headish_cli.printing.showing import AnswerPrinter, describe_call
 
 if TYPE_CHECKING:
@@ -147,9 +148,10 @@ class Conversation:
         """The last question and answer, each on a line."""
         at = self.at()
         shown = []
-        for _, message in [] if at is None else self.store.messages(at, limit=2):
-            who = "you" if message.role == "user" else message.role or "-"
-            shown.append(f"{who}: {one_line(preview(message.content), room_beside(who, ': '))}")
+        for turn, message in [] if at is None else self.store.messages(at, limit=2):
+            role = "overlay" if turn.meta.attributes.overlay else message.role
+            who = "you" if role == "user" else role or "-"
+            shown.append(f"{who}: {one_line(in_words(turn.meta, message.content), room_beside(who, ': '))}")
         return shown
 
     def who(self) -> str | None:

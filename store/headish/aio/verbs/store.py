@@ -264,7 +264,7 @@ class StoreVerbs(StoreFront):
     async def hide(
         self, first: str, last: str | None = None, *, viewer: str = 'both', continues: str | None = None,
         expect: Any = None
-    ) -> Turn:
+    ) -> Turn | None:
         """Hide the turns from ``first`` to ``last``, both included, from the model, from people, or from both: an
         overlay."""
         return await self._finish(
@@ -294,7 +294,7 @@ class StoreVerbs(StoreFront):
 
     async def keep(
         self, first: str, last: str | None = None, *, continues: str | None = None, expect: Any = None
-    ) -> Turn:
+    ) -> Turn | None:
         """Keep the turns from ``first`` to ``last``, both included, in every budget: an overlay."""
         return await self._finish(self.sync.keep, first=first, last=last, continues=continues, expect=expect)
 
@@ -355,7 +355,7 @@ class StoreVerbs(StoreFront):
 
     async def original(
         self, first: str, last: str | None = None, *, continues: str | None = None, expect: Any = None
-    ) -> Turn:
+    ) -> Turn | None:
         """Show turns as they were said, whatever was laid over them, to everybody: an overlay. They are kept no
         longer."""
         return await self._finish(self.sync.original, first=first, last=last, continues=continues, expect=expect)
@@ -517,7 +517,7 @@ class StoreVerbs(StoreFront):
 
     async def unhide(
         self, first: str, last: str | None = None, *, continues: str | None = None, expect: Any = None
-    ) -> Turn:
+    ) -> Turn | None:
         """Hide turns no longer, also those that are stored hidden: an overlay. Summaries and replacements stay."""
         return await self._finish(self.sync.unhide, first=first, last=last, continues=continues, expect=expect)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from headish.content.searching.questions import All, Any, Phrase, Question
+from headish.content.searching.sequences import ESCAPE
 from headish.content.searching.words import ASCII, WORD_CHARACTERS, spans_of, words_of
 
 Span = tuple[int, int]
@@ -24,7 +25,9 @@ class Body:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._ascii = text.encode().translate(ASCII) if text.isascii() else None
+        # Bytes stand where their letters do, which holds for no text with something left out.
+        is_plain = text.isascii() and ESCAPE not in text
+        self._ascii = text.encode().translate(ASCII) if is_plain else None
         self._words = [] if self._ascii is not None else words_of(text)
 
     @property

@@ -2,7 +2,8 @@
 
 A word is a run of letters and digits, in lower case and without accents. Scripts that put no blanks between words
 (Chinese, Japanese, Thai …), and Korean, are cut into overlapping pairs of characters: what is looked for may begin and
-end anywhere. The last character of such a run is a word of its own, so that every character begins one.
+end anywhere. The last character of such a run is a word of its own, so that every character begins one. What a text
+says to a terminal is no word (``sequences``).
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import re
 import unicodedata
 from functools import lru_cache
 
-WORDS_VERSION = 1
+from headish.content.searching.sequences import ESCAPE, places_without, without_sequences
+
+WORDS_VERSION = 2
 """Of the words that an index holds. An index of another version is built anew: a change here takes the next number."""
 
 WORD_CHARACTERS = 64
@@ -44,6 +47,7 @@ _PAIRED_ALONE = re.compile(f"[{_PAIRED}]")
 
 def words_of(text: str) -> list[str]:
     """The words of a text in their order. Linear: some 5 µs for each KB of ASCII."""
+    text = without_sequences(text)
     if text.isascii():
         return _cut(text.encode().translate(ASCII).decode().split())
     found: list[str] = []
@@ -60,7 +64,7 @@ def signed_words(text: str, sign: str) -> str:
     if not text.isascii():
         words = words_of(text)
         return sign + f" {sign}".join(words) if words else ""
-    encoded = text.encode()
+    encoded = without_sequences(text).encode()
     cut = encoded.translate(ASCII).split()
     if _TOO_LONG in encoded.translate(_ONE_LETTER):
         cut = [word[:WORD_CHARACTERS] for word in cut]
@@ -69,6 +73,14 @@ def signed_words(text: str, sign: str) -> str:
 
 def spans_of(text: str) -> tuple[list[str], list[int], list[int]]:
     """The words of a text, where each begins and where it ends. For what is shown: it is slower than ``words_of``."""
+    if ESCAPE not in text:
+        return _spans_of(text)
+    places = places_without(text)
+    words, starts, ends = _spans_of(without_sequences(text))
+    return words, [places[start] for start in starts], [places[end - 1] + 1 for end in ends]
+
+
+def _spans_of(text: str) -> tuple[list[str], list[int], list[int]]:
     words: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

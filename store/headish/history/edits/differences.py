@@ -20,7 +20,15 @@ from headish.errors import InvalidArgument
 from headish.history.edits.branches import stored_at
 from headish.history.edits.ranges import BOTH, Range, find_range, without
 from headish.history.edits.words import Piece, Stretch, align, count_words, diff_words
-from headish.history.reading.decode import Resolver, complete_turns, read_blocks, read_mapping, read_payload
+from headish.history.overlays.states import describe
+from headish.history.reading.decode import (
+    Resolver,
+    complete_turns,
+    read_attributes,
+    read_blocks,
+    read_mapping,
+    read_payload,
+)
 from headish.history.reading.find import find_place
 from headish.history.reading.order import arrange
 from headish.history.reading.walk import read_backwards
@@ -31,7 +39,7 @@ from headish.values.blocks import Base64Source, ContentBlock, Document, Text, Th
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
-from headish.values.turns import DOCUMENT, Turn
+from headish.values.turns import DOCUMENT, OVERLAY, Turn
 
 Kind = Literal["same", "changed", "removed", "added"]
 
@@ -200,7 +208,8 @@ def _said(stored: StoredTurn) -> Hashable:
 
 
 def in_words(stored: StoredTurn, payload: bytes) -> str:
-    """What a turn says, as text to be compared: its text as it is, a word for each other block, and what it holds.
+    """What a turn says, as text to be compared: its text as it is, a word for each other block, and what it holds; of
+    an overlay first what it does.
 
     Raises: CorruptTurn.
     """
@@ -209,7 +218,9 @@ def in_words(stored: StoredTurn, payload: bytes) -> str:
             return payload.decode()
         except UnicodeDecodeError:
             pass  # shown as what it is
-    return "\n".join(_block_in_words(block) for block in read_blocks(stored, payload))
+    said = [_block_in_words(block) for block in read_blocks(stored, payload)]
+    overlay = read_attributes(stored).overlay if stored.type == OVERLAY else None
+    return "\n".join(said if overlay is None else [f"({describe(overlay)})", *said])
 
 
 def _block_in_words(block: ContentBlock) -> str:

@@ -9,14 +9,16 @@ from headish.content.drafts import Reference, make_overlay_draft
 from headish.database.query import Connection
 from headish.errors import InvalidArgument
 from headish.history.overlays.covering import cover, cover_those, digests
+from headish.history.overlays.repeated import PUTS_WORDS, changes_nothing, standing
 from headish.history.overlays.view import Thread, read_thread
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.find import find_turn
 from headish.history.reading.walk import walk
 from headish.history.writing.append import Appended, append
+from headish.history.writing.planning import check_draft
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.threads.parts import is_forked
-from headish.rows.turns import tip_of
+from headish.rows.turns import StoredTurn, tip_of, turn_by_id
 from headish.values.blocks import ContentBlock
 from headish.values.grammar import Headish, parse_headish
 from headish.values.ids import Mint, TurnId
@@ -68,23 +70,32 @@ def find_covered(connection: Connection, space: int, wanted: Wanted) -> Covering
     return Covering(thread, cover(thread, wanted.does, first, last), tip)
 
 
-def lay(connection: Connection, space: int, wanted: Wanted, write: Write, limit_bytes: int, mint: Mint) -> Appended:
-    """Append an overlay.
+def lay(
+    connection: Connection, space: int, wanted: Wanted, write: Write, limit_bytes: int, mint: Mint
+) -> Appended | StoredTurn | None:
+    """Append an overlay. None if it would change nothing; of words that stand there already, the overlay that has them.
 
     Cost: that of a walk of the branch, and of an append.
     Raises: as ``find_covered`` and ``append``; TooLarge where it would cover more than one overlay can.
     """
     thread, indexes, tip = find_covered(connection, space, wanted)
     overlay = Overlay(does=wanted.does, covers=digests(thread, indexes), viewer=wanted.viewer)
+    blocks = write(thread, indexes)
     draft = make_overlay_draft(
         overlay,
-        write(thread, indexes),
+        blocks,
         limit_bytes,
         continues=(tip,),
         expect=wanted.expect,
         system=wanted.system,
         author=wanted.author,
     )
+    # What a model was asked for is kept with the cost of its reply.
+    looks = wanted.does in PUTS_WORDS and wanted.system is None
+    before = standing(thread, indexes, overlay, blocks) if looks else None
+    if before is not None or changes_nothing(thread, indexes, overlay):
+        check_draft(connection, space, draft)  # who expects a name elsewhere is told so all the same
+        return None if before is None else turn_by_id(connection, space, before)
     [appended] = append(connection, space, [draft], mint)
     return appended
 

@@ -8,7 +8,7 @@ walk order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from headish.errors import CorruptTurn
@@ -92,6 +92,13 @@ def read_states(turns: Iterable[Facing]) -> dict[str, State]:
     return states
 
 
+def would_change(state: State, overlay: Overlay) -> bool:
+    """Whether one more overlay changes how a turn is seen; one with words of its own always does."""
+    after = replace(state)
+    _EFFECTS[overlay.does](after, overlay, _NOBODY)
+    return after != state
+
+
 def describe(overlay: Overlay, count: int | None = None) -> str:
     """What an overlay does, in words: to all that it covers, or to ``count`` of them."""
     count = len(overlay.covers) if count is None else count
@@ -138,6 +145,8 @@ _EFFECTS: dict[str, Callable[[State, Overlay, TurnId], None]] = {
     UNHIDE: _unhide,
     ORIGINAL: _original,
 }
+_NOBODY = TurnId("")
+"""In the place of an overlay that is not laid."""
 _WORDS = {
     SUMMARIZE: "summary of {turns}",
     REPLACE: "replaces {turns}",

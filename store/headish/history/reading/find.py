@@ -92,6 +92,8 @@ def _unknown(connection: Connection, space: int, headish: Headish) -> StoredTurn
     name = headish.name or ""
     if len(name) < PREFIX_MINIMUM and name.isascii() and name.isalnum() and name[:1] == "0":
         raise UnknownTurn(headish.text, f"the beginning of an id has at least {PREFIX_MINIMUM} digits")
+    if has_log(connection, space, name.encode()):
+        raise UnknownTurn(headish.text, f"the bookmark was removed; {name}@{{1}} is where it was")
     raise UnknownTurn(headish.text, did_you_mean(name, recent_names(connection, space, NAMES_COMPARED)))
 
 

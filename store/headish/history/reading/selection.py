@@ -50,4 +50,6 @@ def _is_wanted(stored: StoredTurn, wanted: Selection) -> bool:
 
 
 def _text(connection: Connection, space: int, stored: StoredTurn) -> str:
+    if stored.erased is not None:
+        return ""
     return join_texts(read_blocks(stored, read_payload(connection, space, stored))).casefold()

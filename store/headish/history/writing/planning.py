@@ -200,6 +200,14 @@ class Planner:
         raise BookmarkTaken(stored_name(name), position.id if isinstance(position, Known) else EARLIER_ITEM)
 
 
+def check_draft(connection: Connection, space: int, draft: Draft) -> None:
+    """Refuse what an append of a draft alone would refuse, before anything is stored.
+
+    Raises: UnknownTurn, Ambiguous, BookmarkMoved, InvalidArgument.
+    """
+    Planner(connection, space, [draft], ALONE, carries_names=True).plan(0, draft)
+
+
 def check_expected(name: bytes, expect: TurnId | Absent | None, actual: TurnId | None) -> None:
     """Raises: BookmarkMoved where a name is not where it is expected."""
     if expect is not None and expected_id(expect) != actual:

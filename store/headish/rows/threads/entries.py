@@ -16,12 +16,12 @@ from headish.database.query import Connection, Query, Row
 NEWEST = 2**63 - 1
 
 CUT_BYTES = 2048
-
 """So much is read of a payload that is larger than ``PREVIEW_BYTES``."""
 
 
 class Words(NamedTuple):
-    """A turn as a list shows it: of a large payload only the beginning, and then ``cut`` is 1."""
+    """A turn as a list shows it: of a large payload only the beginning, and then ``cut`` is 1. ``overlay`` are the
+    attributes of an overlay, which say what it does."""
 
     id: str | None
     role: str | None
@@ -29,6 +29,8 @@ class Words(NamedTuple):
     system: bytes | None
     payload: bytes | None
     cut: int | None
+    erased: int | None
+    overlay: bytes | None
 
 
 class Listed(NamedTuple):

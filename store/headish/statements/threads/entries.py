@@ -7,6 +7,7 @@ from sqlalchemy import text
 from headish.limits import PREVIEW_BYTES
 from headish.rows.threads.entries import CUT_BYTES, LOWEST, NAMED, NAMELESS
 from headish.statements.compiling import define
+from headish.values.turns import OVERLAY
 
 _SPOKEN = "role <> 'system' AND o.role <> 'developer'"
 
@@ -16,7 +17,8 @@ def _words(turn: str, payload: str) -> str:
     return (
         f"{turn}.id, {turn}.role, {turn}.type, {turn}.system, "
         f"CASE WHEN {size} THEN substr({payload}.data, 1, {CUT_BYTES}) ELSE coalesce({turn}.data, {payload}.data) END, "
-        f"CASE WHEN {size} THEN 1 ELSE 0 END"
+        f"CASE WHEN {size} THEN 1 ELSE 0 END, "
+        f"{turn}.erased, CASE WHEN {turn}.type = '{OVERLAY}' THEN {turn}.attributes END"
     )
 
 

@@ -22,7 +22,9 @@ from headish.history.overlays.covering import put_in_place, read_covered
 from headish.history.overlays.laying import Blocks, Covering, Wanted, Write, find_covered, lay
 from headish.history.overlays.states import HIDE, KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
 from headish.history.overlays.view import Thread
+from headish.history.reading.decode import complete_turn
 from headish.history.reading.walk import walk
+from headish.rows.turns import StoredTurn
 from headish.store.space import Headishes, Space
 from headish.store.verbs.requests import Count, ToolList, fill_documents, max_tokens_of, pointer_named, room_for_request
 from headish.values.blocks import Text
@@ -71,7 +73,8 @@ def summarize(
 
     The overlay is a turn of type ``overlay`` that continues ``continues``; without it, the branch that ``last`` begins
     with (``main~3`` is of ``main``), or else the only branch that the turn lies on. It counts from there on, for no
-    other branch. ``expect`` is as in ``add_turn``.
+    other branch. Where the same words stand for the same turns already, nothing is stored, and the overlay that has
+    them comes back. ``expect`` is as in ``add_turn``.
     Cost: that of resolving the branch, and of an append.
     Raises: as ``add_turn``; InvalidArgument if a turn is not of the branch, or nothing is left to cover; as ``ask`` and
     SummaryFailed where a model is asked. Nothing is stored then.
@@ -80,7 +83,7 @@ def summarize(
     if (content is None) == (ptr is None):
         raise InvalidArgument("a summary is given as content, or asked of a pointer: give one of them")
     if ptr is None:
-        return _lay(space, wanted, _always(_read_blocks(content)))
+        return _lay_words(space, wanted, _always(_read_blocks(content)))
     return _ask_and_lay(space, wanted, ptr, call)
 
 
@@ -93,10 +96,10 @@ def hide(
     viewer: str = "both",
     continues: str | None = None,
     expect: Any = None,
-) -> Turn:
+) -> Turn | None:
     """Hide the turns from ``first`` to ``last``, both included, from the model, from people, or from both: an overlay.
 
-    Calls are hidden with their results. The rest is as in ``summarize``.
+    Calls are hidden with their results. None if they are hidden so already. The rest is as in ``summarize``.
     """
     return _lay(space, _wanted(space, HIDE, first, last, continues, expect)._replace(viewer=viewer), _nothing)
 
@@ -116,16 +119,16 @@ def replace(space: Space, headish: str, content: Content, *, continues: str | No
     def write(thread: Thread, indexes: list[int]) -> Blocks:
         return put_in_place(thread.messages[indexes[0]], new)
 
-    return _lay(space, wanted, write)
+    return _lay_words(space, wanted, write)
 
 
 @door()
 def keep(
     space: Space, first: str, last: str | None = None, *, continues: str | None = None, expect: Any = None
-) -> Turn:
+) -> Turn | None:
     """Keep the turns from ``first`` to ``last``, both included, in every budget: an overlay.
 
-    Calls are kept with their results. The rest is as in ``summarize``.
+    Calls are kept with their results. None if every budget keeps them already. The rest is as in ``summarize``.
     """
     return _lay(space, _wanted(space, KEEP, first, last, continues, expect), _nothing)
 
@@ -133,10 +136,11 @@ def keep(
 @door()
 def unhide(
     space: Space, first: str, last: str | None = None, *, continues: str | None = None, expect: Any = None
-) -> Turn:
+) -> Turn | None:
     """Hide turns no longer, also those that are stored hidden: an overlay. Summaries and replacements stay.
 
-    ``first`` may be an overlay: then it is about the turns that it covers. The rest is as in ``summarize``.
+    ``first`` may be an overlay: then it is about the turns that it covers. None if none of them is hidden. The rest is
+    as in ``summarize``.
     """
     return _lay(space, _wanted(space, UNHIDE, first, last, continues, expect), _nothing)
 
@@ -144,10 +148,11 @@ def unhide(
 @door()
 def original(
     space: Space, first: str, last: str | None = None, *, continues: str | None = None, expect: Any = None
-) -> Turn:
+) -> Turn | None:
     """Show turns as they were said, whatever was laid over them, to everybody: an overlay. They are kept no longer.
 
-    ``first`` may be an overlay: then it is about the turns that it covers. The rest is as in ``summarize``.
+    ``first`` may be an overlay: then it is about the turns that it covers. None if they are seen so already. The rest
+    is as in ``summarize``.
     """
     return _lay(space, _wanted(space, ORIGINAL, first, last, continues, expect), _nothing)
 
@@ -277,11 +282,20 @@ def _wanted(space: Space, does: str, first: str, last: str | None, continues: st
     )
 
 
-def _lay(space: Space, wanted: Wanted, write: Write) -> Turn:
+def _lay(space: Space, wanted: Wanted, write: Write) -> Turn | None:
     space._check_writable()
     limit_bytes = space._payload_limit_bytes
-    appended = space._store(lambda connection, mint: lay(connection, space._number, wanted, write, limit_bytes, mint))
-    return space._as_turn(appended)
+    laid = space._store(lambda connection, mint: lay(connection, space._number, wanted, write, limit_bytes, mint))
+    if isinstance(laid, StoredTurn):
+        return space._read(lambda connection: complete_turn(connection, space._number, laid, space._options_at))
+    return None if laid is None else space._as_turn(laid)
+
+
+def _lay_words(space: Space, wanted: Wanted, write: Write) -> Turn:
+    """An overlay with words of its own: laid, or the one that has them already."""
+    turn = _lay(space, wanted, write)
+    assert turn is not None  # only what puts no words can change nothing
+    return turn
 
 
 def _ask_and_lay(space: Space, wanted: Wanted, ptr: str, call: Mapping[str, Any]) -> Turn:
@@ -298,7 +312,7 @@ def _ask_and_lay(space: Space, wanted: Wanted, ptr: str, call: Mapping[str, Any]
     covered = tuple(thread.walked[index].id for index in indexes)
     summary = ask_summary(pointer, ptr, read_covered(thread, indexes), covered[-1], call)
     # By their ids: while the model answered, a name may have moved on.
-    return _lay(space, wanted._replace(among=covered, system=summary.system), _always((Text(summary.text),)))
+    return _lay_words(space, wanted._replace(among=covered, system=summary.system), _always((Text(summary.text),)))
 
 
 def _always(blocks: Blocks) -> Write:

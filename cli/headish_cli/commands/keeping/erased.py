@@ -1,0 +1,155 @@
+"""What an erasure takes and leaves, in words: before it is done, and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from headish_cli.printing.output import counted, one_line, preview, print_json, room_beside, say, shorten
+
+if TYPE_CHECKING:
+    from headish import Store
+    from headish.values.results.erasures import Erasure, Found, Receipt
+
+SHOWN = 20
+"""How many turns a preview shows."""
+_META = "{} speakers, options, application meta and keys"
+_TO_TAKE_IT = "'headish erase HEADISH --thread --meta' takes it from those, with what they say."
+
+
+def lines_of_name(found: Found) -> Iterator[str]:
+    """What goes with the name of a bookmark, and what stays."""
+    yield f"This goes: the name {', '.join(one_line(each, 60) for each in found.names)}."
+    yield f"Its history stays under another name: {counted(found.counts['moves'], 'move')}."
+    if found.counts["turns"]:
+        yield f"Turns that go on saying it: {found.counts['turns']:,}; {_TO_TAKE_IT}"
+    if found.streams:
+        yield f"Answers to it are still arriving, and say it until they are stored: {', '.join(found.streams)}"
+    yield from _copies(found)
+
+
+def tell_done(done: Erasure, *, as_json: bool, asked: bool) -> None:
+    """The number of an erasure's receipt, or all of it as JSON; what went, what stays, and what is left to do.
+
+    Who was ``asked`` has seen what stays.
+    """
+    if as_json:
+        print_json(done)
+    elif done.receipt is not None:
+        click.echo(done.receipt.number)
+    if done.receipt is None:
+        say("There was nothing left to erase.")
+        return
+    for line in _went(done.receipt, done.found):
+        say(line)
+    for line in () if asked else _stays(done.found):
+        say(line)
+    if done.unscrubbed:
+        say(f"Erased for every reader. It may be on the disk still: {done.unscrubbed}.")
+    for place in (*done.receipt.not_reached, *done.found.copies):
+        say(f"Not reached: {one_line(place, None)}")
+
+
+def _went(receipt: Receipt, found: Found) -> Iterator[str]:
+    """What an erasure took, and where its receipt is; the receipts of a space lie under its new name."""
+    if receipt.scope == "space":
+        yield f"Erased {all_of_space(found)}."
+        return
+    listed = f"'headish erasures' lists receipt {receipt.number}."
+    if receipt.scope == "bookmark":
+        yield f"Erased {counted(len(found.names), 'name')} of the bookmark; its moves stay. {listed}"
+        return
+    titles = receipt.counts.get("titles", 0)
+    meta = [_META.format("its" if len(receipt.turns) == 1 else "their")] if receipt.meta and receipt.turns else []
+    turns = [f"what {counted(len(receipt.turns), 'turn')} said ({receipt.bytes:,} bytes)"] if receipt.turns else []
+    also = [counted(titles, "title")] if titles else []
+    if turns or also:
+        yield f"Erased {', '.join([*turns, *meta, *also])}. {listed}"
+    else:
+        yield f"It was erased before; from now on it is refused, too. {listed}"
+    if receipt.turns:
+        stay = "turn stays as a tombstone" if len(receipt.turns) == 1 else "turns stay as tombstones"
+        yield f"The {stay}: id, role, links, times and hashes."
+
+
+def takes(found: Found) -> bool:
+    """Whether there is something to ask about."""
+    return bool(found.turns or found.barred)
+
+
+def show_found(store: Store, found: Found, *, as_json: bool) -> None:
+    """What a dry run found: the ids of the turns that would go, and words about them."""
+    if as_json:
+        print_json(found)
+        return
+    for turn_id in found.turns:
+        click.echo(turn_id)
+    tell_found(store, found)
+
+
+def tell_found(store: Store, found: Found) -> None:
+    """What would go, the first turns of it, and what would stay."""
+    if not takes(found):
+        say("There is nothing to erase." + _already(found))
+    else:
+        say(f"This goes: {counted(len(found.turns), 'turn')}, {found.bytes:,} bytes.{_already(found)}")
+        for line in _lines(store, found):
+            say(line)
+        if len(found.turns) > SHOWN:
+            say(f"  … and {counted(len(found.turns) - SHOWN, 'turn')} more")
+    for line in (*_stays(found), *_copies(found)):
+        say(line)
+
+
+def all_of_space(found: Found) -> str:
+    """What a space holds that goes with it."""
+    held = [counted(count, each.removesuffix("s")) for each, count in found.counts.items() if count]
+    return f"{', '.join(held) or 'no turns'}, {found.bytes:,} bytes"
+
+
+def _already(found: Found) -> str:
+    were = "was" if found.already == 1 else "were"
+    return f" {counted(found.already, 'turn')} {were} erased before." if found.already else ""
+
+
+def _lines(store: Store, found: Found) -> Iterator[str]:
+    from headish.values.times import local_time
+
+    ids = found.turns[:SHOWN]
+    short = shorten(store, ids)
+    for turn_id in ids:
+        [(turn, message)] = store.messages(turn_id, limit=1)
+        before = f"  {short[turn_id]} {local_time(turn.said_at)} {turn.meta.role or '-':<9} "
+        yield before + one_line(preview(message.content), room_beside(before) or 100)
+
+
+def _stays(found: Found) -> Iterator[str]:
+    """What stays, and what to do about it."""
+    if found.kept_turns:
+        yield f"Kept, since they lead elsewhere ({counted(found.kept_turns, 'turn')}):"
+        yield from (f"  {each.turn}: {one_line(each.why, None)}" for each in found.kept)
+    if found.equal_turns:
+        yield f"What says the same stays: {counted(found.equal_turns, 'other turn')}; --content erases that, too."
+    if found.definitions:
+        yield f"Pointers and tools with the same bytes stay: {found.definitions:,}."
+    if found.barred:
+        yield f"Refused from now on: the content of {counted(found.barred, 'turn')}."
+    if found.beside:
+        yield f"Words of the source stay beside {counted(found.beside, 'turn')}; --meta erases those, too."
+    if found.children:
+        yield f"What continues these stays, and follows an erased turn: {counted(found.children, 'turn')}."
+    if found.names:
+        yield f"Bookmarks that point there stay: {', '.join(one_line(name, 60) for name in found.names)}"
+    if found.options:
+        yield f"Options that later turns lose: {', '.join(one_line(name, 60) for name in found.options)}"
+    for each in found.repeats:
+        yield f"This {each.kind} may repeat it: {one_line(each.subject, None)}; --repeats erases it, too."
+    if found.streams:
+        yield f"Answers to these turns are still arriving: {', '.join(found.streams)}"
+
+
+def _copies(found: Found) -> Iterator[str]:
+    for path in found.copies:
+        yield f"An older copy of the database is not reached: {one_line(path, None)}"

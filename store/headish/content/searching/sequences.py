@@ -1,0 +1,41 @@
+r"""What a text says to a terminal is not looked for: colours and moves of the cursor (``\x1b[31m``) are no words.
+
+Tools colour what they print, often inside a word. A colour is left out, so that the word is whole; anything else parts
+words, as it does where it is shown. Nothing that holds words goes: the title and the address of a link stay. An escape
+that no tool prints is left as it is, because its letter may be one of a word.
+Source: ECMA-48, 5th edition, sections 5.4 (control sequences) and 8.3.117 (SGR); ISO/IEC 2022 (``\x1b(B``), which
+``tput sgr0`` prints; xterm's control sequences (``\x1b]``: OSC).
+"""
+
+from __future__ import annotations
+
+import re
+
+ESCAPE = "\x1b"
+_SEQUENCE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*([@-~])"  # of numbers, and what it does
+    r"|\x1b\][0-9]*;?"  # the number of what follows: a title, a link
+    r"|\x1b[()*+][0-9A-Z]|\x1b[78]"  # other letters; where the cursor was
+)
+_INSIDE_WORDS = ("m", "K")
+"""Colours, and to clear the rest of the line: ``grep --color`` prints both around each match, inside words too."""
+
+
+def without_sequences(text: str) -> str:
+    """The text as a terminal shows it, as far as words go. Linear."""
+    return _SEQUENCE.sub(_shown, text) if ESCAPE in text else text
+
+
+def places_without(text: str) -> list[int]:
+    """Where each character of ``without_sequences`` stands in the text; at the end, where the text ends."""
+    places: list[int] = []
+    at = 0
+    for found in _SEQUENCE.finditer(text):
+        places += range(at, found.start())
+        places += [found.start()] * len(_shown(found))
+        at = found.end()
+    return [*places, *range(at, len(text) + 1)]
+
+
+def _shown(found: re.Match[str]) -> str:
+    return "" if found[1] in _INSIDE_WORDS else " "
