@@ -6,7 +6,7 @@ The modules are imported when they are needed: a process that imports nothing lo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from importlib import import_module
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
@@ -157,6 +157,11 @@ _DATABASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("open-webui", ("id", "user_id", "title", "chat")),
 )
 """The columns of a table that only one program has."""
+
+
+def is_log(tables: Mapping[str, object]) -> bool:
+    """Whether a database with these tables is a log of ``llm``."""
+    return "conversations" in tables and bool(tables.keys() & {"responses", "messages"})
 
 
 def _detect_database(name: str) -> str:

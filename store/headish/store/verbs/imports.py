@@ -81,6 +81,7 @@ def import_file(
     ``bookmark`` of trees, which are named by their own ids.
     """
     space._check_writable()
+    _refuse_own(space, source)
     if is_address(source):
         return _import_server(
             space,
@@ -219,6 +220,19 @@ def _import_server(
     notes = Notes(address.name, told)
     given = Given(io.BytesIO(), None, address.name, notes, _limit(space), None, address)
     return _import_trees(space, given, "langgraph", dry_run)
+
+
+def _refuse_own(space: Space, source: str | os.PathLike[str] | BinaryIO) -> None:
+    """The database itself is not opened a second time: closing it would let go of SQLite's locks on it."""
+    if not isinstance(source, str | os.PathLike) or is_address(source):
+        return
+    for ending in ("", "-wal", "-shm"):
+        try:
+            is_own = os.path.samefile(source, space._backend.target + ending)
+        except (OSError, ValueError):
+            continue
+        if is_own:
+            raise InvalidImport(os.fspath(source), None, "it is the database that would be imported into")
 
 
 def _refuse_names(format: str, bookmark: str | None, continues: object) -> None:
