@@ -215,7 +215,7 @@ class TestImport:
         assert headish("import", path).err == "1 conversation with 3 messages read; new: 3 turns, 1 bookmark.\n"
         assert headish("import", path, "--from", "oasst", "--json").json == {
             "trees": 1, "messages": 3, "added": 0, "bookmarks": 0, "tips": [], "untimed": 0, "broken": 0,
-            "unmapped": {},
+            "unmapped": {}, "unread": {"count": 0, "files": [], "importable": {}},
         }  # fmt: skip
 
     def test_a_completion_continues_what_it_answers(self, headish: Command) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from headish import Store, emit
 from headish.errors import InvalidArgument, InvalidImport, UnknownFormat
-from headish.limits import IMPORT_LINE_BYTES
+from headish.imports import files
 from support.growing import texts
 from support.insides import unchanged
 from support.places import Place
@@ -188,14 +188,22 @@ class TestBadFiles:
         assert broken.startswith("bad.jsonl, line 1: broken: ")
         assert reason in broken
 
-    def test_a_line_without_end_is_refused_before_it_fills_the_memory(self, store: Store) -> None:
-        class Endless(io.RawIOBase):
-            def readline(self, size: int | None = -1, /) -> bytes:  # type: ignore[override]
-                assert size == IMPORT_LINE_BYTES + 1
-                return b" " * size
+    def test_a_line_that_is_too_long_costs_itself_and_is_read_in_pieces(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(files, "IMPORT_LINE_BYTES", 2000)
+        monkeypatch.setattr(files, "CHUNK_BYTES", 7)
 
-        with pytest.raises(InvalidImport, match="the line is longer than"):
-            store.import_file(Endless(), "oasst")  # type: ignore[arg-type]
+        class Pieces(io.BytesIO):
+            def readline(self, size: int | None = -1, /) -> bytes:
+                assert size in (2001, 7)
+                return super().readline(size)
+
+        file = as_file(tree("a", message("x")), tree("b", message("y" * 5000)), tree("c", message("z")))
+        told: list[str] = []
+        done = store.import_file(Pieces(file.getvalue()), "oasst", told=lambda note: told.append(str(note)))
+        assert (done.added, done.broken, len(store.heads())) == (2, 1, 2)
+        assert told == ["the input, line 2: broken: the line is longer than 67,108,864 bytes"]
 
     def test_a_missing_file_and_an_unknown_format_are_named(self, store: Store, tmp_path: Any) -> None:
         with pytest.raises(InvalidImport, match="it cannot be read"):

@@ -11,6 +11,7 @@ import pytest
 
 from headish import Store
 from headish.errors import InvalidArgument, InvalidImport
+from headish.imports import arrays, files
 from headish.imports.notes import ImportNote
 from support.command import Command
 from support.insides import unchanged
@@ -126,7 +127,7 @@ def test_lines_that_are_no_json_are_named_by_the_command_which_fails_at_the_end(
 
 
 def test_a_list_that_is_no_json_is_refused(memory: Store) -> None:
-    with pytest.raises(InvalidImport, match="not a JSON list"):
+    with pytest.raises(InvalidImport, match="ends in the middle of its JSON"):
         memory.import_file(io.BytesIO(json.dumps(THREAD).encode()[:-1]), "records")
 
 
@@ -148,3 +149,23 @@ def test_a_record_is_found_by_an_id_that_is_its_alone(store: Store) -> None:
     assert store.get("@").meta.key is None
     with unchanged(store):
         store.import_file(io.BytesIO(data), "records")
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+def test_a_record_that_is_too_long_costs_itself(memory: Store, monkeypatch: pytest.MonkeyPatch, is_list: bool) -> None:
+    for module in (files, arrays):
+        monkeypatch.setattr(module, "IMPORT_LINE_BYTES", 2000)
+        monkeypatch.setattr(module, "CHUNK_BYTES", 7)
+    records = [
+        {"id": "a", "content": "one"}, {"content": "x" * 5000, "id": "b"}, {"content": "two"},
+        {"content": "three", "continues": "b"},
+    ]  # fmt: skip
+    notes: list[ImportNote] = []
+    data = json.dumps(records).encode() if is_list else as_lines(records)
+    done = memory.import_file(io.BytesIO(data), "records", told=notes.append)
+    assert (done.added, done.broken) == (3, 1)
+    assert [(each.where, each.kind) for each in notes] == [("record 2" if is_list else "line 2", "broken")]
+    assert notes[0].what.endswith("is longer than 67,108,864 bytes")
+    assert [[each.text for each in memory.resolve(head.id).messages] for head in memory.heads()] == [
+        ["one", "three"], ["one", "two"]
+    ]  # fmt: skip

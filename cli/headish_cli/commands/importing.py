@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import click
 from headish_cli.commands.keeping.watching import refuse_beside_watch, watch_files
 from headish_cli.options import Settings, force_option, input_path, json_option, pass_settings
 from headish_cli.printing.output import counted, one_line, print_json, say
+from headish_cli.printing.unread import find_unread, say_unread
 
 if TYPE_CHECKING:
     from headish.imports.imported import Imported
@@ -71,29 +72,35 @@ def import_command(
 ) -> None:
     """Import conversations with all their branches. Importing a file again stores nothing twice.
 
-    A folder stands for the files in it. A file that is refused is reported and does not stop the rest, and a record
+    A folder stands for the files in it; of a folder with a coding agent's sessions, those alone are read, and the
+    summary names what was not. A file that is refused is reported and does not stop the rest, and a record
     that cannot be read does not stop its file.
     """
     from headish.errors import InputError, UnknownFormat
-    from headish.imports.folders import files_in
     from headish.imports.imported import Imported
     from headish.imports.trees import Preview
 
     if watch:
         refuse_beside_watch(files, bookmark, dry_run, further["continues"])
-        with settings.open(create=True) as store, _reporting(report) as told:
-            watch_files(store, files, format, told, None if once else every or SECONDS, as_json)
+        with _reporting(report) as told:
+            unread = None if once else find_unread(files, _listed(files, format), told)
+            with settings.open(create=True) as store:
+                watch_files(store, files, format, told, None if once else every or SECONDS, as_json, unread)
         return
     if once or every is not None:
         raise click.UsageError(f"{'--once' if once else '--every'} goes with --watch")
-    listed = [path for file in files for path in ([file] if file == "-" else files_in(file, format))]
+    listed = _listed(files, format)
     if bookmark is not None and len(listed) != 1:
         raise click.UsageError("--bookmark names one thread: give one file")
     if further["continues"] is not None and len(listed) != 1:
         raise click.UsageError("--continues takes one thread: give one file")
     counted_only = Preview() if dry_run else False
-    done, refused = Imported(), 0
-    with settings.open(create=True) as store, _reporting(report) as told, _progress(listed) as progress:
+    refused = 0
+    with ExitStack() as stack:
+        told = stack.enter_context(_reporting(report))
+        # Before the database is open: it may lie in the folder, and SQLite's locks end when anybody here closes it.
+        done = Imported(unread=find_unread(files, listed, told))
+        store, progress = stack.enter_context(settings.open(create=True)), stack.enter_context(_progress(listed))
         for file in listed:
             try:
                 done = done.plus(
@@ -128,6 +135,12 @@ def import_command(
         raise Told(f"{' and '.join(filter(None, (files_told, records_told)))} could not be imported")
 
 
+def _listed(files: Sequence[str], format: str | None) -> list[str]:
+    from headish.imports.folders import files_in
+
+    return [path for file in files for path in ([file] if file == "-" else files_in(file, format))]
+
+
 def _shown(file: str) -> str:
     """A file as people see it: of a server's URL no more than that it is one, for its password's sake."""
     from headish.imports.readers.shared.servers import is_address
@@ -144,6 +157,7 @@ def _summarize(done: Imported, dry_run: bool) -> None:
         told = ", ".join(f"{count:,} × {one_line(what, None)}" for what, count in listed)
         say(f"Without a place of their own: {told}.")
     new = "new, not stored" if dry_run else "new"
+    say_unread(done.unread)
     say(f"{read}; {new}: {counted(done.added, 'turn')}, {counted(done.bookmarks, 'bookmark')}.")
 
 

@@ -20,6 +20,8 @@ from headish.limits import IMPORT_LINE_BYTES
 # Possessive: what was matched is not tried again, so a long text costs one look.
 _PLAIN = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.S)
 _INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.S)
+_BLANKS = re.compile(rb"[ \t\r\n]*+")
+_SEPARATORS = re.compile(rb"[ \t\r\n,]*+\Z")
 _DEPTHS = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
 _BOM = b"\xef\xbb\xbf"
 
@@ -30,10 +32,11 @@ def read_items(
     """The items of an array with their places (``record 3``); of an object that holds ``conversations``, those
     (``unwrap``); else the object itself.
 
-    Memory holds the largest item. One that is no JSON, or is too large, is noted as broken.
+    Several arrays or objects may stand behind one another, as lines do. Memory holds the largest item. One that is no
+    JSON, or is too large, is noted as broken, and so is what stands in an array and is neither object nor array.
     Raises: InvalidImport for what is neither, ends early, or is one object that is too large.
     """
-    for number, data in enumerate(_split(file, name, progress), 1):
+    for number, data in enumerate(split_items(file, name, notes, progress), 1):
         where = f"record {number}"
         if data is None:
             notes.break_off(where, f"it is longer than {IMPORT_LINE_BYTES:,} bytes")
@@ -52,21 +55,30 @@ def read_items(
             yield where, value
 
 
-def _split(file: BinaryIO, name: str, progress: Progress | None) -> Iterator[bytes | None]:
-    """The bytes of each item: what lies between two brackets of the first depth. None for one that is too large."""
+def split_items(file: BinaryIO, name: str, notes: Notes, progress: Progress | None) -> Iterator[bytes | None]:
+    """The bytes of each item: what lies between two brackets of the first depth. None for one that is too large.
+
+    Raises: InvalidImport, as ``read_items``.
+    """
     scan = _Scan(file, name, progress)
     first = scan.begin()
-    if first == b"{":
-        value = scan.value()
-        if value is None:  # nothing stands behind it
-            raise InvalidImport(name, None, f"one value in it is longer than {IMPORT_LINE_BYTES:,} bytes")
-        yield value
-        return
-    if first != b"[":
+    if first not in (b"{", b"["):
         raise InvalidImport(name, None, "it is neither a JSON array nor an object")
-    scan.skip_bracket()
-    while scan.next_item():
-        yield scan.value()
+    while first:
+        if first == b"{":
+            value = scan.value()
+            if value is None:
+                raise InvalidImport(name, None, f"one value in it is longer than {IMPORT_LINE_BYTES:,} bytes")
+            yield value
+        elif first == b"[":
+            scan.skip_bracket()
+            while scan.next_item():
+                yield scan.value()
+        else:
+            raise InvalidImport(name, None, "something else stands behind the end of its JSON, and was not read")
+        first = scan.next_value()
+    if scan.passed_over:
+        notes.break_off("", "its array holds values that are neither objects nor arrays")
 
 
 class _Scan:
@@ -76,16 +88,21 @@ class _Scan:
     def __init__(self, file: BinaryIO, name: str, progress: Progress | None) -> None:
         self._file, self._name, self._progress = file, name, progress
         self._data, self._at = b"", 0
+        self.passed_over = False
 
     def begin(self) -> bytes:
         """The first character that is no blank."""
         self._more()
         self._data = self._data.removeprefix(_BOM)
-        while not self._data.strip():
-            self._data = b""
+        return self.next_value()
+
+    def next_value(self) -> bytes:
+        """The first character that is no blank from here on; nothing at the end of the file."""
+        while (found := _BLANKS.match(self._data, self._at)) is not None and found.end() == len(self._data):
+            self._data, self._at = b"", 0
             if not self._more():
-                break
-        self._at = len(self._data) - len(self._data.lstrip())
+                return b""
+        self._at = self._at if found is None else found.end()
         return self._data[self._at : self._at + 1]
 
     def skip_bracket(self) -> None:
@@ -97,10 +114,12 @@ class _Scan:
         while True:
             end = self._plain_end(self._at)
             mark = self._data[end : end + 1]
+            self.passed_over = self.passed_over or _SEPARATORS.match(self._data, self._at, end) is None
             if mark in (b"{", b"["):
                 self._at = end
                 return True
             if mark in (b"]", b"}"):
+                self._at = end + 1
                 return False
             # Blanks and numbers between items are not held, however many there are.
             self._cut(end)

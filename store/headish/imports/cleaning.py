@@ -36,7 +36,8 @@ def decode(data: bytes) -> tuple[Any, bool]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass  # a lone surrogate, which other programs write, or no JSON at all
     try:
-        return heal(json.loads(data, parse_constant=_refuse)), True
+        # As UTF-8: from bytes, it would guess at UTF-16.
+        return heal(json.loads(data.decode("utf-8", "surrogatepass"), parse_constant=_refuse)), True
     except json.JSONDecodeError as error:
         raise NotJson(f"it is not JSON: {error.msg}, character {error.pos + 1}") from None
     except RecursionError:

@@ -73,13 +73,21 @@ def read_beginning(path: str | os.PathLike[str]) -> bytes | None:
         return None
 
 
-def read_lines(file: BinaryIO, name: str, progress: Progress | None) -> Iterator[bytes]:
-    """The lines of a file. Raises: InvalidImport for one that is too long."""
-    number = 0
+LONG_LINE = f"the line is longer than {IMPORT_LINE_BYTES:,} bytes"
+BOM = b"\xef\xbb\xbf"
+
+
+def read_lines(file: BinaryIO, progress: Progress | None) -> Iterator[bytes | None]:
+    """The lines of a file, without the mark that some editors put before the first one; None for one that is longer
+    than memory should hold, which is passed over in pieces."""
+    beginning = BOM
     while line := file.readline(IMPORT_LINE_BYTES + 1):
-        number += 1
-        if len(line) > IMPORT_LINE_BYTES:
-            raise InvalidImport(name, number, f"the line is longer than {IMPORT_LINE_BYTES:,} bytes")
-        yield line
+        is_long = len(line) > IMPORT_LINE_BYTES
+        yield None if is_long else line.removeprefix(beginning)
+        beginning = b""
         if progress:
             progress(len(line))
+        while is_long and line and not line.endswith(b"\n"):
+            line = file.readline(CHUNK_BYTES)
+            if progress:
+                progress(len(line))

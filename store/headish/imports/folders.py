@@ -1,29 +1,34 @@
 """Which files of a folder are imported, and in which order.
 
 A coding agent keeps more in its folder than its sessions; where sessions are found, nothing else is read. Older
-sessions come first, because newer ones lean on them. A link that leads out of the folder is not followed.
+sessions come first, because newer ones lean on them. A link that leads out of the folder is not followed. What is
+passed over can be told, with what an import of its own would make of it.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from headish.imports.files import read_beginning
-from headish.imports.sources import detect_beginning
+from headish.errors import InputError
+from headish.imports.files import Opened, read_beginning
+from headish.imports.sources import detect_beginning, is_log
 
 LOGS = {
     "claude-code": (".jsonl",), "codex": (".jsonl", ".jsonl.zst"), "gemini-cli": (".jsonl", ".json"),
 }  # fmt: skip
 """The endings of the files that hold a program's sessions."""
+_BESIDE_DATABASES = ("-wal", "-shm", "-journal")
 _TIME = re.compile(rb'"(?:timestamp|startTime)"\s*:\s*"([^"]{1,40})"')
 
 
 def files_in(path: str | os.PathLike[str], format: str | None = None) -> list[str]:
     """The path itself, or of a folder the files that are to be imported; hidden ones are left out.
 
+    What is passed over is told by ``passed_over``.
     Those of a program's sessions (or of ``format``) alone, by the time of their first record; else all, by name.
     """
     if not os.path.isdir(path):
@@ -36,8 +41,63 @@ def files_in(path: str | os.PathLike[str], format: str | None = None) -> list[st
 def list_files(path: str | os.PathLike[str]) -> list[Path]:
     """The files of a folder, sorted by name. Hidden ones are left out, and links that lead out of it."""
     root = Path(path)
-    found = sorted(each for each in root.rglob("*") if not each.name.startswith(".") and _is_inside(each, root))
-    return _without_payloads(found)
+    return _without_payloads([each for each in _all_of(root) if _is_inside(each, root)])
+
+
+_NO_SESSION = "it is no session of a coding agent, as other files of the folder are"
+
+
+class PassedOver(NamedTuple):
+    """A file of a folder that is not read, and why; ``format`` is what an import of its own would read it as."""
+
+    path: str
+    reason: str
+    format: str | None
+
+
+def passed_over(path: str | os.PathLike[str], read: Iterable[str]) -> Iterator[PassedOver]:
+    """What is in a folder beside the files that are read, sorted by name; hidden files are not told.
+
+    Cost: reads the beginning of each file that is not read.
+    """
+    root, chosen = Path(path), {os.path.abspath(each) for each in read}
+    found = [each for each in _all_of(root) if os.path.abspath(each) not in chosen]
+    unpacked = {f"{each}.zst" for each in chosen}
+    for each in _without_payloads(found) if os.path.isdir(path) else ():
+        if os.path.abspath(each) in unpacked:
+            yield PassedOver(str(each), "it lies unpacked beside it", None)
+        elif _is_inside(each, root):
+            yield PassedOver(str(each), _NO_SESSION, _kind(each))
+        elif each.is_symlink():
+            yield PassedOver(str(each), "it is a link out of the folder, or to nothing", None)
+        elif not each.is_dir():
+            yield PassedOver(str(each), "it is no regular file", None)
+
+
+def _all_of(root: Path) -> list[Path]:
+    return sorted(each for each in root.rglob("*") if not each.name.startswith("."))
+
+
+def _kind(path: Path) -> str | None:
+    """The format that a file is recognised as, None where it is none."""
+    from headish.imports.thread import detect_file  # late: it brings every parser
+
+    try:
+        with Opened(path, rewindable=True) as (file, name):
+            format = detect_file(file, name)
+    except (InputError, OSError):
+        return None
+    return format if format != "llm" or _is_log_of_llm(path) else None
+
+
+def _is_log_of_llm(path: Path) -> bool:
+    from headish.imports.readers.shared.databases import opened
+
+    try:
+        with opened(str(path), str(path)) as foreign:
+            return is_log(foreign.tables)
+    except (InputError, OSError):
+        return False
 
 
 def choose_sessions(files: Iterable[Path], format: str | None = None) -> list[str]:
@@ -69,6 +129,8 @@ def _is_inside(path: Path, root: Path) -> bool:
 
 
 def _without_payloads(found: list[Path]) -> list[Path]:
-    """Beside a file of frames lies the folder of their payloads, which its reader opens."""
+    """Beside a file of frames lies the folder of their payloads, and beside a database its log: their readers open
+    them."""
     payloads = {each.parent / "cas" for each in found if each.name == "frames.jsonl"}
-    return [each for each in found if each.parent not in payloads] if payloads else found
+    logs = {f"{each}{ending}" for each in found for ending in _BESIDE_DATABASES}
+    return [each for each in found if each.parent not in payloads and str(each) not in logs]

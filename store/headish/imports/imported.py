@@ -84,12 +84,31 @@ class Names(NamedTuple):
     continues: Headish | None = None
 
 
+class Unread(Struct, frozen=True):
+    """Files of folders that an import passed over: how many, the first of them, and those that an import of their own
+    would take, each with its format."""
+
+    count: int = 0
+    files: tuple[str, ...] = ()
+    importable: Mapping[str, str] = {}
+
+    def plus(self, other: Unread) -> Unread:
+        """Both together."""
+        files = (*self.files, *other.files)[:UNREAD_SHOWN]
+        return Unread(self.count + other.count, files, {**self.importable, **other.importable})
+
+
+UNREAD_SHOWN = 10
+"""So many files that were passed over are named, beside those that another import takes."""
+
+
 class Imported(Struct, frozen=True):
     """What an import did. ``messages`` is how many were read, ``added`` how many of them were new.
 
     ``tips`` are the last turns of the threads that were imported from transcripts, in order. ``untimed`` counts the
     messages whose time was left out: it lies before 1970 or in the future, or has no zone. ``broken`` counts the
-    records that could not be read, and ``unmapped`` says how many of what had no place of its own.
+    records that could not be read, and ``unmapped`` says how many of what had no place of its own. ``unread`` is what
+    the command passed over in folders.
     """
 
     trees: int = 0
@@ -100,9 +119,13 @@ class Imported(Struct, frozen=True):
     untimed: int = 0
     broken: int = 0
     unmapped: Mapping[str, int] = {}
+    unread: Unread = Unread()
 
     def plus(self, other: Imported) -> Imported:
         """Both together."""
-        summed = [name for name in self.__struct_fields__ if name != "unmapped"]
+        summed = [name for name in self.__struct_fields__ if name not in ("unmapped", "unread")]
         unmapped = dict(Counter(self.unmapped) + Counter(other.unmapped))
-        return Imported(**{name: getattr(self, name) + getattr(other, name) for name in summed}, unmapped=unmapped)
+        return Imported(
+            **{name: getattr(self, name) + getattr(other, name) for name in summed},
+            unmapped=unmapped, unread=self.unread.plus(other.unread),
+        )  # fmt: skip

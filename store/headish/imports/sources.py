@@ -6,13 +6,14 @@ The modules are imported when they are needed: a process that imports nothing lo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from importlib import import_module
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
 from headish.errors import InvalidImport
 from headish.imports.archives import ZIP, Archive, open_matching
+from headish.imports.archives import Opened as OpenedFile
 from headish.imports.files import Progress
 from headish.imports.imported import ImportedTree
 from headish.imports.notes import Notes
@@ -60,6 +61,7 @@ CONVERSATIONS = {
     "otel": "headish.imports.readers.services.otel",
 }
 """Each format's module; its ``read_conversations`` is the reader."""
+_NO_EXPORT = "no conversations.json of ChatGPT or Claude.ai is in this archive"
 _LOG = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{"')
 _FIRST_LINES = 40
 _JSON = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*[\[{]")
@@ -90,9 +92,21 @@ _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("gemini-cli", re.compile(rb'"projectHash"\s*:')),
     ("codex", re.compile(rb'"type"\s*:\s*"(?:session_meta|response_item|turn_context)"')),
     ("cross-stream", re.compile(rb'\A\s*\{"(?:topic"\s*:\s*"[^"]+"\s*,\s*"id"|id"\s*:\s*"[^"]+"\s*,\s*"topic")\s*:')),
-    ("claude-code", re.compile(rb'"(?:parentUuid|leafUuid|sessionId)"\s*:')),
+    (
+        "claude-code",
+        re.compile(rb'"(?:parentUuid|leafUuid|sessionId)"\s*:|"type"\s*:\s*"file-history-snapshot"'),
+    ),
 )
 """What stands in one of the first lines of a log."""
+
+
+def open_exports(given: Given) -> Iterator[OpenedFile]:
+    """The files of an export, as ``open_matching``. Raises: InvalidImport for an archive without any."""
+    opened = None
+    for opened in open_matching(given.file, given.name, EXPORTS):
+        yield opened
+    if opened is None:
+        raise InvalidImport(given.name, None, _NO_EXPORT)
 
 
 def reader_of(format: str) -> Reader:
@@ -116,7 +130,7 @@ def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | N
         if found is None and _is_inspect(file, name):
             return "inspect"
         if found is None:
-            raise InvalidImport(name, None, "no conversations.json of ChatGPT or Claude.ai is in this archive")
+            raise InvalidImport(name, None, _NO_EXPORT)
         return found
     if beginning.startswith(SQLITE):
         return _detect_database(name)
@@ -145,6 +159,11 @@ _DATABASES: tuple[tuple[str, tuple[str, ...]], ...] = (
 """The columns of a table that only one program has."""
 
 
+def is_log(tables: Mapping[str, object]) -> bool:
+    """Whether a database with these tables is a log of ``llm``."""
+    return "conversations" in tables and bool(tables.keys() & {"responses", "messages"})
+
+
 def _detect_database(name: str) -> str:
     from headish.imports.readers.shared.databases import opened  # late: most imports read none
 
@@ -153,6 +172,17 @@ def _detect_database(name: str) -> str:
             return next((format for format, columns in _DATABASES if foreign.find(*columns) is not None), "llm")
     except InvalidImport:
         return "llm"  # its reader says what is wrong with it
+
+
+def marks_of(beginning: bytes) -> set[str]:
+    """Every format of a text file whose mark stands in its beginning."""
+    lines = beginning.split(b"\n", _FIRST_LINES)[:_FIRST_LINES] if _LOG.match(beginning) else []
+    found = {format for format, mark in _LINES for line in lines if mark.search(line)}
+    if _JSON.match(beginning):
+        beginning = _BLANKS.sub(b" ", beginning)
+        found |= {format for format, mark in (*_SERVICES, *_EXPORTS) if mark.search(beginning)}
+        found |= {format for format, mark in _ROWS if mark.search(beginning[:_ROWS_BYTES])}
+    return found
 
 
 def _detect_export(beginning: bytes) -> str | None:

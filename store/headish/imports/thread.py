@@ -25,7 +25,8 @@ from headish.history.writing.batches import in_batches
 from headish.history.writing.record import match_stored
 from headish.imports.files import Progress
 from headish.imports.imported import Imported, Names
-from headish.imports.readers.transcripts import API_READERS as API_READERS
+from headish.imports.readers.api import API_READERS as API_READERS
+from headish.imports.readers.fitting import UTF16, is_utf16
 from headish.imports.readers.transcripts import Outline, drafts_from, outline
 from headish.imports.sources import detect_conversations
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark, set_bookmark
@@ -156,6 +157,8 @@ def detect_file(file: BinaryIO, name: str) -> str:
     place = file.tell()
     beginning = file.read(DETECTED_BYTES)
     file.seek(place)
+    if is_utf16(beginning):
+        raise InvalidTranscript("E-PARSE-ENCODING", None, UTF16, 1, 1)
     found = detect_conversations(file, beginning, name)
     if found is not None:
         return found

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from headish_cli.printing.output import counted, one_line, print_json, say
+from headish_cli.printing.unread import say_unread
 
 if TYPE_CHECKING:
     from headish import Store
-    from headish.imports.imported import Imported
+    from headish.imports.imported import Imported, Unread
     from headish.imports.notes import ImportNote
 
 SHARE = 4
@@ -36,18 +37,30 @@ def refuse_beside_watch(files: Sequence[str], bookmark: str | None, dry_run: boo
 
 
 def watch_files(
-    store: Store, files: Sequence[str], format: str | None, told: Tell, every: float | None, as_json: bool
+    store: Store,
+    files: Sequence[str],
+    format: str | None,
+    told: Tell,
+    every: float | None,
+    as_json: bool,
+    unread: Unread | None = None,
 ) -> None:
     """Import what changes, until Ctrl-C; without ``every`` what has changed by now.
 
     Raises: Told at the end of one round with records that could not be read.
     """
-    tell = _Once(told)
+    from msgspec.structs import replace
+
+    from headish.imports.imported import Unread
+
+    tell, unread = _Once(told), unread or Unread()
     if every is not None and not as_json:
+        say_unread(unread)
         say(f"Watching {', '.join(one_line(path, None) for path in files)}. Ctrl-C ends it.")
     while True:
         begun = time.monotonic()
         done = _import(store, files, format, tell)
+        done, unread = replace(done, unread=unread), Unread()
         _print(done, as_json, always=every is None)
         if every is None:
             return _end(done)
@@ -78,7 +91,7 @@ class _Once:
 
 
 def _print(done: Imported, as_json: bool, *, always: bool) -> None:
-    if not (always or done.added or done.bookmarks):
+    if not (always or done.added or done.bookmarks or (as_json and done.unread.count)):
         return
     if as_json:
         print_json(done)

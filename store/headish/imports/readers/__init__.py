@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from headish.imports.imported import ImportedTree
-from headish.imports.notes import Notes
 from headish.imports.readers.datasets import oasst, records
+from headish.imports.sources import Given
 
-READERS: dict[str, Callable[[Iterable[bytes], Notes], Iterator[ImportedTree]]] = {
+READERS: dict[str, Callable[[Given], Iterator[ImportedTree]]] = {
     "oasst": oasst.read_trees,
     "records": records.read_thread,
 }

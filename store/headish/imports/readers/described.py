@@ -123,7 +123,7 @@ FORMATS: dict[str, Described] = {
         "Open Assistant",
         "The JSON lines of the data sets oasst1 and oasst2, a tree on each line.",
         "`oasst:ID`",
-        (("a line that is no tree", "the file ends there; the trees before it stay"),),
+        (("a line that is no tree", "left out, reported; the trees around it stay"),),
         "oasst2 of 2023",
     ),
     "records": Described(

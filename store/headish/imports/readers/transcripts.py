@@ -12,24 +12,17 @@ from typing import Any, BinaryIO
 
 from msgspec import Struct
 
-from headish.content import strictjson
 from headish.content.drafts import Draft, make_message_draft
 from headish.content.hashes import digest_turn
-from headish.errors import InvalidImport, TooLarge
-from headish.limits import IMPORT_LINE_BYTES
-from headish.transcripts import Transcript, from_anthropic, from_chat, from_responses, to_json
+from headish.errors import InvalidImport
+from headish.imports.readers.api import API_READERS, read_api
+from headish.transcripts import Transcript, to_json
 from headish.transcripts.formats import open_parser
 from headish.transcripts.heads import read_options
 from headish.values.messages import Message
 
 CHUNK_BYTES = 64 * 1024
 FIRST, LAST = ("header", "header_raw", "bos", "eos"), ("pending", "tail")
-
-
-API_READERS: dict[str, Callable[[Any], Transcript]] = {
-    "chat": from_chat, "responses": from_responses, "anthropic": from_anthropic,
-}  # fmt: skip
-"""The messages of APIs, as JSON. Their turns are as those of ``Store.record``: no format stands beside them."""
 
 
 class Outline(Struct, frozen=True):
@@ -64,7 +57,7 @@ def outline(
     Raises: InvalidTranscript; InvalidImport where it holds no message; TooLarge.
     """
     digests: list[bytes] = [] if after is None else [after]
-    reading = read_messages(file, format, **settings)
+    reading = read_messages(file, format, name=name, **settings)
     while True:
         try:
             message = next(reading)
@@ -90,13 +83,18 @@ def read_messages(
     file: BinaryIO,
     format: str,
     *,
+    name: str = "the input",
     partial: bool = False,
     progress: Callable[[int], None] | None = None,
     **settings: Any,
 ) -> Generator[Message, None, tuple[str, Transcript]]:
     """The messages of a file, one by one; in the end the format that it really is, and what stood around them."""
     if format in API_READERS:
-        return (yield from _read_api(file, format, progress))
+        transcript, size_bytes = read_api(file, name, format)
+        yield from transcript.messages
+        if progress:
+            progress(size_bytes)
+        return format, Transcript()
     parser = open_parser(format, **settings)
     while chunk := file.read(CHUNK_BYTES):
         parser.feed(chunk)
@@ -111,15 +109,3 @@ def read_messages(
         header=transcript.header, header_raw=transcript.header_raw, bos=transcript.bos, eos=transcript.eos,
         pending=transcript.pending, tail=transcript.tail,
     )  # fmt: skip
-
-
-def _read_api(
-    file: BinaryIO, format: str, progress: Callable[[int], None] | None
-) -> Generator[Message, None, tuple[str, Transcript]]:
-    data = file.read(IMPORT_LINE_BYTES + 1)
-    if len(data) > IMPORT_LINE_BYTES:
-        raise TooLarge("JSON", len(data), IMPORT_LINE_BYTES)
-    yield from API_READERS[format](strictjson.decode(data, "the file")).messages
-    if progress:
-        progress(len(data))
-    return format, Transcript()

@@ -12,11 +12,12 @@ from typing import Any, BinaryIO, cast
 from msgspec.structs import replace
 
 from headish.errors import InvalidArgument, InvalidImport, InvalidTranscript, UnknownFormat
-from headish.imports.files import Opened, Progress, read_lines
+from headish.imports.files import Opened, Progress
 from headish.imports.folders import LOGS, choose_sessions, list_files
 from headish.imports.imported import Imported, ImportedTree, Names
 from headish.imports.notes import ImportNote, Notes, Told
 from headish.imports.readers import READERS
+from headish.imports.readers.fitting import check_fits, refuse_nothing
 from headish.imports.readers.shared.servers import Address, is_address
 from headish.imports.seen import changed_files, make_stamp, read_stamps, stamp_of
 from headish.imports.sources import CONVERSATIONS, Given, reader_of
@@ -80,6 +81,7 @@ def import_file(
     ``bookmark`` of trees, which are named by their own ids.
     """
     space._check_writable()
+    _refuse_own(space, source)
     if is_address(source):
         return _import_server(
             space,
@@ -95,11 +97,14 @@ def import_file(
         names = Names(bookmark, force, None if continues is None else parse_headish(continues))
         return _import_other(space, source, format, names, keep_raw, dry_run, progress, told, settings)
     _refuse_names(format, bookmark, continues)
-    with Opened(source, rewindable=format in CONVERSATIONS) as (file, name):
+    with Opened(source, rewindable=format != "oasst") as (file, name):
         path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
-        return _import_trees(
-            space, Given(file, path, name, Notes(name, told), _limit(space), progress), format, dry_run
-        )
+        given = Given(file, path, name, Notes(name, told), _limit(space), progress)
+        check_fits(given, format)
+        done = _import_trees(space, given, format, dry_run)
+        if not (done.trees or done.messages or done.broken):
+            refuse_nothing(given, format)
+        return done
 
 
 @door(source=PATH)
@@ -217,6 +222,19 @@ def _import_server(
     return _import_trees(space, given, "langgraph", dry_run)
 
 
+def _refuse_own(space: Space, source: str | os.PathLike[str] | BinaryIO) -> None:
+    """The database itself is not opened a second time: closing it would let go of SQLite's locks on it."""
+    if not isinstance(source, str | os.PathLike) or is_address(source):
+        return
+    for ending in ("", "-wal", "-shm"):
+        try:
+            is_own = os.path.samefile(source, space._backend.target + ending)
+        except (OSError, ValueError):
+            continue
+        if is_own:
+            raise InvalidImport(os.fspath(source), None, "it is the database that would be imported into")
+
+
 def _refuse_names(format: str, bookmark: str | None, continues: object) -> None:
     if continues is not None:
         raise InvalidArgument(f"a file of {format} holds whole trees; continues is for one thread")
@@ -240,7 +258,7 @@ def _import_trees(space: Space, given: Given, format: str, dry_run: bool | Previ
 def _trees(given: Given, format: str) -> Iterator[ImportedTree]:
     if format in CONVERSATIONS:
         return reader_of(format)(given)
-    return READERS[format](read_lines(given.file, given.name, given.progress), given.notes)
+    return READERS[format](given)
 
 
 def _limit(space: Space) -> int:

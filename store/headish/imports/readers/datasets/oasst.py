@@ -10,15 +10,16 @@ Source: the export format of the OpenAssistant Conversations dataset (oasst1, oa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from headish.content import strictjson
 from headish.content.drafts import Draft, make_draft
 from headish.content.facts import plausible_time
 from headish.errors import HeadishError
+from headish.imports.files import LONG_LINE, read_lines
 from headish.imports.imported import ImportedTree, make_key
-from headish.imports.notes import Notes
+from headish.imports.sources import Given
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.names import refusal
 
@@ -27,17 +28,19 @@ _OWN = ("text", "role", "replies", "parent_id")
 """Keys that the thread itself says."""
 
 
-def read_trees(lines: Iterable[bytes], notes: Notes) -> Iterator[ImportedTree]:
+def read_trees(given: Given) -> Iterator[ImportedTree]:
     """The trees of a file, one at a time; blank lines are skipped.
 
-    A line that is no tree is noted as broken, and nothing of it is stored.
+    A line that is no tree, or is longer than memory should hold, is noted as broken, and nothing of it is stored.
     """
-    for number, line in enumerate(lines, 1):
-        if line.strip():
+    for number, line in enumerate(read_lines(given.file, given.progress), 1):
+        if line is None:
+            given.notes.break_off(f"line {number}", LONG_LINE)
+        elif line.strip():
             try:
                 tree = _read_tree(strictjson.decode(line, "the line"))
             except (_Malformed, HeadishError) as error:
-                notes.break_off(f"line {number}", str(error))
+                given.notes.break_off(f"line {number}", str(error))
                 continue
             yield tree
 

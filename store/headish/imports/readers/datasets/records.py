@@ -11,17 +11,19 @@ Source: the schema reference (specification 002), "Thread Record Schema", with t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
-
-import msgspec
 
 from headish.content import strictjson
 from headish.content.drafts import Draft, make_draft
 from headish.content.encoding import read_content
 from headish.errors import HeadishError, InvalidImport, shown
+from headish.imports.archives import CHUNK_BYTES
+from headish.imports.arrays import split_items
+from headish.imports.files import LONG_LINE, read_lines
 from headish.imports.imported import ImportedTree, Link, make_key
 from headish.imports.notes import Notes
+from headish.imports.sources import Given
 from headish.limits import IMPORT_LINE_BYTES, PAYLOAD_LIMIT_BYTES
 from headish.values.caches import plausible_cache
 from headish.values.ids import as_turn_id
@@ -31,18 +33,22 @@ _OWN = ("role", "content", "inherited", "options", "cache", "continues")
 """Keys that the turn itself says."""
 
 
-def read_thread(lines: Iterable[bytes], notes: Notes) -> Iterator[ImportedTree]:
+def read_thread(given: Given) -> Iterator[ImportedTree]:
     """The one thread of a file; nothing for a file without records.
 
-    A record that cannot be read is noted as broken, with its line or its number in a list. What names it continues what
-    it would have continued. Raises: InvalidImport for a list that is no JSON, and a thread that is too long.
+    A record that cannot be read, or is longer than memory should hold, is noted as broken, with its line or its number
+    in a list. What names it continues what it would have continued.
+    Raises: InvalidImport for a list that is no JSON, and a thread that is too long.
     """
     thread = _Thread()
-    for where, record in _read_records(lines, notes):
+    for where, record in _read_records(given):
+        if record is None:
+            thread.lose()
+            continue
         try:
             thread.add(record)
         except (_Malformed, HeadishError) as error:
-            notes.break_off(where, str(error))
+            given.notes.break_off(where, str(error))
             thread.pass_over(record)
     if thread.drafts:
         yield ImportedTree(tuple(thread.drafts), tuple(thread.parents), thread.name, thread.named)
@@ -57,6 +63,7 @@ class _Thread:
         self.name: str | None = None
         self.named = 0
         self._known: dict[str, tuple[int, ...]] = {}
+        self._lost: tuple[int, ...] | None = None
 
     def add(self, record: dict[str, Any]) -> None:
         """Raises: _Malformed, HeadishError; then nothing is added."""
@@ -74,6 +81,10 @@ class _Thread:
         except _Malformed:
             self._remember(record, self._last())
 
+    def lose(self) -> None:
+        """A record whose id nobody knows was left out: a name that is unknown may be its."""
+        self._lost = self._last()
+
     def _remember(self, record: dict[str, Any], places: tuple[int, ...]) -> None:
         if isinstance(record.get("id"), str):
             self._known[record["id"]] = places
@@ -84,9 +95,10 @@ class _Thread:
         if continues is None:
             return self._last()
         listed = continues if _is_names(continues) else [continues]
-        if not all(isinstance(each, str) and each in self._known for each in listed):
+        found = [self._known.get(each, self._lost) if isinstance(each, str) else None for each in listed]
+        if any(each is None for each in found):
             raise _Malformed(f"it continues {shown(continues)}, which are not ids of records before it")
-        return tuple(dict.fromkeys(place for each in listed for place in self._known[each]))
+        return tuple(dict.fromkeys(place for each in found for place in each or ()))
 
     def _last(self) -> tuple[int, ...]:
         return (len(self.drafts) - 1,) if self.drafts else ()
@@ -96,44 +108,54 @@ class _Malformed(Exception):
     pass
 
 
-def _read_records(lines: Iterable[bytes], notes: Notes) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The records with their places. A thread is stored as a whole, so memory holds it, up to the limit of a line."""
-    size_bytes, is_list, is_first = 0, False, True
-    listed: list[bytes] = []
-    for number, line in enumerate(lines, 1):
-        size_bytes += len(line)
+def _read_records(given: Given) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """The records with their places; None for one that was left out before its id was read.
+
+    A thread is stored as a whole, so memory holds it, up to the limit of a line.
+    """
+    size_bytes = 0
+    for where, data, reason in _read_list(given) if _is_list(given) else _read_lines(given):
+        if data is None:
+            given.notes.break_off(where, reason)
+            yield where, None
+            continue
+        size_bytes += len(data)
         if size_bytes > IMPORT_LINE_BYTES:
-            raise InvalidImport(notes.source, number, f"the thread is longer than {IMPORT_LINE_BYTES:,} bytes")
-        is_list = is_list or (is_first and line.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["))
-        if is_list:
-            listed.append(line)
-        elif line.strip():
-            is_first = False
-            yield from _as_record(f"line {number}", line.removeprefix(b"\xef\xbb\xbf"), notes)
-    if listed:
-        yield from _read_list(b"".join(listed).removeprefix(b"\xef\xbb\xbf"), notes)
+            raise InvalidImport(given.name, None, f"the thread is longer than {IMPORT_LINE_BYTES:,} bytes ({where})")
+        if data.strip():
+            yield where, _as_record(where, data, given.notes)
 
 
-def _read_list(data: bytes, notes: Notes) -> Iterator[tuple[str, dict[str, Any]]]:
+def _is_list(given: Given) -> bool:
+    begin = given.file.tell()
+    beginning = given.file.read(CHUNK_BYTES)
+    given.file.seek(begin)
+    return beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+
+
+def _read_lines(given: Given) -> Iterator[tuple[str, bytes | None, str]]:
+    for number, line in enumerate(read_lines(given.file, given.progress), 1):
+        yield f"line {number}", line, LONG_LINE
+
+
+def _read_list(given: Given) -> Iterator[tuple[str, bytes | None, str]]:
     """The records of a list, each read by itself: a number that nobody can keep costs its record."""
-    try:
-        items = msgspec.json.decode(data, type=list[msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidImport(notes.source, None, f"the file is not a JSON list: {error}") from None
-    for number, item in enumerate(items, 1):
-        yield from _as_record(f"record {number}", bytes(item), notes)
+    reason = f"it is longer than {IMPORT_LINE_BYTES:,} bytes"
+    for number, item in enumerate(split_items(given.file, given.name, given.notes, given.progress), 1):
+        yield f"record {number}", item, reason
 
 
-def _as_record(where: str, data: bytes, notes: Notes) -> Iterator[tuple[str, dict[str, Any]]]:
+def _as_record(where: str, data: bytes, notes: Notes) -> dict[str, Any] | None:
+    """A record; None, and noted as broken, for what is none."""
     try:
         value = strictjson.decode(data, "the record")
     except HeadishError as error:
         notes.break_off(where, str(error))
-        return
+        return None
     if isinstance(value, dict) and "content" in value:
-        yield where, value
-    else:
-        notes.break_off(where, "a thread record is an object with a `content`")
+        return value
+    notes.break_off(where, "a thread record is an object with a `content`")
+    return None
 
 
 def _draft(record: dict[str, Any]) -> Draft:

@@ -52,13 +52,15 @@ class Thread(NamedTuple):
 
 _NO_ROW = "it is no row of a data set: it has no messages, conversations, prompt with chosen and rejected, or call"
 
+_MESSAGE = "it is a message, and no row: --from chat (format= in Python) reads a list of messages as one conversation"
+
 
 def read_conversations(given: Given) -> Iterator[ImportedTree]:
     """The conversations of a file, one at a time. Raises: InvalidImport for what holds no rows."""
     for where, row in read_rows(given):
         threads = _call_of(row) or _threads_of(row)
         if not threads:
-            given.notes.break_off(where, _NO_ROW)
+            given.notes.break_off(where, _MESSAGE if "role" in row and "content" in row else _NO_ROW)
             continue
         tree = _Row(row, threads, where, given).tree()
         if tree is not None:

@@ -33,10 +33,12 @@ def read_rows(given: Given) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for where, row in read_items(given.file, given.name, given.notes, given.progress, unwrap=False):
             if isinstance(row, Mapping):
                 yield where, row
+            elif isinstance(row, list) and row and all(isinstance(each, Mapping) for each in row):
+                yield where, {"messages": row}  # the messages themselves are the row
             else:
                 given.notes.break_off(where, "a row is an object")
     else:
-        yield from ((line.where, line.record) for line in read_records(given))
+        yield from ((line.where, line.record) for line in read_records(given, grows=False))
 
 
 def _read_parquet(given: Given) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -15,13 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from headish.imports.archives import open_matching
 from headish.imports.arrays import read_items
 from headish.imports.building import Node, Talk, build_tree
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import Notes
 from headish.imports.readers.exports.chatgpt_content import Assets, Block, read_content
-from headish.imports.sources import EXPORTS, Given
+from headish.imports.sources import Given, open_exports
 
 FORMAT = "chatgpt"
 _ROLES = ("system", "user", "assistant", "tool")
@@ -34,7 +33,7 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
 
     Raises: InvalidImport for an archive or JSON that cannot be read.
     """
-    for file, name, archive in open_matching(given.file, given.name, EXPORTS):
+    for file, name, archive in open_exports(given):
         notes = given.notes.of(name)
         assets = Assets(archive, given.limit_bytes)
         progress = given.progress if archive is None else None

@@ -19,12 +19,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from headish.content.media import guess_media_type
-from headish.imports.archives import open_matching
 from headish.imports.arrays import read_items
 from headish.imports.building import Node, Talk, build_tree, read_native
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import Notes
-from headish.imports.sources import EXPORTS, Given
+from headish.imports.sources import Given, open_exports
 from headish.values.blocks import ContentBlock, ToolResult
 
 FORMAT, ANTHROPIC = "claude", "anthropic"
@@ -40,7 +39,7 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
 
     Raises: InvalidImport for an archive or JSON that cannot be read.
     """
-    for file, name, archive in open_matching(given.file, given.name, EXPORTS):
+    for file, name, archive in open_exports(given):
         notes = given.notes.of(name)
         for where, record in read_items(file, name, notes, given.progress if archive is None else None):
             messages = record.get("chat_messages", record.get("messages")) if isinstance(record, Mapping) else None

@@ -24,7 +24,7 @@ from headish.imports.imported import ImportedTree
 from headish.imports.readers.logs.llm_messages import read_messages, reply_of, utc
 from headish.imports.readers.logs.llm_responses import read_responses
 from headish.imports.readers.shared.databases import Foreign, opened
-from headish.imports.sources import Given
+from headish.imports.sources import Given, is_log
 
 FORMAT = "llm"
 Row = Mapping[str, Any]
@@ -40,7 +40,7 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
     """
     with opened(given.path, given.name) as foreign:
         tables = foreign.tables.keys()
-        if not tables & {"responses", "messages"} or "conversations" not in tables:
+        if not is_log(foreign.tables):
             raise InvalidImport(given.name, None, _OWN if {"turn", "payload", "bookmark"} <= tables else _FOREIGN)
         yield from _read_responses(given, foreign)
         if {"messages", "parts", "threads", "turns"} <= tables:

@@ -50,6 +50,8 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
 
 def _of_archive(given: Given) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
     archive = Archive(given.file, given.name)
+    if not any(name in archive.members for name in _HEADERS):
+        raise InvalidImport(given.name, None, "it is no log of Inspect AI: no header.json is in this archive")
     header = next((_member(given, archive, name) for name in _HEADERS if name in archive.members), None)
     header = header if isinstance(header, Mapping) else {}
     for member in archive.members:

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 from headish.imports.archives import CHUNK_BYTES
 from headish.imports.arrays import read_items
 from headish.imports.cleaning import NotJson, decode
-from headish.imports.files import read_lines
+from headish.imports.files import LONG_LINE, read_lines
 from headish.imports.sources import Given
 from headish.limits import IMPORT_LINE_BYTES
 
@@ -21,12 +21,15 @@ def read_values(given: Given) -> Iterator[tuple[str, Any]]:
     if not _is_lines(given):
         yield from read_items(given.file, given.name, given.notes, given.progress)
         return
-    for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
+    for number, line in enumerate(read_lines(given.file, given.progress), 1):
         where = f"line {number}"
+        if line is None:
+            given.notes.break_off(where, LONG_LINE)
+            continue
         if not line.strip():
             continue
         try:
-            value, healed = decode(line.removeprefix(b"\xef\xbb\xbf"))
+            value, healed = decode(line)
         except NotJson as error:
             given.notes.break_off(where, str(error))
             continue

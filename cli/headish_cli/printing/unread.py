@@ -1,0 +1,47 @@
+"""What an import passed over in folders: counted, named, and told to the report."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from headish_cli.printing.output import counted, one_line, say
+
+if TYPE_CHECKING:
+    from headish.imports.imported import Unread
+    from headish.imports.notes import ImportNote
+
+NAMED = 3
+"""So many files are named in the summary."""
+
+
+def find_unread(paths: Sequence[str], read: Sequence[str], told: Callable[[ImportNote], None]) -> Unread:
+    """What the folders among the paths hold beside the files that are read, told one by one."""
+    from headish.imports.folders import passed_over
+    from headish.imports.imported import UNREAD_SHOWN, Unread
+    from headish.imports.notes import ImportNote
+
+    unread = Unread()
+    for each in (each for path in paths if os.path.isdir(path) for each in passed_over(path, read)):
+        name = os.fsencode(each.path).decode(errors="replace")
+        taken = f"; an import of its own reads it as {each.format}" if each.format else ""
+        told(ImportNote(name, "", "left out", f"not read: {each.reason}{taken}"))
+        files = (name,) if unread.count < UNREAD_SHOWN else ()
+        unread = unread.plus(Unread(1, files, {name: each.format} if each.format else {}))
+    return unread
+
+
+def say_unread(unread: Unread) -> None:
+    """A line for what was not read, and one with the command that reads what can be."""
+    if not unread.count:
+        return
+    more = f" and {unread.count - NAMED:,} more" if unread.count > NAMED else ""
+    named = ", ".join(one_line(os.path.basename(each), None) for each in unread.files[:NAMED])
+    say(f"{counted(unread.count, 'file')} of the folder not read: {named}{more}.")
+    if unread.importable:
+        formats = ", ".join(sorted(set(unread.importable.values())))
+        paths = [one_line(shlex.quote(each), None) for each in list(unread.importable)[:NAMED]]
+        more = f" … ({len(unread.importable):,} files)" if len(unread.importable) > NAMED else ""
+        say(f"To import what is recognised among them ({formats}): headish import {' '.join(paths)}{more}")

@@ -1,0 +1,92 @@
+"""The messages of an API in a file, one conversation: as a body, as the list alone, or with a message on each line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO
+
+from headish.content import strictjson
+from headish.errors import HeadishError, InvalidImport, TooLarge
+from headish.imports.files import BOM
+from headish.imports.readers.fitting import refuse_encoding
+from headish.limits import IMPORT_LINE_BYTES
+from headish.transcripts import Transcript, from_anthropic, from_chat, from_responses
+
+API_READERS: dict[str, Callable[[Any], Transcript]] = {
+    "chat": from_chat, "responses": from_responses, "anthropic": from_anthropic,
+}  # fmt: skip
+"""Each API's reader. The turns are as those of ``Store.record``: no format stands beside them."""
+_LISTS = {"chat": "messages", "responses": "input", "anthropic": "messages"}
+_MANY = "openai-finetune"
+
+
+def read_api(file: BinaryIO, name: str, format: str) -> tuple[Transcript, int]:
+    """The conversation of a file, and its size.
+
+    Raises: InvalidImport for what is no JSON or holds several conversations; InvalidInterchange; TooLarge.
+    """
+    data = file.read(IMPORT_LINE_BYTES + 1)
+    if len(data) > IMPORT_LINE_BYTES:
+        raise TooLarge("JSON", len(data), IMPORT_LINE_BYTES)
+    refuse_encoding(data, name)
+    value = _decode(data.removeprefix(BOM), name)
+    return API_READERS[format](_as_body(value, name, format)), len(data)
+
+
+def _decode(data: bytes, name: str) -> Any:
+    try:
+        return strictjson.decode(data, "the file")
+    except HeadishError as error:
+        values = _decode_lines(data)
+        if len(values) > 1:
+            return values
+        reason = "the file is empty" if not data.strip() else str(error).removeprefix("the file cannot be kept: ")
+        raise InvalidImport(name, None, reason) from None
+
+
+def _decode_lines(data: bytes) -> list[Any]:
+    """The values of JSON lines; nothing for what is none."""
+    try:
+        return [strictjson.decode(line, "the line") for line in data.split(b"\n") if line.strip()]
+    except HeadishError:
+        return []
+
+
+def _as_body(value: Any, name: str, format: str) -> Any:
+    """The body of a request that holds a list of messages; a body as it is.
+
+    Raises: InvalidImport for a list of anything else.
+    """
+    if not isinstance(value, list):
+        return value
+    if value and all(_is_said(each, format) for each in value):
+        return {_LISTS[format]: value}
+    if len(value) == 1 and isinstance(value[0], dict):
+        return value[0]
+    expected = f"expected is one conversation: a list of messages, or an object with `{_LISTS[format]}`"
+    raise InvalidImport(name, None, f"it is {_described(value)}; {expected}{_way_out(value)}")
+
+
+def _is_said(each: Any, format: str) -> bool:
+    if not isinstance(each, Mapping):
+        return False
+    return "role" in each or (format == "responses" and isinstance(each.get("type"), str))
+
+
+def _described(value: list[Any]) -> str:
+    if not value:
+        return "an empty list"
+    kinds = {_kind(each) for each in value}
+    return f"a list of {len(value):,} {kinds.pop() if len(kinds) == 1 else 'values of several kinds'}"
+
+
+def _kind(each: Any) -> str:
+    if isinstance(each, Mapping):
+        held = next((key for key in ("messages", "input", "conversations", "prompt", "body") if key in each), None)
+        return "objects" if held is None else f"records with `{held}`"
+    return "lists" if isinstance(each, list) else "values"
+
+
+def _way_out(value: list[Any]) -> str:
+    many = value and all(_kind(each).startswith("records") for each in value)
+    return f". Import many with --from {_MANY} (format= in Python)" if many else ""
