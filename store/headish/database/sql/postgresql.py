@@ -701,6 +701,7 @@ WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s AND bookmark.chain = %s
 FROM turn LEFT OUTER JOIN payload ON payload.space = %s::BIGINT AND payload.hash = turn.hash AND turn.erased IS NULL AND turn.data IS NULL 
 WHERE turn.space = %s::BIGINT ORDER BY turn.seq DESC 
  LIMIT %s""", ('space', 'space', 'limit')),
+    'the next row sorts in what waits beside the search index': Compiled("""SELECT set_config('gin_pending_list_limit', '64', true)""", ()),
     'the next space with rows in bookmark': Compiled("""SELECT min(bookmark.space) AS min_1 
 FROM bookmark 
 WHERE bookmark.space > %s::BIGINT""", ('after',)),

@@ -701,6 +701,7 @@ WHERE bookmark.space = ? AND bookmark.name = ? AND bookmark.chain = ? AND bookma
 FROM turn LEFT OUTER JOIN payload ON payload.space = ? AND payload.hash = turn.hash AND turn.erased IS NULL AND turn.data IS NULL 
 WHERE turn.space = ? ORDER BY turn.seq DESC
  LIMIT ? OFFSET ?""", ('space', 'space', 'limit', 'param_1'), {'param_1': 0}),
+    'the next row sorts in what waits beside the search index': Compiled("""SELECT 1""", ()),
     'the next space with rows in bookmark': Compiled("""SELECT min(bookmark.space) AS min_1 
 FROM bookmark 
 WHERE bookmark.space > ?""", ('after',)),

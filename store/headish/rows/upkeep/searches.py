@@ -87,6 +87,7 @@ FORGET_POSITION = Query("forget how far the search index is")
 RESTART = Query("begin the search index anew")
 EMPTY = Query("empty the search index")
 ADD = Query("add to the search index")
+SORT_IN = Query("the next row sorts in what waits beside the search index")
 REMOVE = Query("take out of the search index")
 MERGE = Query("merge the search index")
 IS_SHARED = Query("whether the search index can only be emptied for all spaces")
@@ -176,8 +177,17 @@ def empty(connection: Connection, space: int) -> None:
 
 
 def add_entries(connection: Connection, space: int, entries: Iterable[tuple[int, str]]) -> None:
-    """Add turns: pairs of a commit number and its words, separated by blanks."""
-    connection.run_rows(ADD, [(space, seq, words) for seq, words in entries])
+    """Add turns: pairs of a commit number and its words, separated by blanks.
+
+    A server's index lets words wait in a list, which every search reads. The last row sorts in what waits, all at once:
+    row by row it would take three times as long.
+    """
+    rows = [(space, seq, words) for seq, words in entries]
+    if len(rows) > 1:
+        connection.run_rows(ADD, rows[:-1])
+    if rows:
+        connection.run(SORT_IN)
+        connection.run_rows(ADD, rows[-1:])
 
 
 def is_shared(connection: Connection) -> bool:

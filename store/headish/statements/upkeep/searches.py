@@ -35,6 +35,7 @@ from headish.rows.upkeep.searches import (
     POSITION,
     REMOVE,
     RESTART,
+    SORT_IN,
     SPACES,
     STATE,
     SUBJECTS,
@@ -136,6 +137,13 @@ define(
         postgresql="INSERT INTO search_text (space, seq, words) "
         "VALUES (:space, :seq, array_to_tsvector(string_to_array(:words, ' ')))",
     ),
+)
+
+# GIN looks how long its list is when a row is added, and 64 KB is the shortest that a server takes. It holds for the
+# transaction, and needs no right to the index, as its own setting or gin_clean_pending_list would.
+define(
+    SORT_IN,
+    spelled(sqlite="SELECT 1", postgresql="SELECT set_config('gin_pending_list_limit', '64', true)"),
 )
 
 define(
