@@ -17,6 +17,7 @@ from headish.rows.upkeep.searches import (
     BEFORE,
     BEGIN,
     CAN_INDEX,
+    CHANGED,
     CONFIGURE,
     COUNT_MATCHING,
     EMPTIED,
@@ -31,6 +32,7 @@ from headish.rows.upkeep.searches import (
     LAST,
     MATCHING,
     MERGE,
+    MERGE_SOME,
     PAGE,
     POSITION,
     REMOVE,
@@ -98,9 +100,14 @@ define(
     .values(seq=bindparam("to_seq")),
 )
 
+# FTS5 would write a large fill anew three times while it goes on. Whoever fills merges instead, once it is done. A
+# thousand segments are merged by FTS5 itself, which takes two thousand at most.
 define(
     CONFIGURE,
-    spelled(sqlite="INSERT INTO search_text(search_text, rank) VALUES ('automerge', 8)", postgresql="SELECT 1"),
+    spelled(
+        sqlite="INSERT INTO search_text(search_text, rank) VALUES ('automerge', 0), ('crisismerge', 1000)",
+        postgresql="SELECT 1",
+    ),
 )
 
 define(
@@ -159,6 +166,14 @@ define(
     MERGE,
     spelled(sqlite="INSERT INTO search_text(search_text) VALUES ('optimize')", postgresql="SELECT 1"),
 )
+
+# Up to 250 pages of a level that has four segments or more.
+define(
+    MERGE_SOME,
+    spelled(sqlite="INSERT INTO search_text(search_text, rank) VALUES ('merge', 250)", postgresql="SELECT 1"),
+)
+
+define(CHANGED, spelled(sqlite="SELECT total_changes()", postgresql="SELECT 0"))
 
 define(IS_SHARED, spelled(sqlite="SELECT 1", postgresql="SELECT 0"))
 
