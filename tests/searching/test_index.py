@@ -104,7 +104,7 @@ class TestCatchingUp:
         first = backend.read(lambda connection: index._next_portion(connection, space))
         assert first is not None
         catch_up(backend, space)
-        assert not backend.write(lambda connection: index._store(connection, space, first))
+        assert not backend.write(lambda connection: index._store(connection, space, first, True)).is_stored
         assert len(found(store, "cat")) == 3
         assert problems(store) == []
 
@@ -116,7 +116,7 @@ class TestCatchingUp:
         portion = backend.read(lambda connection: index._next_portion(connection, space))
         assert portion is not None
         forget(store, turn.id, later.id)
-        assert not backend.write(lambda connection: index._store(connection, space, portion))
+        assert not backend.write(lambda connection: index._store(connection, space, portion, True)).is_stored
 
     def test_words_of_an_older_version_are_indexed_anew(self, store: Store) -> None:
         turn = store.add_turn("a cat")

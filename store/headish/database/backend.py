@@ -34,13 +34,14 @@ class Backend(Protocol):
     its COMMIT. However a call ends, an exception at any of its byte codes included, no transaction stays open.
 
     ``not_reached`` names the places that keep what was erased; ``scrubs_itself`` says whether an erasure is taken off
-    the disk at once.
+    the disk at once; ``has_segments`` whether its search index is written in pieces that are to be merged.
     """
 
     target: str
     upgrades_itself: bool
     read_only: bool
     scrubs_itself: bool
+    has_segments: bool
     not_reached: tuple[str, ...]
     is_confined: bool
     """Whether policies of the database hold this login, so that every transaction works in one space."""

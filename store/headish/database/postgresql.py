@@ -178,6 +178,7 @@ class PostgreSQLBackend:
 
     upgrades_itself = False
     scrubs_itself = False
+    has_segments = False
     not_reached: tuple[str, ...] = (
         "dead rows, until 'headish gc --scrub' or VACUUM (FULL)",
         "the server's write-ahead log, archives, replicas and base backups",

@@ -81,6 +81,7 @@ class SQLiteBackend:
 
     upgrades_itself = True
     scrubs_itself = True
+    has_segments = True
     is_confined = False
     not_reached: tuple[str, ...] = (
         "copies and backups of the file",

@@ -3,6 +3,10 @@
 A portion is read before its transaction begins, so that a writer waits for no more than its words being written. Two
 that catch up at once take turns: whoever moves the position on has stored the portion, and the other reads on from
 there. A process that dies between two portions loses nothing, and one that dies within one has stored nothing of it.
+
+SQLite keeps a segment of each portion, and a search asks every segment. They are merged behind the last portion, in
+portions too: so each word is written twice, where merging on the way writes it three or four times. Who dies before
+that leaves it to the next that catches up.
 """
 
 from __future__ import annotations
@@ -24,17 +28,28 @@ Progress = Callable[[int], None]
 """Called with the number of turns indexed since the last call."""
 
 PORTION_TURNS = 1000
+MERGED_AFTER = 250
+"""So many portions are merged before the next: FTS5 takes 2,000 segments, and a search asks all."""
 PORTION_CHARACTERS = 1_000_000
 """A portion ends behind the turn with which its words come to so much: some 50 ms of writing."""
 
 
 class Portion(NamedTuple):
-    """Turns that are to be indexed: how far the index was, how far it is then, and the entries."""
+    """Turns that are to be indexed: how far the index was, how far it is then, and the entries. ``is_last`` says that
+    there were no others."""
 
     known: Indexed
     seq: int
     turns: int
     entries: list[tuple[int, str]]
+    is_last: bool = False
+
+
+class Stored(NamedTuple):
+    """Whether a portion was stored, and whether there may be more to merge."""
+
+    is_stored: bool
+    merges: bool = False
 
 
 def catch_up(backend: Backend, space: int, progress: Progress | None = None) -> None:
@@ -44,10 +59,16 @@ def catch_up(backend: Backend, space: int, progress: Progress | None = None) -> 
     """
     if backend.read_only:
         return
+    portions = 0
     while (portion := backend.read(partial(_next_portion, space=space))) is not None:
-        stored = backend.write(partial(_store, space=space, portion=portion))
-        if stored and progress:
+        portions += 1
+        merges = backend.has_segments and (portion.is_last or portions % MERGED_AFTER == 0)
+        stored = backend.write(partial(_store, space=space, portion=portion, merges=merges))
+        if stored.is_stored and progress:
             progress(portion.turns)
+        if stored.merges:
+            while backend.write(searches.merge_some):
+                pass
 
 
 def index_anew(backend: Backend, space: int, progress: Progress | None = None) -> None:
@@ -139,24 +160,24 @@ def _next_portion(connection: Connection, space: int) -> Portion | None:
             break
     else:
         seq = seq if turns == PORTION_TURNS else max(last, seq)  # also where numbers are missing: verify names them
-    return Portion(known, seq, turns, entries)
+    return Portion(known, seq, turns, entries, is_last=seq >= last)
 
 
-def _store(connection: Connection, space: int, portion: Portion) -> bool:
-    """Whether the portion is stored; if not, the index is elsewhere by now."""
+def _store(connection: Connection, space: int, portion: Portion, merges: bool) -> Stored:
+    """Store the portion, unless the index is elsewhere by now, and begin to merge."""
     if searches.is_off(connection):
-        return False
+        return Stored(False)
     if portion.known.version != WORDS_VERSION:
         searches.begin(connection, space, WORDS_VERSION)
         searches.configure(connection)
         known = searches.indexed(connection, space)
         if known is not None and known.version != WORDS_VERSION:
             searches.restart(connection, space, WORDS_VERSION)
-        return False
+        return Stored(False)
     if not searches.take(connection, space, portion.known, portion.seq):
-        return False
+        return Stored(False)
     searches.add_entries(connection, space, portion.entries)
-    return True
+    return Stored(True, merges and searches.merge_some(connection))
 
 
 def _restart(connection: Connection, space: int) -> None:

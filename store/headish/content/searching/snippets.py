@@ -14,6 +14,8 @@ SNIPPET_CHARACTERS = 160
 """How much of a text is shown around a match."""
 _BEFORE = 40
 _BLANKS = re.compile(r"\s")
+_ONE_BLANK = bytes(32 if chr(each).isspace() else each for each in range(256))
+"""For ASCII, whose bytes are changed ten times as fast as a pattern finds them."""
 
 
 class Snippet(NamedTuple):
@@ -29,8 +31,12 @@ def snippet_of(text: str, phrases: Iterable[Phrase]) -> Snippet:
     low, high = _window(text, marks)
     shown = [(max(start, low) - low, min(end, high) - low) for start, end in marks if start < high and end > low]
     before, behind = "…" if low else "", "…" if high < len(text) else ""
-    line = before + _BLANKS.sub(" ", text[low:high]) + behind
+    line = before + _in_one_line(text[low:high]) + behind
     return Snippet(line, tuple((start + len(before), end + len(before)) for start, end in shown))
+
+
+def _in_one_line(text: str) -> str:
+    return text.encode().translate(_ONE_BLANK).decode() if text.isascii() else _BLANKS.sub(" ", text)
 
 
 def _merged(marks: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

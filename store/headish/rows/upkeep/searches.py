@@ -87,8 +87,11 @@ FORGET_POSITION = Query("forget how far the search index is")
 RESTART = Query("begin the search index anew")
 EMPTY = Query("empty the search index")
 ADD = Query("add to the search index")
+SORT_IN = Query("the next row sorts in what waits beside the search index")
 REMOVE = Query("take out of the search index")
 MERGE = Query("merge the search index")
+MERGE_SOME = Query("merge some of the search index")
+CHANGED = Query("how many rows this connection has changed")
 IS_SHARED = Query("whether the search index can only be emptied for all spaces")
 IS_WIPED = Query("whether what is freed is overwritten")
 WIPE_FREED = Query("overwrite what is freed")
@@ -176,8 +179,27 @@ def empty(connection: Connection, space: int) -> None:
 
 
 def add_entries(connection: Connection, space: int, entries: Iterable[tuple[int, str]]) -> None:
-    """Add turns: pairs of a commit number and its words, separated by blanks."""
-    connection.run_rows(ADD, [(space, seq, words) for seq, words in entries])
+    """Add turns: pairs of a commit number and its words, separated by blanks.
+
+    A server's index lets words wait in a list, which every search reads. The last row sorts in what waits, all at once:
+    row by row it would take three times as long.
+    """
+    rows = [(space, seq, words) for seq, words in entries]
+    if len(rows) > 1:
+        connection.run_rows(ADD, rows[:-1])
+    if rows:
+        connection.run(SORT_IN)
+        connection.run_rows(ADD, rows[-1:])
+
+
+def merge_some(connection: Connection) -> bool:
+    """Merge a portion of what was added, where the index has segments; whether that was any work, so that there may be
+    more. Cost: writes 1 MB at most, some 50 ms."""
+    before = connection.row(CHANGED)
+    connection.run(MERGE_SOME)
+    after = connection.row(CHANGED)
+    # The command itself counts as one.
+    return before is not None and after is not None and int(after[0]) > int(before[0]) + 1
 
 
 def is_shared(connection: Connection) -> bool:

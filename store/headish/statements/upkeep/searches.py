@@ -17,6 +17,7 @@ from headish.rows.upkeep.searches import (
     BEFORE,
     BEGIN,
     CAN_INDEX,
+    CHANGED,
     CONFIGURE,
     COUNT_MATCHING,
     EMPTIED,
@@ -31,10 +32,12 @@ from headish.rows.upkeep.searches import (
     LAST,
     MATCHING,
     MERGE,
+    MERGE_SOME,
     PAGE,
     POSITION,
     REMOVE,
     RESTART,
+    SORT_IN,
     SPACES,
     STATE,
     SUBJECTS,
@@ -97,9 +100,14 @@ define(
     .values(seq=bindparam("to_seq")),
 )
 
+# FTS5 would write a large fill anew three times while it goes on. Whoever fills merges instead, once it is done. A
+# thousand segments are merged by FTS5 itself, which takes two thousand at most.
 define(
     CONFIGURE,
-    spelled(sqlite="INSERT INTO search_text(search_text, rank) VALUES ('automerge', 8)", postgresql="SELECT 1"),
+    spelled(
+        sqlite="INSERT INTO search_text(search_text, rank) VALUES ('automerge', 0), ('crisismerge', 1000)",
+        postgresql="SELECT 1",
+    ),
 )
 
 define(
@@ -138,6 +146,13 @@ define(
     ),
 )
 
+# GIN looks how long its list is when a row is added, and 64 KB is the shortest that a server takes. It holds for the
+# transaction, and needs no right to the index, as its own setting or gin_clean_pending_list would.
+define(
+    SORT_IN,
+    spelled(sqlite="SELECT 1", postgresql="SELECT set_config('gin_pending_list_limit', '64', true)"),
+)
+
 define(
     REMOVE,
     spelled(
@@ -151,6 +166,14 @@ define(
     MERGE,
     spelled(sqlite="INSERT INTO search_text(search_text) VALUES ('optimize')", postgresql="SELECT 1"),
 )
+
+# Up to 250 pages of a level that has four segments or more.
+define(
+    MERGE_SOME,
+    spelled(sqlite="INSERT INTO search_text(search_text, rank) VALUES ('merge', 250)", postgresql="SELECT 1"),
+)
+
+define(CHANGED, spelled(sqlite="SELECT total_changes()", postgresql="SELECT 0"))
 
 define(IS_SHARED, spelled(sqlite="SELECT 1", postgresql="SELECT 0"))
 
