@@ -56,6 +56,8 @@ class Memory:
 
         What JSON gives back is compared once, and one by one only where it differs.
         """
+        if not made:
+            return
         data = [_encoded(messages) for _, messages in made]
         right = _comes_back(data, made)
         self.keep_all(

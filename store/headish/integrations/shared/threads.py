@@ -30,6 +30,7 @@ from headish.integrations.shared.steps import (
     append,
     append_known,
     erase_all,
+    find_end,
     find_name,
     id_of,
     is_moved,
@@ -101,7 +102,8 @@ def read(store: Store, session: Session, limit: int | None = None) -> list[Said]
 
     A turn that was erased has ``erased``, and no payload. Overlays are turns as any other: ``is_plain`` tells whether
     a thread is what a model sees.
-    Cost: two statements, and one for each chain that the turns lie in; one more where the session has another name.
+    Cost: two statements for turns of the last chain; otherwise three, and one for each chain that they lie in. Up to
+    two more where the session has another name.
     Raises: CorruptTurn where a payload is not what was stored.
     """
     return [each for each in read_unknown(store, session, limit) if isinstance(each, Said)]
@@ -117,12 +119,11 @@ def read_unknown(
         return []
 
     def work(connection: Connection) -> list[Said | TurnId]:
-        name = find_name(connection, store._number, session)
-        place = None if name is None else find_bookmark(connection, store._number, name)
+        place = find_end(connection, store._number, session)
         if place is None:
             return []
         found: list[Said | TurnId] = []
-        for each in last_ranges(arrange([place], read_links(connection, store._number, place)), limit):
+        for each in last_ranges(connection, store._number, place, limit):
             ids = known_ids(connection, store._number, each, known) if known else []
             found += ids
             if len(ids) <= each.high - each.low:
