@@ -310,6 +310,9 @@ WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.change IS NULL AND turn.h
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.head IS NOT NULL GROUP BY turn.head""", ('space',)),
     'how the search index is merged': Compiled("""SELECT 1""", ()),
+    'ids of the last turns of a chain in which a name ends, and what was erased of them': Compiled("""SELECT turn.id, turn.erased 
+FROM bookmark JOIN turn ON turn.space = %s::BIGINT AND turn.chain = bookmark.chain 
+WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s AND turn.pos BETWEEN bookmark.pos - %s::BIGINT AND bookmark.pos ORDER BY turn.pos""", ('space', 'space', 'name', 'before')),
     'ids of the turns of a range, and what was erased of them': Compiled("""SELECT turn.id, turn.erased 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos BETWEEN %s::BIGINT AND %s::BIGINT ORDER BY turn.pos""", ('space', 'chain', 'low', 'high')),

@@ -310,6 +310,9 @@ WHERE bookmark_log.space = ? AND bookmark_log.change IS NULL AND turn.head IS NO
 FROM turn 
 WHERE turn.space = ? AND turn.head IS NOT NULL GROUP BY turn.head""", ('space',)),
     'how the search index is merged': Compiled("""INSERT INTO search_text(search_text, rank) VALUES ('automerge', 8)""", ()),
+    'ids of the last turns of a chain in which a name ends, and what was erased of them': Compiled("""SELECT turn.id, turn.erased 
+FROM bookmark JOIN turn ON turn.space = ? AND turn.chain = bookmark.chain 
+WHERE bookmark.space = ? AND bookmark.name = ? AND turn.pos BETWEEN bookmark.pos - ? AND bookmark.pos ORDER BY turn.pos""", ('space', 'space', 'name', 'before')),
     'ids of the turns of a range, and what was erased of them': Compiled("""SELECT turn.id, turn.erased 
 FROM turn 
 WHERE turn.space = ? AND turn.chain = ? AND turn.pos BETWEEN ? AND ? ORDER BY turn.pos""", ('space', 'chain', 'low', 'high')),

@@ -29,7 +29,7 @@ from headish.rows.bookmarks import ALL, find_bookmark, has_log, places_reached, 
 from headish.rows.conversations import find_record, names_in, record_by_key
 from headish.rows.objects import Put, put_object
 from headish.rows.threads.listings import children
-from headish.rows.threads.ranges import Said, ids_of_range, said_range
+from headish.rows.threads.ranges import Said, ids_of_range, last_ids, said_range
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import turn_at
 from headish.rows.upkeep.erasures import names_logged
@@ -119,6 +119,15 @@ def known_ids(connection: Connection, space: int, segment: Segment, known: Conta
     if len(ids) == len(found) and all(map(known.__contains__, ids)):
         return ids
     return [turn for turn, _ in takewhile(lambda each: each[1] is None and each[0] in known, found)]
+
+
+def known_end(
+    connection: Connection, space: int, name: bytes, count: int, known: Container[TurnId]
+) -> list[TurnId] | None:
+    """The ids of the last ``count`` turns of a name, if its last chain has as many, all are known and none was erased.
+    A walk ends with the chain of its end (rule I7, parents first). Cost: one statement."""
+    ids: list[TurnId] = [turn for turn, erased in last_ids(connection, space, name, count) if erased is None]
+    return ids if len(ids) == count and all(map(known.__contains__, ids)) else None
 
 
 def place_of(connection: Connection, space: int, end: Place, turns: int | None) -> Place | None:
