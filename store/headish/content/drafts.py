@@ -22,7 +22,7 @@ from headish.content.merge import combine
 from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarge, shown
 from headish.limits import CONTINUES_LIMIT, MAPPING_LIMIT_BYTES
-from headish.values.blocks import ContentBlock
+from headish.values.blocks import ContentBlock, KnownBlock
 from headish.values.caches import CACHE_TTL, Cache, longest, read_cache
 from headish.values.checks.attributes import refused_attribute
 from headish.values.grammar import Headish, parse_headish
@@ -178,10 +178,11 @@ def make_plain_draft(content: Content, role: object, payload_limit_bytes: int) -
 
 
 def make_checked_draft(
-    blocks: tuple[ContentBlock, ...], role: str, payload_limit_bytes: int, app: bytes | None = None
+    content: str | tuple[KnownBlock, ...], role: str, payload_limit_bytes: int, app: bytes | None = None
 ) -> Draft:
-    """The draft of blocks, a role and the stored JSON of ``app``, all checked already. Raises: TooLarge."""
-    payload = encoding.encode_payload(blocks)
+    """The draft of a text, or of blocks without unknown keys, a role and the stored JSON of ``app``, all checked
+    already. Raises: TooLarge."""
+    payload = encoding.encode_whole_text(content) if isinstance(content, str) else encoding.encode_plain(content)
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
     return Draft(payload, Said(role, hash_payload(payload)), app=app)

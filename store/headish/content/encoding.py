@@ -116,7 +116,17 @@ def encode_text(text: str) -> bytes:
     Raises: InvalidContent for a lone surrogate.
     """
     strictjson.check_text(text, WHAT)
+    return encode_whole_text(text)
+
+
+def encode_whole_text(text: str) -> bytes:
+    """``encode_text`` of a text that is known to be whole."""
     return b'[{"type":"text","text":' + _encode(text) + b"}]"
+
+
+def encode_plain(blocks: tuple[KnownBlock, ...]) -> bytes:
+    """``encode_payload`` of blocks of known kinds, in which no unknown key is."""
+    return _encode(blocks)
 
 
 def decode_payload(payload: bytes) -> tuple[ContentBlock, ...]:

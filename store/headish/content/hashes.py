@@ -108,7 +108,7 @@ def seal_turn(
     # The netstrings in one formatting: a quarter of what an append spends on hashes is putting them together.
     record = b"%b%d:%b,64:%b,%d:%b,1:%d,%d:%b,%d:%b,%d:%b,%b" % (
         _SEAL_BEGINNING, len(own), own, hexlify(digest), len(name), name, bool(cache), len(handed_down), handed_down,
-        len(ours), ours, len(theirs), theirs, _netstrings([parent.encode() for parent in parents]),
+        len(ours), ours, len(theirs), theirs, _netstrings(map(str.encode, parents)),
     )  # fmt: skip
     return blake3(record).digest()
 

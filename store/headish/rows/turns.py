@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from headish.database.query import Connection, Query, Row, Statement
 from headish.rows.payloads import in_portions
@@ -71,6 +71,8 @@ class Tip(NamedTuple):
 
 
 _BEHIND_DATA = StoredTurn._fields.index("hash") + 1  # the payload's own column stands behind its address
+_TYPE, _DIGEST, _ERASED = (StoredTurn._fields.index(each) for each in ("type", "digest", "erased"))
+_NOTHING = (None,) * (_DIGEST - _TYPE), (None,) * (len(StoredTurn._fields) - _ERASED)
 
 AT_PLACE = Query("turn at a place")
 PARENT_AT = Query("what a child needs of a turn at a place")
@@ -83,6 +85,7 @@ TIP = Query("last position of a chain, and whether a place of it is continued")
 BY_DIGEST = Query("turns by digests")
 AT_DIGEST = Query("places of turns by digests")
 ADD_TURN = Query("add turn")
+ADD_BARE_TURN = Query("add a turn that has nothing but its blocks")
 ADD_LINK = Query("add link")
 LINKS_OF = Query("links of a chain")
 RANGE = Query("turns of a range")
@@ -164,12 +167,31 @@ def turns_of(connection: Connection, space: int, segment: Segment) -> list[Store
 
 def add_turns(connection: Connection, space: int, turns: Iterable[tuple[StoredTurn, bytes | None]]) -> None:
     """Store rows that are complete, each with the bytes that stand in it."""
-    connection.run_rows(ADD_TURN, [add_turn(space, each, data).values for each, data in turns])
+    listed = [*turns]
+    # One statement for all of them: a server would answer each change between two.
+    query, values = (ADD_BARE_TURN, _bare) if all(_is_bare(each) for each, _ in listed) else (ADD_TURN, _whole)
+    connection.run_rows(query, [values(space, each, data) for each, data in listed])
 
 
 def add_turn(space: int, turn: StoredTurn, data: bytes | None) -> Statement:
     """Store a row that is complete, with the bytes that stand in it."""
-    return Statement(ADD_TURN, (space, *turn[:_BEHIND_DATA], data, *turn[_BEHIND_DATA:]))
+    if _is_bare(turn):
+        return Statement(ADD_BARE_TURN, _bare(space, turn, data))
+    return Statement(ADD_TURN, _whole(space, turn, data))
+
+
+def _is_bare(turn: StoredTurn) -> bool:
+    """Whether a turn leaves the columns of documents, attributes, options and keys empty, as nearly every one does: to
+    bind nothing costs SQLite's driver more than to bind a text."""
+    return (turn[_TYPE:_DIGEST], turn[_ERASED:]) == _NOTHING
+
+
+def _bare(space: int, turn: StoredTurn, data: bytes | None) -> tuple[Any, ...]:
+    return (space, *turn[:_TYPE], *turn[_DIGEST:_BEHIND_DATA], data, *turn[_BEHIND_DATA:_ERASED])
+
+
+def _whole(space: int, turn: StoredTurn, data: bytes | None) -> tuple[Any, ...]:
+    return (space, *turn[:_BEHIND_DATA], data, *turn[_BEHIND_DATA:])
 
 
 def add_links(connection: Connection, space: int, links: Iterable[tuple[int, Sequence[Place]]]) -> None:

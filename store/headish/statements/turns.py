@@ -24,6 +24,7 @@ from sqlalchemy import (
 from headish.database.schema import counter, link, turn
 from headish.rows.payloads import PORTION
 from headish.rows.turns import (
+    ADD_BARE_TURN,
     ADD_LINK,
     ADD_TURN,
     AT_DIGEST,
@@ -123,6 +124,10 @@ define(
 )
 
 define(ADD_TURN, insert(turn).values({column.name: bindparam(column.name) for column in turn.c}))
+
+_BARE = ("space", "chain", "pos", "seq", "id", "role", "digest", "hash", "data", "seal", "head", "app")
+
+define(ADD_BARE_TURN, insert(turn).values({name: bindparam(name) for name in _BARE}))
 
 define(ADD_LINK, insert(link).values({column.name: bindparam(column.name) for column in link.c}))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import os
 import weakref
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -275,7 +276,7 @@ class Database:
     def _count_written(self, turns: int) -> None:
         """Count turns of this process; new plans are made where they are many more than when its first ones were."""
         before, self._written = self._written, self._written + turns
-        if any(before < size <= self._written for size in PLANNED_AGAIN_AT):
+        if bisect(PLANNED_AGAIN_AT, before) < bisect(PLANNED_AGAIN_AT, self._written):
             # Statistics that cannot be made now leave the plans as they are.
             with suppress(DatabaseError):
                 self.backend.plan_again()

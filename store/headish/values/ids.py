@@ -10,8 +10,10 @@ import os
 import re
 import threading
 import time
+from array import array
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, NewType
 
 from headish.errors import CorruptTurn
@@ -27,6 +29,10 @@ _ID = re.compile(r"[0-9a-z]{25}", re.ASCII)
 _LARGEST = "f5lxx1zz5pnorynqglhzmsp33"  # 2**128 - 1
 _ANY_ROLLBACK = 2**48 - 1
 BELOW_TIME = 80  # bits of an id: counters and chance
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_PAIRS = [high + low for high in _DIGITS for low in _DIGITS]
+_AT_ONCE = 128
+_SIX_DIGITS, _TWELVE_DIGITS = 36**6, 36**12
 
 
 def is_id_shaped(text: str) -> bool:
@@ -54,6 +60,24 @@ def time_of(turn_id: TurnId) -> datetime:
         raise CorruptTurn(str(turn_id), "its id says no time") from None
 
 
+def write_id(number: int) -> TurnId:
+    """The id of a number of 128 bits: its 25 digits. Cost: a quarter of what ``scru128`` takes, digit by digit."""
+    high, low = divmod(number, _TWELVE_DIGITS)
+    return TurnId(_write_high(high) + _write_six(low // _SIX_DIGITS) + _write_six(low % _SIX_DIGITS))
+
+
+@lru_cache(maxsize=8)  # ids of one millisecond begin with the same digits
+def _write_high(high: int) -> str:
+    """The first 13 digits."""
+    first, rest = divmod(high, _TWELVE_DIGITS)
+    return _DIGITS[first] + _write_six(rest // _SIX_DIGITS) + _write_six(rest % _SIX_DIGITS)
+
+
+def _write_six(number: int) -> str:
+    rest, low = divmod(number, 1296)
+    return _PAIRS[rest // 1296] + _PAIRS[rest % 1296] + _PAIRS[low]
+
+
 Mint = Callable[[], TurnId]
 """Makes the next id."""
 
@@ -78,14 +102,27 @@ class IdMint:
             minted = self._open_generator().generate_or_abort_core(milliseconds, _ANY_ROLLBACK)
         # With this allowance the generator never aborts, however far the clock went back.
         assert minted is not None
-        return TurnId(str(minted).lower())
+        return write_id(int(minted))
 
     def _open_generator(self) -> Scru128Generator:
         if self._generator is None:
             from scru128 import Scru128Generator  # late: most commands only read, and it imports what makes secrets
 
-            self._generator = Scru128Generator()
+            self._generator = Scru128Generator(rng=_Chance())
         return self._generator
+
+
+class _Chance:
+    """Numbers by chance from the system, of at most 32 bits, many at a time: an id takes one or two of them, and to ask
+    the system for each takes a third of the time of an id. One thread at a time."""
+
+    def __init__(self) -> None:
+        self._numbers: list[int] = []
+
+    def getrandbits(self, bits: int) -> int:
+        if not self._numbers:
+            self._numbers += array("I", os.urandom(_AT_ONCE * array("I").itemsize))
+        return self._numbers.pop() % (1 << bits)
 
 
 class KeptIds:

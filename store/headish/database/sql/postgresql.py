@@ -15,6 +15,7 @@ FROM bookmark_log
 WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.name = bookmark.name AND bookmark_log.move > bookmark.move)) ORDER BY bookmark.name 
  LIMIT 1""", ('space', 'space')),
     'a name that its turn no longer says it moved': Compiled("""UPDATE bookmark SET own=0 WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s AND bookmark.chain = %s::BIGINT AND bookmark.pos = %s::BIGINT""", ('space', 'head', 'chain', 'pos')),
+    'add a turn that has nothing but its blocks': Compiled("""INSERT INTO turn (space, chain, pos, seq, id, role, digest, hash, data, seal, head, app) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::VARCHAR, %s::VARCHAR, %s, %s, %s, %s, %s, %s)""", ('space', 'chain', 'pos', 'seq', 'id', 'role', 'digest', 'hash', 'data', 'seal', 'head', 'app')),
     'add bookmark': Compiled("""INSERT INTO bookmark (space, name, chain, pos, move, recent, own, running) VALUES (%s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::SMALLINT, %s)""", ('space', 'name', 'chain', 'pos', 'move', 'recent', 'own', 'running')),
     'add counter': Compiled("""INSERT INTO counter (space, seq, change, latest, epoch, roots, heads, given_bytes, bars) VALUES (%s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s::BIGINT) ON CONFLICT DO NOTHING""", ('space', 'seq', 'change', 'latest', 'random', 'roots', 'heads', 'given_bytes', 'bars'), {'bars': 0, 'change': 0, 'given_bytes': 0, 'heads': 0, 'latest': 0, 'roots': 0, 'seq': 0}),
     'add definition': Compiled("""INSERT INTO definition (space, kind, name, number, hash, data, milliseconds, seq, change, running) VALUES (%s::BIGINT, %s::VARCHAR, %s, %s::BIGINT, %s, %s, %s::BIGINT, %s::BIGINT, %s::BIGINT, %s)""", ('space', 'kind', 'name', 'number', 'hash', 'data', 'milliseconds', 'seq', 'change', 'running')),
@@ -310,6 +311,9 @@ WHERE bookmark_log.space = %s::BIGINT AND bookmark_log.change IS NULL AND turn.h
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.head IS NOT NULL GROUP BY turn.head""", ('space',)),
     'how the search index is merged': Compiled("""SELECT 1""", ()),
+    'ids of the last turns of a chain in which a name ends, and what was erased of them': Compiled("""SELECT turn.id, turn.erased 
+FROM bookmark JOIN turn ON turn.space = %s::BIGINT AND turn.chain = bookmark.chain 
+WHERE bookmark.space = %s::BIGINT AND bookmark.name = %s AND turn.pos BETWEEN bookmark.pos - %s::BIGINT AND bookmark.pos ORDER BY turn.pos""", ('space', 'space', 'name', 'before')),
     'ids of the turns of a range, and what was erased of them': Compiled("""SELECT turn.id, turn.erased 
 FROM turn 
 WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos BETWEEN %s::BIGINT AND %s::BIGINT ORDER BY turn.pos""", ('space', 'chain', 'low', 'high')),

@@ -15,6 +15,7 @@ FROM bookmark_log
 WHERE bookmark_log.space = ? AND bookmark_log.name = bookmark.name AND bookmark_log.move > bookmark.move)) ORDER BY bookmark.name
  LIMIT 1 OFFSET ?""", ('space', 'space', 'param_1'), {'param_1': 0}),
     'a name that its turn no longer says it moved': Compiled("""UPDATE bookmark SET own=0 WHERE bookmark.space = ? AND bookmark.name = ? AND bookmark.chain = ? AND bookmark.pos = ?""", ('space', 'head', 'chain', 'pos')),
+    'add a turn that has nothing but its blocks': Compiled("""INSERT INTO turn (space, chain, pos, seq, id, role, digest, hash, data, seal, head, app) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'chain', 'pos', 'seq', 'id', 'role', 'digest', 'hash', 'data', 'seal', 'head', 'app')),
     'add bookmark': Compiled("""INSERT INTO bookmark (space, name, chain, pos, move, recent, own, running) VALUES (?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'name', 'chain', 'pos', 'move', 'recent', 'own', 'running')),
     'add counter': Compiled("""INSERT INTO counter (space, seq, change, latest, epoch, roots, heads, given_bytes, bars) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING""", ('space', 'seq', 'change', 'latest', 'random', 'roots', 'heads', 'given_bytes', 'bars'), {'bars': 0, 'change': 0, 'given_bytes': 0, 'heads': 0, 'latest': 0, 'roots': 0, 'seq': 0}),
     'add definition': Compiled("""INSERT INTO definition (space, kind, name, number, hash, data, milliseconds, seq, change, running) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""", ('space', 'kind', 'name', 'number', 'hash', 'data', 'milliseconds', 'seq', 'change', 'running')),
@@ -310,6 +311,9 @@ WHERE bookmark_log.space = ? AND bookmark_log.change IS NULL AND turn.head IS NO
 FROM turn 
 WHERE turn.space = ? AND turn.head IS NOT NULL GROUP BY turn.head""", ('space',)),
     'how the search index is merged': Compiled("""INSERT INTO search_text(search_text, rank) VALUES ('automerge', 0), ('crisismerge', 1000)""", ()),
+    'ids of the last turns of a chain in which a name ends, and what was erased of them': Compiled("""SELECT turn.id, turn.erased 
+FROM bookmark JOIN turn ON turn.space = ? AND turn.chain = bookmark.chain 
+WHERE bookmark.space = ? AND bookmark.name = ? AND turn.pos BETWEEN bookmark.pos - ? AND bookmark.pos ORDER BY turn.pos""", ('space', 'space', 'name', 'before')),
     'ids of the turns of a range, and what was erased of them': Compiled("""SELECT turn.id, turn.erased 
 FROM turn 
 WHERE turn.space = ? AND turn.chain = ? AND turn.pos BETWEEN ? AND ? ORDER BY turn.pos""", ('space', 'chain', 'low', 'high')),

@@ -68,8 +68,7 @@ def make_draft(item: Any, limit_bytes: int) -> Made:
 def _draft_of_plain(item: Item, limit_bytes: int, note: Mapping[str, Any]) -> Draft | None:
     """The draft of a text, or of an item of a shape; None for any other."""
     if list(item) == _PLAIN and type(item["content"]) is str and item["role"] in PLAIN_ROLES:
-        draft = make_plain_draft(item["content"], item["role"], limit_bytes)
-        return _with_app(draft, note) if note else draft
+        return make_checked_draft(item["content"], item["role"], limit_bytes, _app(note) if note else None)
     shaped = read_shape(item)
     if shaped is None:
         return None

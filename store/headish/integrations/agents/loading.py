@@ -53,11 +53,10 @@ def items_of_turn(said: Said) -> list[Item]:
 
 
 def _as_items(store: Store, session: Session, turns: Sequence[Said | TurnId], memory: Memory) -> list[Item]:
+    known = memory.decode(turns)
+    if known is not None:  # nearly always
+        return known
     unknown = [each for each in turns if isinstance(each, Said)]
-    if not unknown:  # nearly always
-        known = memory.decode(turns)  # type: ignore[arg-type]  # all are ids
-        if known is not None:
-            return known
     if not is_plain(unknown) or any(each.type is not None for each in unknown):
         return _see(store, session)
     made = iter(_items_of(unknown, memory))
@@ -66,7 +65,7 @@ def _as_items(store: Store, session: Session, turns: Sequence[Said | TurnId], me
         if are_read:
             items += chain.from_iterable(next(made) for _ in group)
             continue
-        known = memory.decode(group)  # type: ignore[arg-type]  # all are ids
+        known = memory.decode(group)  # all are ids
         if known is None:
             return _as_items(store, session, read(store, session, len(turns)), memory)
         items += known

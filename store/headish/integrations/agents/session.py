@@ -53,7 +53,7 @@ class HeadishSession:
         erase: bool | None = None,
         space: str = "default",
     ) -> None:
-        session_of(session_id)
+        self._found = session_of(session_id)
         self._erase = check_erase(erase)
         self.session_id = session_id
         self.session_settings = (
@@ -65,7 +65,9 @@ class HeadishSession:
 
     @property
     def _session(self) -> Session:
-        return session_of(self.session_id)
+        if self._found.id is not self.session_id:  # which a subclass may set
+            self._found = session_of(self.session_id)
+        return self._found
 
     # The protocol
 

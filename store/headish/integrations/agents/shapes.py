@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from headish.content.encoding import read_call
 from headish.content.forms.parts import arguments_of
-from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
+from headish.values.blocks import ContentBlock, KnownBlock, Text, ToolResult, ToolUse
 
 Item = dict[str, Any]
 
@@ -20,7 +20,7 @@ class Shaped(NamedTuple):
     """An item of a shape: whose it is, its block, and what stands beside."""
 
     role: str
-    block: ContentBlock
+    block: KnownBlock
     beside: dict[str, Any]
 
 

@@ -56,6 +56,8 @@ class Memory:
 
         What JSON gives back is compared once, and one by one only where it differs.
         """
+        if not made:
+            return
         data = [_encoded(messages) for _, messages in made]
         right = _comes_back(data, made)
         self.keep_all(
@@ -64,9 +66,9 @@ class Memory:
             if each and (right or _comes_back([each], [(turn, messages)]))
         )
 
-    def decode(self, turns: Iterable[TurnId]) -> list[Any] | None:
-        """The messages of turns, in order, made anew; None where one of them was forgotten meanwhile."""
-        known = self._known
+    def decode(self, turns: Iterable[object]) -> list[Any] | None:
+        """The messages of turns, in order, made anew; None where one of them is no id, or was forgotten meanwhile."""
+        known: dict[Any, bytes] = self._known  # what is no id is not in it
         try:
             return _decode(b"[" + b",".join([known[turn] for turn in turns]) + b"]")
         except KeyError:

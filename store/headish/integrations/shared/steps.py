@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from headish.content.drafts import Draft
+from headish.content.facts import NO_FACTS
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.erasing.choosing import Wish
@@ -28,7 +29,7 @@ from headish.rows.bookmarks import ALL, find_bookmark, has_log, places_reached, 
 from headish.rows.conversations import find_record, names_in, record_by_key
 from headish.rows.objects import Put, put_object
 from headish.rows.threads.listings import children
-from headish.rows.threads.ranges import Said, ids_of_range, said_range
+from headish.rows.threads.ranges import Said, ids_of_range, last_ids, said_range
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import turn_at
 from headish.rows.upkeep.erasures import names_logged
@@ -64,7 +65,7 @@ def put_all(connection: Connection, store: Store, puts: Sequence[Put]) -> None:
 
 def is_small(draft: Draft) -> bool:
     """Whether the row of a draft holds all of it."""
-    return len(draft.payload) <= INLINE_BYTES and not draft.facts.is_looked_up
+    return len(draft.payload) <= INLINE_BYTES and (draft.facts is NO_FACTS or not draft.facts.is_looked_up)
 
 
 def append_known(
@@ -118,6 +119,15 @@ def known_ids(connection: Connection, space: int, segment: Segment, known: Conta
     if len(ids) == len(found) and all(map(known.__contains__, ids)):
         return ids
     return [turn for turn, _ in takewhile(lambda each: each[1] is None and each[0] in known, found)]
+
+
+def known_end(
+    connection: Connection, space: int, name: bytes, count: int, known: Container[TurnId]
+) -> list[TurnId] | None:
+    """The ids of the last ``count`` turns of a name, if its last chain has as many, all are known and none was erased.
+    A walk ends with the chain of its end (rule I7, parents first). Cost: one statement."""
+    ids: list[TurnId] = [turn for turn, erased in last_ids(connection, space, name, count) if erased is None]
+    return ids if len(ids) == count and all(map(known.__contains__, ids)) else None
 
 
 def place_of(connection: Connection, space: int, end: Place, turns: int | None) -> Place | None:
@@ -174,8 +184,21 @@ def say_key(connection: Connection, space: int, session: Session, turn: TurnId) 
         return  # a conversation without a name has the key, or the id is larger than a record: its name is enough
 
 
-def last_ranges(segments: Sequence[Segment], limit: int | None) -> list[Segment]:
-    """The ranges of the last ``limit`` turns."""
+def find_end(connection: Connection, space: int, session: Session) -> Place | None:
+    """Where a session ends; None where nothing is in it. One statement, unless it has another name than its own."""
+    place = find_bookmark(connection, space, session.name)
+    name = None if place is not None else find_name(connection, space, session)
+    return place if name is None else find_bookmark(connection, space, name)
+
+
+def last_ranges(connection: Connection, space: int, end: Place, limit: int | None) -> list[Segment]:
+    """The ranges of the last ``limit`` turns that lead to ``end``, or of all, in walk order.
+
+    A walk ends with the chain of its end (rule I7, parents first): where that has as many turns, nothing is read.
+    """
+    if limit is not None and limit <= end.pos + 1:
+        return [Segment(end.chain, end.pos + 1 - limit, end.pos)]
+    segments = arrange([end], read_links(connection, space, end))
     left, last = sum(high - low + 1 for _, low, high in segments) if limit is None else limit, list[Segment]()
     for chain, low, high in reversed(segments):
         if left <= 0:

@@ -9,7 +9,7 @@ Like the verbs of ``store/verbs`` these are functions of a store that open its t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from itertools import islice
 
@@ -30,10 +30,12 @@ from headish.integrations.shared.steps import (
     append,
     append_known,
     erase_all,
+    find_end,
     find_name,
     id_of,
     is_moved,
     is_small,
+    known_end,
     known_ids,
     last_ranges,
     place_of,
@@ -101,28 +103,33 @@ def read(store: Store, session: Session, limit: int | None = None) -> list[Said]
 
     A turn that was erased has ``erased``, and no payload. Overlays are turns as any other: ``is_plain`` tells whether
     a thread is what a model sees.
-    Cost: two statements, and one for each chain that the turns lie in; one more where the session has another name.
+    Cost: two statements for turns of the last chain; otherwise three, and one for each chain that they lie in. Up to
+    two more where the session has another name.
     Raises: CorruptTurn where a payload is not what was stored.
     """
     return [each for each in read_unknown(store, session, limit) if isinstance(each, Said)]
 
 
 def read_unknown(
-    store: Store, session: Session, limit: int | None = None, known: Container[TurnId] = ()
+    store: Store, session: Session, limit: int | None = None, known: Collection[TurnId] = ()
 ) -> list[Said | TurnId]:
     """``read`` for a caller that remembers turns, which never change: of those that are ``known``, up to the first in
-    each chain that is not or was erased, the ids alone are read.
+    each chain that is not or was erased, the ids alone are read. Cost: one statement where all are known, and of one
+    chain.
     """
     if limit == 0:
         return []
 
     def work(connection: Connection) -> list[Said | TurnId]:
-        name = find_name(connection, store._number, session)
-        place = None if name is None else find_bookmark(connection, store._number, name)
+        if limit is not None and limit <= len(known):
+            end = known_end(connection, store._number, session.name, limit, known)
+            if end is not None:
+                return [*end]
+        place = find_end(connection, store._number, session)
         if place is None:
             return []
         found: list[Said | TurnId] = []
-        for each in last_ranges(arrange([place], read_links(connection, store._number, place)), limit):
+        for each in last_ranges(connection, store._number, place, limit):
             ids = known_ids(connection, store._number, each, known) if known else []
             found += ids
             if len(ids) <= each.high - each.low:

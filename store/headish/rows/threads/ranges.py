@@ -38,6 +38,7 @@ class Said(NamedTuple):
 WHOLE_RANGE = Query("turns of a range, with payloads")
 SAID_RANGE = Query("what the turns of a range say")
 IDS_OF_RANGE = Query("ids of the turns of a range, and what was erased of them")
+LAST_IDS = Query("ids of the last turns of a chain in which a name ends, and what was erased of them")
 SMALL_PAYLOADS = Query("payloads in the rows of a range")
 
 
@@ -58,6 +59,12 @@ def ids_of_range(connection: Connection, space: int, segment: Segment) -> Sequen
     """``(id, erased)`` of the turns of a range of a chain, by position. Cost: a quarter of ``said_range``."""
     chain, low, high = segment
     return connection.rows(IDS_OF_RANGE, space=space, chain=chain, low=low, high=high)
+
+
+def last_ids(connection: Connection, space: int, name: bytes, count: int) -> Sequence[Row]:
+    """``(id, erased)`` of the last ``count`` turns of the chain in which a name ends, by position; fewer where it has
+    no more. Nothing where there is no such name."""
+    return connection.rows(LAST_IDS, space=space, name=name, before=count - 1)
 
 
 def small_payloads(connection: Connection, space: int, segment: Segment) -> dict[int, bytes]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import BigInteger, bindparam, func, select
 
-from headish.database.schema import payload, turn
-from headish.rows.threads.ranges import IDS_OF_RANGE, SAID_RANGE, SMALL_PAYLOADS, WHOLE_RANGE
+from headish.database.schema import bookmark, payload, turn
+from headish.rows.threads.ranges import IDS_OF_RANGE, LAST_IDS, SAID_RANGE, SMALL_PAYLOADS, WHOLE_RANGE
 from headish.statements.compiling import define
 from headish.statements.payloads import OF_TURN
 from headish.statements.turns import COLUMNS
@@ -53,6 +53,18 @@ define(
         turn.c.space == bindparam("space"),
         turn.c.chain == bindparam("chain"),
         turn.c.pos.between(bindparam("low"), bindparam("high")),
+    )
+    .order_by(turn.c.pos),
+)
+
+define(
+    LAST_IDS,
+    select(turn.c.id, turn.c.erased)
+    .select_from(bookmark.join(turn, (turn.c.space == bindparam("space")) & (turn.c.chain == bookmark.c.chain)))
+    .where(
+        bookmark.c.space == bindparam("space"),
+        bookmark.c.name == bindparam("name"),
+        turn.c.pos.between(bookmark.c.pos - bindparam("before", type_=BigInteger), bookmark.c.pos),
     )
     .order_by(turn.c.pos),
 )
