@@ -26,8 +26,8 @@ class Body:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        # Bytes stand where their letters do, which holds for no text with something left out. Between two blanks every word
-        # of it stands between blanks; the first one shifts what is found by one.
+        # Bytes stand where their letters do, which holds for no text with something left out. Between two blanks every
+        # word of it stands between blanks; the first one shifts what is found by one.
         is_plain = text.isascii() and ESCAPE not in text
         self._ascii = b" %b " % text.encode().translate(ASCII) if is_plain else None
         self._words = [] if self._ascii is not None else words_of(text)
