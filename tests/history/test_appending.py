@@ -365,3 +365,21 @@ class TestWithoutCarrying:
         )
         assert store.get("main") == stored[1]
         assert stored[1].meta.continues == (store.get("main@{1}").id,)
+
+
+class TestABatchOfTurnsOfEveryKind:
+    def test_keeps_what_each_has_beside_its_blocks(self, store: Store) -> None:
+        """Turns that have nothing but blocks are stored by a statement of their own, others by one with all columns."""
+        added = store.add_turns(
+            [
+                {"content": "bare"},
+                {"content": "said", "said_at": 1_000_000, "key": "k", "continues": 0},
+                {"content": "meta", "meta": {"a": 1}, "continues": 1},
+                {"content": "cached", "cache": True, "attributes": {"speaker": "Ada"}, "continues": 2},
+            ]
+        )
+        alone = [store.add_turn("bare", continues=added[-1].id), store.add_turn("meta", meta={"a": 1})]
+        assert [each.meta.app for each in (*added, *alone)] == [{}, {}, {"a": 1}, {}, {}, {"a": 1}]
+        assert [each.meta.key for each in added] == [None, "k", None, None]
+        assert [each.meta.attributes.speaker for each in added] == [None, None, None, "Ada"]
+        assert store.verify().problems == ()

@@ -12,8 +12,10 @@ from headish import Store
 from headish.errors import InvalidArgument
 from headish.integrations.shared import forgetting, healing
 from headish.integrations.shared.forgetting import HidesOnly, check_erase, erases
-from headish.integrations.shared.threads import drop, name_of, pop, session_of
+from headish.integrations.shared.threads import drop, name_of, pop, read_unknown, session_of
+from headish.rows.threads.ranges import Said
 from support.growing import grow
+from support.insides import counted_statements
 from support.places import Place
 from support.sessions import MAIN, add_and_pop, put, text_of, texts
 from support.workers import run_together
@@ -44,6 +46,33 @@ class TestASession:
     def test_gives_its_last_turns(self, store: Store) -> None:
         put(store, MAIN, *"abcdef")
         assert [texts(store, MAIN, limit) for limit in (0, 1, 4, 9)] == [[], ["f"], [*"cdef"], [*"abcdef"]]
+
+    @pytest.mark.parametrize("limit", [1, 2, 3, 5, 10**30])
+    def test_gives_the_ids_of_its_last_turns_that_are_known(self, store: Store, limit: int) -> None:
+        put(store, MAIN, *"ab")
+        store.add_turn("c", continues="main~1", bookmark="main", force=True)  # a chain of its own
+        put(store, MAIN, "d")
+        ids = [each.id for each in store.log("main")][::-1]
+        assert len(ids) == 3
+        assert read_unknown(store, MAIN, limit, dict.fromkeys(ids).keys()) == ids[-limit:]
+        said = read_unknown(store, MAIN, limit, dict.fromkeys([*ids[:-1], "other", "another"]).keys())
+        assert [each if isinstance(each, str) else each.id for each in said] == ids[-limit:]
+        assert isinstance(said[-1], Said)
+
+    def test_gives_no_id_of_what_was_erased(self, store: Store) -> None:
+        put(store, MAIN, *"abc")
+        ids = [each.id for each in store.log("main")][::-1]
+        store.erase("main~1", reason="asked")
+        said = read_unknown(store, MAIN, 2, dict.fromkeys(ids).keys())
+        assert [each for each in said if isinstance(each, str)] == []
+        assert [text_of(each) for each in said if isinstance(each, Said)] == ["(erased)", "c"]
+
+    def test_known_last_turns_take_one_statement(self, store: Store) -> None:
+        put(store, MAIN, *"abc")
+        ids = dict.fromkeys(each.id for each in store.log("main")).keys()
+        with counted_statements() as statements:
+            assert len(read_unknown(store, MAIN, 2, ids)) == 2
+        assert statements.count == 1
 
     def test_that_is_empty_gives_nothing(self, store: Store) -> None:
         assert (texts(store), pop(store, MAIN), drop(store, MAIN), drop(store, MAIN, erase=True)) == (
