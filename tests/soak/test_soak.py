@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from itertools import cycle
 
 import pytest
 
@@ -35,8 +36,7 @@ def test_a_round_loses_nothing(soak: Soak, kind: str) -> None:
     assert done.lost == 0
 
 
-@pytest.mark.parametrize("way", importing.WAYS)
-@pytest.mark.parametrize("format", importing.SOURCES)
+@pytest.mark.parametrize(("format", "way"), zip(importing.SOURCES, cycle(importing.WAYS), strict=False))
 def test_an_import_that_was_struck_ends_as_one_that_was_not(soak: Soak, format: str, way: str) -> None:
     done = importing.strike_imports(soak, soak.file(), format, way)
     assert done.faults
