@@ -14,6 +14,7 @@ import pytest
 
 from headish import Store
 from headish.errors import InvalidArgument
+from headish.store.verbs import imports
 from imports.test_claude_code import WORK, session
 from imports.test_codex import WORK as ROLLOUT
 from imports.test_codex import rollout
@@ -65,6 +66,56 @@ def test_a_file_in_the_place_of_another_is_read(memory: Store, folder: Path) -> 
     path.write_bytes(other.replace(b"5f1c0a52", b"6f1c0a52").replace(b'"id": "msg_', b'"id": "zmsg_'))
     assert memory.import_changed(folder).added == 5
     assert memory.stats().turns == 9
+
+
+def test_a_file_that_was_rewritten_in_its_size_and_time_is_read(memory: Store, folder: Path) -> None:
+    """As by a program that sets the time of its own, or while the clock goes back."""
+    memory.import_changed(folder)
+    path = folder / "tides" / "a.jsonl"
+    before = os.stat(path)
+    path.write_bytes(path.read_bytes().replace(b"List the files", b"List my folder"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert os.stat(path).st_size == before.st_size
+    assert memory.import_changed(folder).added
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_read_whole_by_the_next_call(
+    memory: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder / "tides" / "a.jsonl"
+    read = imports.import_file
+
+    def replaced(*arguments: Any, **options: Any) -> Any:
+        (folder / "new").write_bytes(WHOLE)
+        os.replace(folder / "new", path)
+        return read(*arguments, **options)
+
+    with monkeypatch.context() as context:
+        context.setattr(imports, "import_file", replaced)
+        memory.import_changed(folder)
+    assert memory.import_changed(folder).messages == 5, "its stamp is that of the file before it"
+    assert memory.stats().turns == 5
+    assert memory.import_changed(folder).messages == 0
+
+
+def test_a_half_written_line_is_read_once_it_is_whole(memory: Store, folder: Path) -> None:
+    memory.import_changed(folder)
+    path = folder / "tides" / "a.jsonl"
+    for at in (20, 10, 1):
+        path.write_bytes(WHOLE[:-at])
+        done = memory.import_changed(folder)
+        assert (done.added, done.broken) == ((0, 0) if at > 1 else (1, 0))
+    path.write_bytes(WHOLE)
+    assert memory.import_changed(folder).added == 0
+
+
+def test_a_session_under_another_name_is_the_same_one(memory: Store, folder: Path) -> None:
+    memory.import_changed(folder)
+    (folder / "tides" / "a.jsonl").rename(folder / "b.jsonl")
+    assert memory.import_changed(folder).added == 0
+    (folder / "b.jsonl").unlink()
+    assert memory.import_changed(folder).messages == 0
+    assert memory.stats().turns == 4
 
 
 def test_a_file_that_is_refused_is_told_and_tried_again(memory: Store, folder: Path) -> None:
@@ -143,3 +194,33 @@ def test_two_that_watch_the_same_folder_store_it_once(tmp_path: Path, folder: Pa
     with Store.open(target) as store:
         assert store.stats().turns == 100
         assert len(store.bookmarks) == 20
+
+
+@pytest.mark.slow
+def test_a_folder_that_is_not_there_yet_is_watched_all_the_same(tmp_path: Path, folder: Path) -> None:
+    target, later = tmp_path / "history.db", tmp_path / "later"
+    watching = start(target, "--watch", folder, later, "--every", "0.1")
+    wait_for(target, 4)
+    later.mkdir()
+    (later / "rollout-b.jsonl").write_bytes(rollout(*ROLLOUT).getvalue())
+    wait_for(target, 10)
+    watching.send_signal(signal.SIGINT)
+    told = watching.communicate(timeout=60)[1]
+    assert watching.returncode == 130
+    assert told.count(f"There is no {later} now; what appears there is imported.") == 1
+    once = start(target, "--watch", "--once", tmp_path / "nowhere")
+    assert "there is no" in once.communicate(timeout=60)[1]
+    assert once.returncode == 2
+
+
+@pytest.mark.slow
+def test_a_store_that_is_read_only_is_not_watched_into(tmp_path: Path, folder: Path) -> None:
+    target = tmp_path / "history.db"
+    Store.open(target).close()
+    command = [sys.executable, "-c", "from headish_cli.main import main; main()", "--read-only", "--db", str(target)]
+    done = subprocess.run(
+        [*command, "import", "--watch", str(folder)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert "read-only" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -15,6 +15,7 @@ from headish import Store
 from headish.content import secrecy
 from headish.errors import InvalidArgument, InvalidImport
 from headish.imports import archives, arrays
+from headish.imports.archives import Archive
 from support.insides import unchanged
 from support.places import Place
 
@@ -193,6 +194,32 @@ class TestArchives:
             ("document", "file-AbC1-photo.png"), ("text", None), ("document", "r.txt"),
         ]  # fmt: skip
         assert blocks[2]["source"] == {"type": "base64", "media_type": "text/plain", "data": "cnll"}
+
+    def test_a_file_that_many_messages_point_at_is_unpacked_once(
+        self, memory: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        image = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-AbC1", "size_bytes": 3}
+        said = [
+            node(
+                f"n{each}",
+                f"n{each - 1}" if each else None,
+                "user",
+                {"content_type": "multimodal_text", "parts": [image]},
+            )
+            for each in range(5)
+        ]
+        opened: list[str] = []
+        read = Archive.read
+
+        def told(self: Archive, member: str, limit_bytes: int) -> bytes | None:
+            opened.append(member)
+            return read(self, member, limit_bytes)
+
+        monkeypatch.setattr(Archive, "read", told)
+        done = memory.import_file(
+            as_zip({"conversations.json": [conversation("8", "Files", *said)], "file-AbC1-photo.png": b"\x89PNG"})
+        )
+        assert (done.added, opened) == (5, ["file-AbC1-photo.png"])
 
     def test_split_and_nested_archives_are_read(self, store: Store) -> None:
         one, two = (conversation(f"{id}-z", id, node("q", None, "user", text(id))) for id in ("one", "two"))

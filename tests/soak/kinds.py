@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from soak import keeping, rounds
+from soak import importing, keeping, rounds
 from soak.rounds import Round, Soak
 
 KINDS: dict[str, Callable[[Soak], Round]] = {
@@ -18,4 +18,5 @@ KINDS: dict[str, Callable[[Soak], Round]] = {
     "backups": keeping.kill_backups,
     "restores": keeping.kill_restores,
     "follows": keeping.kill_followers,
+    "imports": importing.kill_imports,
 }

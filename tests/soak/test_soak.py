@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from itertools import cycle
 
 import pytest
 
 from headish import Store
-from soak import rounds
+from soak import importing, rounds
 from soak.kinds import KINDS
 from soak.rounds import Failed, Skipped, Soak, finish
 from soak.writer import Notes
@@ -35,8 +36,31 @@ def test_a_round_loses_nothing(soak: Soak, kind: str) -> None:
     assert done.lost == 0
 
 
+@pytest.mark.parametrize(("format", "way"), zip(importing.SOURCES, cycle(importing.WAYS), strict=False))
+def test_an_import_that_was_struck_ends_as_one_that_was_not(soak: Soak, format: str, way: str) -> None:
+    done = importing.strike_imports(soak, soak.file(), format, way)
+    assert done.faults
+    assert done.acknowledged
+
+
+@pytest.mark.postgresql
+def test_on_a_server_too(soak: Soak) -> None:
+    try:
+        where = soak.space()
+    except Skipped as reason:
+        pytest.skip(str(reason))
+    assert importing.strike_imports(soak, where, "claude-code", "two at once").acknowledged
+
+
 class TestTheCheckAfterARound:
     """It finds what it is there to find."""
+
+    def test_an_import_that_stored_something_else_fails_it(self, soak: Soak) -> None:
+        one, other = soak.file(), soak.file()
+        with Store.open(other.target) as store:
+            store.add_turn("beside it", continues="main")
+        with pytest.raises(Failed, match=r"chatgpt: turns: lacks \[\], has beside it"):
+            importing._compare("chatgpt", one, other)
 
     def test_a_turn_that_is_missing_or_altered_is_lost(self, soak: Soak) -> None:
         where = soak.file()

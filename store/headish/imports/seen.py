@@ -34,7 +34,9 @@ def stamp_of(path: str | os.PathLike[str]) -> bytes | None:
         found = os.stat(path)
     except OSError:
         return None
-    said = {"edition": EDITION, "file": found.st_ino, "size": found.st_size, "changed": str(found.st_mtime_ns)}
+    # Both times: a program may set the one of its own, and that of the inode moves with each write all the same.
+    times = {"changed": str(found.st_mtime_ns), "inode": str(found.st_ctime_ns)}
+    said = {"edition": EDITION, "file": found.st_ino, "size": found.st_size, **times}
     return strictjson.encode({**said, "path": os.fsencode(path).decode(errors="replace")})
 
 

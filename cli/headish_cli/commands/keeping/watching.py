@@ -29,11 +29,10 @@ def refuse_beside_watch(files: Sequence[str], bookmark: str | None, dry_run: boo
         raise click.UsageError("--watch takes no --bookmark, --continues or --dry-run")
     from headish.imports.readers.shared.servers import is_address
 
-    for path in files:
-        if is_address(path):
-            raise click.UsageError("--watch: a database on a server is imported anew from time to time, not watched")
-        if not os.path.exists(path):
-            raise click.UsageError(f"--watch: there is no {one_line(path, None)}")
+    if any(map(is_address, files)):
+        raise click.UsageError("--watch: a database on a server is imported anew from time to time, not watched")
+    if not any(map(os.path.exists, files)):
+        raise click.UsageError(f"--watch: there is no {one_line(files[0], None)}")
 
 
 def watch_files(
@@ -54,17 +53,30 @@ def watch_files(
     from headish.imports.imported import Unread
 
     tell, unread = _Once(told), unread or Unread()
+    missing: set[str] = set()
     if every is not None and not as_json:
         say_unread(unread)
         say(f"Watching {', '.join(one_line(path, None) for path in files)}. Ctrl-C ends it.")
     while True:
         begun = time.monotonic()
-        done = _import(store, files, format, tell)
+        done = _import(store, _present(files, missing), format, tell)
         done, unread = replace(done, unread=unread), Unread()
         _print(done, as_json, always=every is None)
         if every is None:
             return _end(done)
         time.sleep(min(max(every, SHARE * (time.monotonic() - begun)), LONGEST_REST))
+
+
+def _present(files: Sequence[str], missing: set[str]) -> list[str]:
+    """The paths that are there now. One that is not there is told once, and looked for again in each round: an agent
+    may be installed later, and folders are moved."""
+    for path in files:
+        if os.path.exists(path):
+            missing.discard(path)
+        elif path not in missing:
+            missing.add(path)
+            say(f"There is no {one_line(path, None)} now; what appears there is imported.")
+    return [path for path in files if path not in missing]
 
 
 def _import(store: Store, files: Sequence[str], format: str | None, tell: Tell) -> Imported:

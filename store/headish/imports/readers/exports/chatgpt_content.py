@@ -16,6 +16,10 @@ OPENAI = "openai"
 _ASSET = re.compile(r"file[-_][A-Za-z0-9]+")
 
 
+KEPT_ASSETS, KEPT_BYTES = 4, 4 * 1024 * 1024
+"""So many files are kept for the next message that points at one, of so many bytes each."""
+
+
 class Assets:
     """The files of an archive that messages point at, by their ids."""
 
@@ -23,6 +27,7 @@ class Assets:
         self._archive = archive
         self._limit_bytes = limit_bytes * 3 // 4 - 1024  # base64 makes four bytes of three
         self._by_id: dict[str, str] = {}
+        self._kept: dict[str, Block] = {}
         for member in archive.members if archive is not None else ():
             found = _ASSET.match(PurePosixPath(member).name)
             if found is not None:
@@ -33,12 +38,19 @@ class Assets:
         member = self._by_id.get(id)
         if self._archive is None or member is None:
             return None
+        called = name or PurePosixPath(member).name
+        block = self._kept.get(f"{id} {called}")
+        if block is not None:
+            return dict(block)
         data = self._archive.read(member, self._limit_bytes)
         if data is None:
             return None
-        called = name or PurePosixPath(member).name
         source = {"type": "base64", "media_type": guess_media_type(data, called), "data": b64encode(data).decode()}
-        return {"type": "document", "source": source, "name": called, "asset": id}
+        block = {"type": "document", "source": source, "name": called, "asset": id}
+        if len(data) <= KEPT_BYTES:
+            # Messages of one conversation point at one file again and again. Few are kept: memory is bounded.
+            self._kept = dict([*self._kept.items(), (f"{id} {called}", block)][-KEPT_ASSETS:])
+        return dict(block)
 
 
 def read_content(content: Mapping[str, Any], assets: Assets) -> tuple[list[Block], bool]:
