@@ -211,6 +211,16 @@ def read_file(file: str, limit_bytes: int = TRANSCRIPT_LIMIT_BYTES) -> bytes:
         return _within(opened.read(limit_bytes + 1), file, limit_bytes)
 
 
+def file_or_pipe(file: str | None) -> str:
+    """The file that was named, else standard input. Nobody at a terminal is waited for who was not asked.
+
+    Raises: UsageError.
+    """
+    if file is None and _is_terminal():
+        raise click.UsageError("there is nothing to read: name a file, or pipe it in ('-' is what you type)")
+    return "-" if file is None else file
+
+
 def _within(data: bytes, what: str, limit_bytes: int) -> bytes:
     if len(data) <= limit_bytes:
         return data

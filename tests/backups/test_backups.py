@@ -148,7 +148,7 @@ class TestItsFile:
             grown.backup(tmp_path / "chat.hbackup")
         made = grown.backup(tmp_path / "other.hbackup")
         restore(made.path, tmp_path / "x.db")
-        with pytest.raises(SpaceNotEmpty):
+        with pytest.raises(SpaceNotEmpty, match="restore to another place"):
             restore(made.path, tmp_path / "x.db")
         assert (tmp_path / "chat.hbackup").read_bytes() == b"mine"
 

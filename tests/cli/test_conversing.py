@@ -100,6 +100,21 @@ class TestFilters:
         talked("archive", "heights", "--undo")
         assert "#high" in talked("list").out
 
+    def test_whom_it_was_about_is_said(self, talked: Command) -> None:
+        nameless = talked("log", "@").out.split()[0]
+        talked("bookmark", "rm", "capitals")
+        for words, told in (
+            (("title", "heights"), "heights has no title: lists show its first words."),
+            (("title", "heights", "Up"), "heights is called 'Up'."),
+            (("tag", "heights"), "heights has no tags."),
+            (("tag", "heights", "work", "high"), "heights is tagged work, high."),
+            (("pin", "heights"), "heights is pinned."),
+            (("pin", "heights", "--undo"), "heights is pinned no longer."),
+            (("archive",), f"The conversation of {nameless} is archived: 'headish list --archived' shows it."),
+            (("archive", "--undo"), f"The conversation of {nameless} is shown by lists again."),
+        ):
+            assert talked(*words).err == told + "\n", words
+
     def test_the_model_is_the_one_that_spoke_last(self, headish: Command) -> None:
         headish("add", "q", "-b", "main")
         reply = {"model": "some/small-1", "choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]}

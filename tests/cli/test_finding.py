@@ -128,6 +128,21 @@ class TestHelp:
         assert max(map(len, BRIEFLY.values())) <= 57
 
 
+class TestEmptyLists:
+    def test_that_nothing_is_there_is_said_and_how_there_would_be(self, talked: Command) -> None:
+        talked("bookmark", "rm", "bridges")
+        for words, told in (
+            (("children", "@"), "Nothing was found."),
+            (("bookmark", "list"), "There is no bookmark: 'headish bookmark set NAME HEADISH' makes one."),
+            (("ptr", "list"), "There is no provider pointer: 'headish ptr set NAME PROVIDER/MODEL' makes one."),
+            (("tools", "list"), "No tools are stored: 'headish tools set SERVER FILE' stores some."),
+            (("erasures",), "Nothing was erased."),
+        ):
+            done = talked(*words)
+            assert (done.out, done.err) == ("", told + "\n"), words
+            assert talked(*words, "--json").err == "", words
+
+
 class TestUnknownNames:
     def test_what_may_have_been_meant_is_said(self, talked: Command) -> None:
         assert talked.fails("log", "bridgse").endswith("in this space: did you mean 'bridges'?")

@@ -140,5 +140,5 @@ class TestAudit:
     def test_a_range_of_times(self, talked: Command) -> None:
         assert talked("audit", "--since", "2020-01-01").out == talked("audit").out
         done = talked("audit", "--until", "2020-01-01")
-        assert (done.out, done.err) == ("", "Nothing found.\n")
+        assert (done.out, done.err) == ("", "Nothing was found.\n")
         assert "RFC 3339" in talked.misused("audit", "--since", "some day")

@@ -126,3 +126,10 @@ class TestCompletion:
         terminal.type("\nexit\n")
         assert terminal.wait() == 0
         assert "a [bridges]" in terminal.shown
+
+
+@pytest.mark.parametrize("words", [("record",), ("reply", "@", "--from", "openai")])
+def test_nobody_is_waited_for_who_was_not_asked(long: Command, words: tuple[str, ...]) -> None:
+    terminal = Terminal("--db", long.target, *words)
+    assert terminal.wait() == 2
+    assert "name a file, or pipe it in" in " ".join(terminal.shown.split())

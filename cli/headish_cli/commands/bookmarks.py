@@ -52,6 +52,9 @@ def list_command(settings: Settings, limit: int | None, after: str | None, recen
         if as_json:
             print_json_lines(_record(each, store.get(each.turn)) for each in found)
             return
+        if not found:
+            made = "There is no bookmark: 'headish bookmark set NAME HEADISH' makes one."
+            say("Nothing was found." if after else made)
         names = {each.name: one_line(each.name, None) for each in found}
         column = min(max(map(cells, names.values()), default=0), 40)
         handles = shorten(store, (each.turn for each in found))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.options import Settings, headish_argument, json_option, pass_settings
-from headish_cli.printing.output import one_line, print_json
+from headish_cli.printing.output import one_line, print_json, say, shorten
 
 if TYPE_CHECKING:
+    from headish import Store
     from headish.values.results.conversations import Conversation
 
 
@@ -31,10 +32,14 @@ def title_command(settings: Settings, headish: str, text: str | None, ask: str |
             text = store.ask_title(headish, ptr=ask)
             click.echo(one_line(text, None), err=as_json)
         found = said.get(headish) if text is None else said.set(headish, title=text)
+        called = _called(store, found)
+    title = one_line(found.record.title, None)
     if as_json:
         _print(found)
-    elif found.record.title and text is None:
-        click.echo(one_line(found.record.title, None))
+    elif text is None and title:
+        click.echo(title)
+    else:
+        say(f"{called} is called '{title}'." if title else f"{called} has no title: lists show its first words.")
 
 
 @click.command("tag")
@@ -52,11 +57,15 @@ def tag_command(settings: Settings, headish: str, tags: tuple[str, ...], remove:
             after = [tag for tag in before if tag not in tags] if remove else [*before, *tags]
             # What somebody else said meanwhile is refused, not lost.
             found = store.conversations.set(headish, tags=after, expect=_expected(found))
+        called = _called(store, found)
+    shown = [one_line(tag, None) for tag in found.record.tags]
     if as_json:
         _print(found)
-    elif not tags:
-        for tag in found.record.tags:
-            click.echo(one_line(tag, None))
+    elif tags or not shown:
+        say(f"{called} {'is tagged ' + ', '.join(shown) if shown else 'has no tags'}.")
+    else:
+        for tag in shown:
+            click.echo(tag)
 
 
 @click.command("pin")
@@ -66,7 +75,7 @@ def tag_command(settings: Settings, headish: str, tags: tuple[str, ...], remove:
 @pass_settings
 def pin_command(settings: Settings, headish: str, undo: bool, as_json: bool) -> None:
     """Pin the conversation of a HEADISH: 'headish list --pinned' shows those alone."""
-    _set(settings, headish, as_json, pinned=not undo)
+    _set(settings, headish, as_json, "is pinned no longer" if undo else "is pinned", pinned=not undo)
 
 
 @click.command("archive")
@@ -76,14 +85,26 @@ def pin_command(settings: Settings, headish: str, undo: bool, as_json: bool) -> 
 @pass_settings
 def archive_command(settings: Settings, headish: str, undo: bool, as_json: bool) -> None:
     """Archive the conversation of a HEADISH: lists leave it out, and 'headish list --archived' shows it."""
-    _set(settings, headish, as_json, archived=not undo)
+    words = "is shown by lists again" if undo else "is archived: 'headish list --archived' shows it"
+    _set(settings, headish, as_json, words, archived=not undo)
 
 
-def _set(settings: Settings, headish: str, as_json: bool, **changes: Any) -> None:
+def _set(settings: Settings, headish: str, as_json: bool, words: str, **changes: Any) -> None:
     with settings.open() as store:
         found = store.conversations.set(headish, **changes)
+        called = _called(store, found)
     if as_json:
         _print(found)
+    else:
+        say(f"{called} {words}.")
+
+
+def _called(store: Store, found: Conversation) -> str:
+    """A conversation in words: where a HEADISH was left out, nobody has typed its name."""
+    if found.name is not None:
+        return one_line(found.name, 60)
+    first = found.turn if found.first is None else found.first
+    return f"The conversation of {shorten(store, [first])[first]}"
 
 
 def _expected(found: Conversation) -> Any:

@@ -177,7 +177,9 @@ def one_line(text: str, columns: int | None) -> str:
 
 def role_word(role: str | None) -> str:
     """A role in its colour, in a column of its own; a bare sequence has none."""
-    return click.style(f"{role or '-':<9}", fg=ROLE_COLOURS.get(role or ""))
+    word = role or "-"
+    # The blanks are outside of the colour: who needs none can take them off.
+    return click.style(word, fg=ROLE_COLOURS.get(word)) + " " * (9 - len(word))
 
 
 def reply_mark(turn: Meta | TreeTurn) -> str:

@@ -143,7 +143,7 @@ def _begin(backend: Backend, name: str) -> tuple[int, str]:
 
     begun = backend.write(work)
     if begun is None:
-        raise SpaceNotEmpty(name)
+        raise SpaceNotEmpty(name, "restore to another place, or under another name (only= and to=, --only and --as)")
     return begun
 
 

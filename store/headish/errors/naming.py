@@ -149,11 +149,9 @@ class SpaceTaken(InputError):
 
 
 class SpaceNotEmpty(InputError):
-    """Only a space that never held a turn, a pointer, tools or an object can be removed."""
+    """Only a space that never held a turn, a pointer, tools or an object can be removed, or restored into."""
 
-    def __init__(self, space: str) -> None:
+    def __init__(self, space: str, way: str = "") -> None:
         self.space = space
-        super().__init__(
-            f"the space {space!r} is not empty: it holds turns, pointers, tools or objects; to erase them all, use"
-            " spaces.erase (headish spaces rm --erase --reason TEXT)"
-        )
+        way = way or "to erase them all, use spaces.erase (headish spaces rm --erase --reason TEXT)"
+        super().__init__(f"the space {space!r} is not empty: it holds turns, pointers, tools or objects; {way}")

@@ -112,8 +112,8 @@ def parse_headishes(given: object) -> list[Headish]:
 def _parse(text: str) -> Headish:
     matched = _BASE.match(text)
     if matched is None:
-        past = "@{…} stands behind the name of a bookmark, as in main@{1}"
-        raise InvalidHeadish(text, past if text[:2] == "@{" else "it must begin with an id, a bookmark or @")
+        alone = "@{…} stands behind the name of a bookmark, as in main@{1}"
+        raise InvalidHeadish(text, alone if text[:2] == "@{" else "it must begin with an id, a bookmark or @")
     base, place = matched.group(), matched.end()
     past: int | datetime | None = None
     steps: list[Back | Parent] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headish_cli.options import Settings, headish_argument, json_option, pass_settings
-from headish_cli.printing.output import print_json_lines
+from headish_cli.printing.output import print_json_lines, say
 from headish_cli.printing.paging import paged
 from headish_cli.printing.rows import print_turns
 from headish_cli.printing.telling import timed_record
@@ -52,3 +52,5 @@ def _print(settings: Settings, store: Store, turns: Sequence[Turn], as_json: boo
         return
     with paged(settings):
         print_turns(store, turns)
+    if not turns:
+        say("Nothing was found.")

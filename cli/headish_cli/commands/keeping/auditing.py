@@ -8,7 +8,8 @@ import click
 
 from headish_cli.commands.keeping.following import KINDS
 from headish_cli.options import Settings, json_option, pass_settings, read_time
-from headish_cli.printing.output import cells, one_line, pad, print_json, say
+from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, say
+from headish_cli.printing.paging import paged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,8 +23,8 @@ NOBODY = "-"
 
 @click.command("audit")
 @click.option("--after", metavar="CURSOR", help="Only what was stored behind this cursor.")
-@click.option("--since", metavar="TIME", help="Only what was stored from this time on (RFC 3339).")
-@click.option("--until", metavar="TIME", help="Only what was stored up to this time (RFC 3339).")
+@click.option("--since", metavar="TIME", help="Only what was stored from TIME on: a date, yesterday, '2 hours ago'.")
+@click.option("--until", metavar="TIME", help="Only what was stored before TIME; a day alone is included.")
 @click.option("--by", "author", metavar="NAME", help="Only what this author wrote.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this kind; may be repeated.")
 @click.option("--count", is_flag=True, help="Count by author instead.")
@@ -52,15 +53,20 @@ def audit_command(
         if count:
             _print_counts(count_by_author(audited), as_json)
             return
-        shown = False
+        if as_json:
+            print_json_lines(map(_record, audited))
+        elif not _print(settings, audited):
+            say("Nothing was found.")
+
+
+def _print(settings: Settings, audited: Iterable[Audited]) -> bool:
+    """A line for each; whether there were any."""
+    shown = False
+    with paged(settings):
         for each in audited:
             shown = True
-            if as_json:
-                print_json(_record(each))
-            else:
-                click.echo(_line(each))
-    if not shown and not as_json:
-        say("Nothing found.")
+            click.echo(_line(each))
+    return shown
 
 
 def _record(audited: Audited) -> dict[str, Any]:

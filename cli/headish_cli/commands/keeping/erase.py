@@ -29,7 +29,7 @@ if TYPE_CHECKING:
               help="Those of them that lead to no other branch, bookmark or remembered move.")  # fmt: skip
 @click.option("--bookmark", metavar="NAME",
               help="In place of a HEADISH: a bookmark's name, and those that it had. Its moves stay.")  # fmt: skip
-@click.option("--said-before", metavar="TIME", help="Only what was said before TIME (RFC 3339).")
+@click.option("--said-before", metavar="TIME", help="Only what was said before TIME: a date, yesterday, '2 hours ago'.")
 @click.option("--meta", is_flag=True, help="Also speakers, options, application meta and keys of the turns.")
 @click.option("--content", is_flag=True, help="Erase the same bytes everywhere, and refuse them from now on.")
 @click.option("--repeats", is_flag=True, help="Also versions, copies and overlays of the turns, and titles.")
@@ -101,6 +101,8 @@ def erasures_command(settings: Settings, whole: bool, as_json: bool) -> None:
     if as_json or whole:
         print_json_lines(receipts)
         return
+    if not receipts:
+        say("Nothing was erased.")
     scrubbed = max((each.covers or 0 for each in receipts), default=0)
     for each in receipts:
         if each.covers is None:

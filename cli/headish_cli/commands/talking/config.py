@@ -20,7 +20,7 @@ from headish_cli.options import Settings, json_option
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import Told, one_line, pad, print_json_lines, say
 
-key_argument = click.argument("key", type=click.Choice(tuple(KEYS)))
+key_argument = click.argument("key", type=click.Choice(tuple(KEYS)), metavar="KEY")
 
 
 @click.group("config", cls=BriefGroup)

@@ -112,6 +112,8 @@ def list_command(settings: Settings, as_json: bool) -> None:
     with settings.open() as store:
         pointers = store.pointers.list()
     _print(pointers, as_json, dated=False)
+    if not pointers and not as_json:
+        say("There is no provider pointer: 'headish ptr set NAME PROVIDER/MODEL' makes one.")
 
 
 @ptr_command.command("history")

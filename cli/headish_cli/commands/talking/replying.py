@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings, read_file
+from headish_cli.options import Settings, file_or_pipe, json_option, pass_settings, read_file
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn, timed_record
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 @click.command("reply")
 @click.argument("headish")
 @click.option("--from", "provider", required=True, metavar="PROVIDER", help="Who answered.")
-@click.argument("file", default="-", type=click.Path(allow_dash=True))
+@click.argument("file", required=False, type=click.Path(allow_dash=True))
 @json_option
 @pass_settings
-def reply_command(settings: Settings, headish: str, provider: str, file: str, as_json: bool) -> None:
+def reply_command(settings: Settings, headish: str, provider: str, file: str | None, as_json: bool) -> None:
     """Store a provider's answer as the turn that continues HEADISH, and print its id.
 
     FILE (or standard input) is what the provider sent: a whole response, server-sent events, or JSON lines. An answer
@@ -28,10 +28,11 @@ def reply_command(settings: Settings, headish: str, provider: str, file: str, as
     """
     from headish.errors import InvalidArgument
 
+    source = file_or_pipe(file)
     try:
-        data = read_file(file)
+        data = read_file(source)
     except OSError as error:
-        raise InvalidArgument(f"the file {file!r} cannot be read: {error.strerror}") from None
+        raise InvalidArgument(f"the file {source!r} cannot be read: {error.strerror}") from None
     if not data.strip():
         raise InvalidArgument("there is no answer to store: nothing came from the provider")
     with settings.open() as store:

@@ -50,6 +50,8 @@ def list_command(settings: Settings, server: str | None, as_json: bool) -> None:
     if as_json:
         print_json_lines(tools)
         return
+    if not tools:
+        say("No tools are stored: 'headish tools set SERVER FILE' stores some.")
     room = max((cells(tool["name"]) for tool in tools), default=0)
     for tool in tools:
         described = " ".join(str(tool.get("description") or "").split())
