@@ -74,7 +74,7 @@ def signed_words(text: str, sign: str) -> str:
 
 
 def portions_of(text: str, characters: int) -> Iterator[str]:
-    """A text in portions of at most so many characters, and more where no blank is among these: the words are the same."""
+    """A text in portions of at most so many characters, or up to the next blank. Their words are those of the text."""
     start = 0
     while len(text) - start > characters:
         end = text.rfind(" ", start, start + characters) + 1
