@@ -16,7 +16,14 @@ from headish.content.searching.questions import (
 )
 from headish.content.searching.snippets import SNIPPET_CHARACTERS, snippet_of
 from headish.content.searching.texts import Body, matches
-from headish.content.searching.words import WORD_CHARACTERS, signed_words, spans_of, words_of
+from headish.content.searching.words import (
+    WORD_CHARACTERS,
+    _words_of_run,
+    portions_of,
+    signed_words,
+    spans_of,
+    words_of,
+)
 from headish.errors import InvalidArgument
 from headish.limits import QUESTION_LIMIT, QUESTION_WORDS_LIMIT
 
@@ -82,6 +89,18 @@ class TestWords:
     @given(st.one_of(ANY_TEXT, st.text(st.characters(max_codepoint=127)), st.text("aB -", min_size=60, max_size=200)))
     def test_an_index_gets_the_same_ones(self, text: str) -> None:
         assert signed_words(text, "7,").split() == [f"7,{word}" for word in words_of(text)]
+
+    @given(ANY_TEXT, st.integers(1, 20))
+    def test_portions_of_a_text_have_the_same_ones(self, text: str, characters: int) -> None:
+        portions = list(portions_of(text, characters))
+        assert "".join(portions) == text
+        assert [word for portion in portions for word in words_of(portion)] == words_of(text)
+        assert all(len(portion) <= characters or " " not in portion[:-1] for portion in portions)
+
+    def test_a_long_run_is_not_kept_in_memory(self) -> None:
+        before = _words_of_run.cache_info().currsize
+        assert len(words_of("天気予報" * 1000)) == 4000
+        assert _words_of_run.cache_info().currsize == before
 
     @given(ANY_TEXT)
     def test_no_database_takes_them_for_anything_else(self, text: str) -> None:

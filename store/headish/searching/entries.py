@@ -18,7 +18,7 @@ import msgspec
 from headish.content.encoding import decode_payload, decode_payloads
 from headish.content.media import is_text_type
 from headish.content.searching.pieces import Piece, document_pieces, pieces_of, tools_of
-from headish.content.searching.words import signed_words
+from headish.content.searching.words import portions_of, signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
 from headish.history.reading.decode import DECODED_TOGETHER
@@ -31,6 +31,8 @@ BEFORE, BEHIND = "+", "/"
 """Sort before and behind every sign."""
 ENTRY_BYTES = 900_000
 """PostgreSQL takes a megabyte of words for a row."""
+LONG = 1_000_000
+"""A turn with more characters is cut into words in portions of so many."""
 _decode_system = msgspec.json.Decoder(dict[str, object]).decode
 
 
@@ -71,6 +73,8 @@ def entry_of(space: int, said: Said) -> str:
     if said.source.erased is not None:
         return ""
     facts = _facts(space, said)
+    if sum(len(text) for _, text in said.pieces) > LONG:
+        return _long_entry(space, said, facts)
     parts = [facts]
     for field, text in said.pieces:
         words = signed_words(text, f"{space}{REASONED}" if field == "reasoning" else f"{space}{READ}")
@@ -80,6 +84,21 @@ def entry_of(space: int, said: Said) -> str:
     if len(entry) < ENTRY_BYTES // 4 or len(" ".join(set(entry.split())).encode()) < ENTRY_BYTES:
         return entry
     return f"{facts} {unread_fact(space)}"
+
+
+def _long_entry(space: int, said: Said, facts: str) -> str:
+    """The same of a long turn, in portions: its words at once would take twenty times the room of its text."""
+    known = set(facts.split())
+    size = sum(len(word.encode()) + 1 for word in known)
+    for field, text in said.pieces:
+        for portion in portions_of(text, LONG):
+            found = signed_words(portion, f"{space}{REASONED}" if field == "reasoning" else f"{space}{READ}")
+            new = set(found.split()) - known
+            known |= new
+            size += sum(len(word.encode()) + 1 for word in new)
+            if size > ENTRY_BYTES:
+                return f"{facts} {unread_fact(space)}"
+    return " ".join(sorted(known))
 
 
 def model_of(source: Source) -> str | None:

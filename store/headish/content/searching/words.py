@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
 from headish.content.searching.sequences import ESCAPE, places_without, without_sequences
@@ -19,6 +20,9 @@ WORDS_VERSION = 2
 
 WORD_CHARACTERS = 64
 """A longer word is cut: nobody types it, and a database takes no word of any length."""
+
+REMEMBERED = 64
+"""The words of a longer run are not kept at hand: it may be a book without a blank."""
 
 ASCII = bytes(
     each + 32 if 65 <= each <= 90 else each if bytes([each]).isalnum() and each < 128 else 32 for each in range(256)
@@ -54,8 +58,10 @@ def words_of(text: str) -> list[str]:
     for run in _RUN.findall(text.replace("_", " ")):
         if run.isascii():
             found.append(run.lower())
-        else:
+        elif len(run) <= REMEMBERED:
             found += _words_of_run(run)
+        else:
+            found += _cut_run(run)
     return _cut(found)
 
 
@@ -69,6 +75,19 @@ def signed_words(text: str, sign: str) -> str:
     if _TOO_LONG in encoded.translate(_ONE_LETTER):
         cut = [word[:WORD_CHARACTERS] for word in cut]
     return sign + f" {sign}".encode().join(cut).decode() if cut else ""
+
+
+def portions_of(text: str, characters: int) -> Iterator[str]:
+    """A text in portions of at most so many characters, or up to the next blank. Their words are those of the text."""
+    start = 0
+    while len(text) - start > characters:
+        end = text.rfind(" ", start, start + characters) + 1
+        end = end or text.find(" ", start + characters) + 1
+        if not end:
+            break
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 def spans_of(text: str) -> tuple[list[str], list[int], list[int]]:
@@ -124,8 +143,12 @@ def _cut(words: list[str]) -> list[str]:
 
 @lru_cache(maxsize=65536)
 def _words_of_run(run: str) -> tuple[str, ...]:
-    parts = _PARTS.finditer(run)
-    return tuple(word for part in parts for word in _words_of_part(part[0], part[1] is not None))
+    return tuple(_cut_run(run))
+
+
+def _cut_run(run: str) -> Iterator[str]:
+    for part in _PARTS.finditer(run):
+        yield from _words_of_part(part[0], part[1] is not None)
 
 
 def _words_of_part(part: str, paired: bool) -> list[str]:
