@@ -103,6 +103,7 @@ class TestAMessage:
             ((), {"type": "ai", "list": 1}),
             ((Text("a"),), {"type": "ai", "reasoning": True, "rest": {"additional_kwargs": {}}}),
             ((Thinking("a"),), {"type": "ai"}),
+            ((Text("a"),), {"type": "ai", "list": 1, "parts": {"image": [0]}}),
         ],
     )
     def test_whose_blocks_are_others_by_now_is_not_made_up(self, blocks: Any, beside: dict[str, Any]) -> None:

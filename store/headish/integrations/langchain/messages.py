@@ -32,7 +32,7 @@ from headish.values.messages import Kept, Message
 WHOLE = "whole"
 """The type of a message that is kept whole."""
 _TYPES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
-_UNREADABLE = (HeadishError, LookupError, TypeError, ValueError, AssertionError, RecursionError)
+_UNREADABLE = (HeadishError, LookupError, TypeError, ValueError, RecursionError)
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 

@@ -157,7 +157,7 @@ def write(message: BaseMessage, dump: Dump) -> Split:
             made = split(message.type, _held(message))
             if _comes_back(message, made):
                 return made
-    except (HeadishError, LookupError, TypeError, ValueError, ArithmeticError, AssertionError, RecursionError):
+    except (HeadishError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError):
         pass  # it holds what no turn can say
     return write_opaque(message, dump)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from headish.content.forms.langchain.facts import Fields, mapping, plain_kind, reply_of, role_of, speaker_of
-from headish.content.forms.langchain.own import PROVIDER, read_call
+from headish.content.forms.langchain.own import PROVIDER, of_kind, read_call
 from headish.content.forms.langchain.parts import NEUTRAL, read_parts, read_text, write_part
 from headish.content.forms.reading import asked_cache
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse, join_texts, to_mapping
@@ -69,7 +69,7 @@ _NONE: tuple[Any, ...] = ({}, [])
 def join(blocks: Sequence[ContentBlock], beside: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a message from its blocks, without its type and those that hold nothing.
 
-    Raises: LookupError, TypeError, ValueError, AssertionError, InvalidContent for what no message left.
+    Raises: LookupError, TypeError, ValueError, InvalidContent for what no message left.
     """
     rest, said, made = dict(beside.get("rest", {})), list(blocks), {}
     role = role_of(beside["type"], rest)
@@ -242,16 +242,13 @@ def _join_answer(
         said, whole = _calls_behind(said, calls)
         made["tool_calls"] = [_call_of(block) for block in whole]
     if beside.get("refusal"):
-        rest["additional_kwargs"] = {**rest["additional_kwargs"], "refusal": _text_of(said.pop(), Text)}
+        rest["additional_kwargs"] = {**rest["additional_kwargs"], "refusal": of_kind(said.pop(), Text).text}
     if beside.get("reasoning"):
-        rest["additional_kwargs"] = {**rest["additional_kwargs"], "reasoning_content": _text_of(said.pop(0), Thinking)}
+        rest["additional_kwargs"] = {
+            **rest["additional_kwargs"],
+            "reasoning_content": of_kind(said.pop(0), Thinking).text,
+        }
     return said, made
-
-
-def _text_of(block: ContentBlock, kind: type[Text] | type[Thinking]) -> str:
-    if not isinstance(block, kind):
-        raise ValueError(f"a block of another kind is in the place of {kind.__name__}")
-    return block.text
 
 
 def _calls_behind(said: list[ContentBlock], count: int) -> tuple[list[ContentBlock], list[ToolUse]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from functools import partial as bind
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from headish.content.encoding import read_block
 from headish.content.forms import chat
@@ -20,6 +20,7 @@ from headish.content.forms.parts import Part, arguments_of, joined, keep, opaque
 from headish.content.media import decode_text
 from headish.values.blocks import (
     Base64Source,
+    Block,
     ContentBlock,
     Document,
     FileSource,
@@ -28,6 +29,7 @@ from headish.values.blocks import (
     Thinking,
     ToolUse,
     UrlSource,
+    kind_of,
     to_mapping,
 )
 
@@ -39,6 +41,7 @@ MEDIA = {
     "text-plain": "text/plain",
 }  # fmt: skip
 """LangChain's own media, and the type of those that name none."""
+Kind = TypeVar("Kind", bound=Block)
 Reader: TypeAlias = Callable[[Mapping[str, Any]], ContentBlock | None]
 Writer: TypeAlias = Callable[[Any], Any]
 
@@ -53,12 +56,19 @@ def is_own(part: Any) -> bool:
     return kind in ("tool_call", "invalid_tool_call") or (kind == "reasoning" and "reasoning" in part)
 
 
+def of_kind(block: ContentBlock, kind: type[Kind]) -> Kind:
+    """The block, which is of a kind. Raises: ValueError for another one: it is not what the part was read as."""
+    if not isinstance(block, kind):
+        raise ValueError(f"a block of type {kind_of(block)} is in the place of {kind.__name__}")
+    return block
+
+
 def _read_said(part: Mapping[str, Any]) -> ContentBlock | None:
     return Text(part["text"], opaque=_beside(part, "text")) if isinstance(part["text"], str) else None
 
 
 def _write_said(block: ContentBlock) -> Part:
-    assert isinstance(block, Text)
+    block = of_kind(block, Text)
     return joined({"type": "text", "text": block.text}, opaque_of(block, PROVIDER))
 
 
@@ -68,7 +78,7 @@ def _read_reasoning(part: Mapping[str, Any]) -> ContentBlock | None:
 
 
 def _write_reasoning(block: ContentBlock) -> Part:
-    assert isinstance(block, Thinking)
+    block = of_kind(block, Thinking)
     return joined({"type": "reasoning", "reasoning": block.text}, opaque_of(block, PROVIDER))
 
 
@@ -100,12 +110,12 @@ def read_call(call: Mapping[str, Any], opaque: Mapping[str, Any] = {}) -> ToolUs
 
 
 def _write_call(block: ContentBlock) -> Part:
-    assert isinstance(block, ToolUse)
+    block = of_kind(block, ToolUse)
     return joined({**_named(block, "tool_call"), "args": block.input}, opaque_of(block, PROVIDER))
 
 
 def _write_invalid(block: ContentBlock) -> Part:
-    assert isinstance(block, ToolUse)
+    block = of_kind(block, ToolUse)
     return joined({**_named(block, "invalid_tool_call"), "args": arguments_of(block)}, opaque_of(block, PROVIDER))
 
 
@@ -116,7 +126,7 @@ def _read_use(part: Mapping[str, Any]) -> ContentBlock | None:
 
 
 def _write_use(block: ContentBlock) -> Part:
-    assert isinstance(block, ToolUse)
+    block = of_kind(block, ToolUse)
     given = {"input": block.input} if block.raw is None else {"input": block.raw}
     return joined({**_named(block, "tool_use"), **given}, opaque_of(block, PROVIDER))
 
@@ -169,7 +179,7 @@ def _name_of(part: Mapping[str, Any]) -> str | None:
 
 
 def _write_media(kind: str, is_text: bool, block: ContentBlock) -> Part:
-    assert isinstance(block, Document)
+    block = of_kind(block, Document)
     source, own = block.source, opaque_of(block, PROVIDER)
     is_old, is_text = "source_type" in own, is_text or own.get("source_type") == "text"
     said: Part = {}

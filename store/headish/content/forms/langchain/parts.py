@@ -15,7 +15,16 @@ from headish.content import strictjson
 from headish.content.encoding import read_block
 from headish.content.forms import chat
 from headish.content.forms.anthropic import ANTHROPIC
-from headish.content.forms.langchain.own import OWN_READERS, OWN_WRITERS, PROVIDER, TRANSPORT, Reader, Writer, is_own
+from headish.content.forms.langchain.own import (
+    OWN_READERS,
+    OWN_WRITERS,
+    PROVIDER,
+    TRANSPORT,
+    Reader,
+    Writer,
+    is_own,
+    of_kind,
+)
 from headish.content.forms.layout import apply, find_difference, is_nothing
 from headish.content.forms.media import url_of, write_chat_media
 from headish.content.forms.parts import WHAT, Form, Losses, Part, Said, joined, opaque_of, without
@@ -52,8 +61,8 @@ def read_parts(parts: Sequence[Any], inputs: Mapping[str, Any]) -> list[ReadPart
 
 
 def write_part(block: ContentBlock, spelling: str, layout: Part | None = None) -> Any:
-    """A block as the part that it was. Raises: KeyError for a spelling that nobody knows; InvalidContent for a layout
-    that does not fit."""
+    """A block as the part that it was. Raises: KeyError for a spelling that nobody knows; ValueError, InvalidContent
+    for a block or a layout that does not fit."""
     part = _WRITERS[spelling](block)
     return part if layout is None else apply(layout, part)
 
@@ -147,14 +156,14 @@ def _read_chat(part: Mapping[str, Any]) -> ContentBlock | None:
 
 
 def _write_chat(block: ContentBlock) -> Part:
-    assert isinstance(block, Document)
+    block = of_kind(block, Document)
     return joined(write_chat_media(block), opaque_of(block, chat.PROVIDER).get(chat.PART))
 
 
 def _write_url(block: ContentBlock) -> Part:
     """A picture whose URL is a bare string."""
+    block = of_kind(block, Document)
     said = _write_chat(block)
-    assert isinstance(block, Document)
     return {**said, said["type"]: url_of(block.source)}
 
 
@@ -185,12 +194,12 @@ def _write_item(block: ContentBlock) -> Part:
 
 
 def _write_kept(block: ContentBlock) -> Any:
-    assert isinstance(block, ProviderBlock)
+    block = of_kind(block, ProviderBlock)
     return dict(block.data)
 
 
 def _write_bare(block: ContentBlock) -> str:
-    assert isinstance(block, Text)
+    block = of_kind(block, Text)
     return block.text
 
 
