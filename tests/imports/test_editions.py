@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headish import Store
+from headish.content.forms.langchain.older import read_anew
 from headish.errors import TurnErased
+from headish.values.blocks import ProviderBlock, ToolResult, ToolUse
 from imports.test_claude_code import answer, line, session
 from imports.test_codex import META, item, rollout
+from support.langchain.checkpoints import write_checkpoint
+from support.langchain.messages import MESSAGES
+from support.langchain.rows import read_rows
 
 EARLIER: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "u1": ("user", [
@@ -26,6 +32,7 @@ EARLIER: dict[str, tuple[str, list[dict[str, Any]]]] = {
     ]),
 }  # fmt: skip
 """What the first edition stored of a session, by the uuids of its messages."""
+SPEAKERS = {name: fields.get("name") for name, (kind, fields) in MESSAGES.items() if kind in ("human", "ai")}
 SESSION = [
     line("user", "u1", None, [
         {"type": "image", "source": {"type": "url", "url": "https://x.test/a.png"}},
@@ -101,3 +108,25 @@ def test_messages_come_back_as_their_program_wrote_them(store: Store) -> None:
     store.import_file(session(*SESSION))
     said = [{key: record["message"][key] for key in ("role", "content")} for record in SESSION]
     assert store.messages(form="anthropic") == said
+
+
+def test_messages_of_langchain_that_were_mapped_otherwise_are_not_imported_again(store: Store, tmp_path: Path) -> None:
+    earlier = read_rows("import")
+    before = None
+    for name, row in earlier.items():
+        speaker = {"speaker": named} if (named := SPEAKERS.get(name)) else None
+        key = f"langgraph:t:{name}"
+        before = store.add_turn(row.blocks, role=row.role, continues=before, key=key, attributes=speaker).id
+    said = [(MESSAGES[name][0], {**MESSAGES[name][1], "id": name}) for name in earlier]
+    new = ("human", {"content": "And on.", "id": "new"})
+    assert store.import_file(write_checkpoint(tmp_path / "a.db", [*said, new]), "langgraph").added == 1
+    assert store.find("langgraph:t:new").meta.continues == (before,)
+    assert store.verify().problems == ()
+
+
+def test_a_call_that_stood_twice_is_compared_as_one() -> None:
+    call = {"type": "tool_use", "id": "c1", "name": "add", "input": {}}
+    blocks = [ProviderBlock("openai", {"part": call}), ProviderBlock("openai", {"part": {**call, "id": "c2"}}),
+              ToolUse("add", "c1", {"a": 1}), ToolUse("add", None, {})]  # fmt: skip
+    expected = [ToolUse("add", "c1", {"a": 1}), ToolUse("add", "c2", {}), ToolUse("add", None, {})]
+    assert read_anew([ToolResult(content=tuple(blocks))]) == [ToolResult(content=tuple(expected))]

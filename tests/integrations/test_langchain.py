@@ -12,12 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headish import Database
+from headish.content.drafts import Draft
+from headish.content.hashes import Said, hash_payload
+from headish.integrations.shared import threads
+from headish.integrations.shared.threads import session_of
 from support.frameworks import needs
+from support.langchain.messages import MESSAGES
+from support.langchain.rows import read_rows
 from support.later import Later
 
 pytestmark = needs("langchain_core", "langchain-core")
 core = Later("langchain_core.messages")
 adapter = Later("headish.integrations.langchain")
+inner = Later("headish.integrations.langchain.messages")
+ROWS = read_rows("history")
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 JSON = (
     st.none()
@@ -139,6 +147,63 @@ def test_a_conversation_of_another_origin_is_read(history: Any) -> None:
         store.add_turn([{"type": "tool_result", "tool_use_id": "c", "content": "x"}], role="tool", continues="chat")
     human, ai, tool = history.messages
     assert (human.content, ai.tool_calls[0]["args"], tool.content, tool.tool_call_id) == ("Hi", {"a": 1}, "x", "c")
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_of_an_older_version_is_the_message_that_it_was(name: str) -> None:
+    kind, fields = MESSAGES[name]
+    row = ROWS[name]
+    app = None if row.app is None else row.app.encode()
+    assert inner.messages_of(row.kept, app) == core.messages_from_dict([{"type": kind, "data": fields}])
+
+
+def test_an_older_history_is_read_and_goes_on(history: Any) -> None:
+    with history._held.use() as store:
+        for name in ("human", "ai of image", "tool"):
+            row = ROWS[name]
+            draft = Draft(row.payload.encode(), Said(row.role, hash_payload(row.payload.encode())),
+                          system=row.system.encode(), app=(row.app or "{}").encode())  # fmt: skip
+            threads.add(store, session_of("chat"), [draft])
+    history.add_message(core.AIMessage("And on."))
+    expected = [MESSAGES[name][1]["content"] for name in ("human", "ai of image", "tool")]
+    assert [each.content for each in history.messages] == [*expected, "And on."]
+
+
+def test_a_message_that_no_turn_can_say_is_kept_whole_behind_its_words(history: Any) -> None:
+    odd = core.HumanMessage("Hi", additional_kwargs={"api_key": "sk-ant-0123456789abcdefghij0123"})
+    history.add_messages([odd, core.RemoveMessage(id="x")])
+    with history._held.use() as store:
+        assert [type(each).__name__ for each in store.blocks("chat~1")] == ["Text", "ProviderBlock"]
+        assert store.text("chat~1") == "Hi"
+    assert history.messages == [odd, core.RemoveMessage(id="x")]
+
+
+def test_the_usage_of_an_answer_is_counted_and_names_are_speakers(history: Any) -> None:
+    usage = {"input_tokens": 9, "output_tokens": 2, "total_tokens": 11}
+    answer = core.AIMessage("Yes", usage_metadata=usage, response_metadata={"model_name": "m-1"})
+    history.add_messages([core.HumanMessage("Well?", name="Ada"), answer])
+    with history._held.use() as store:
+        [used] = store.usage("chat", by="model")
+        assert (used.key, used.usage.input_tokens, used.usage.output_tokens) == ("m-1", 9, 2)
+        assert [message.attributes.speaker for _, message in store.messages("chat")] == ["Ada", None]
+
+
+def test_an_edited_message_says_what_it_was_edited_to(history: Any) -> None:
+    call = {"name": "add", "args": {"a": 1}, "id": "c1", "type": "tool_call"}
+    history.add_messages(
+        [
+            core.HumanMessage(
+                [{"type": "text", "text": "Long"}, {"type": "image", "url": "https://example.org/a.png"}]
+            ),
+            core.AIMessage("Let me add.", tool_calls=[call], id="a1"),
+        ]
+    )
+    with history._held.use() as store:
+        store.edit("chat~1", "Short", keep=True)
+        store.edit("chat", [{"type": "text", "text": "No call."}])
+    human, ai = history.messages
+    assert human.content == [{"type": "text", "text": "Short"}, {"type": "image", "url": "https://example.org/a.png"}]
+    assert (ai.content, ai.tool_calls, ai.id) == ("No call.", [], "a1")
 
 
 def test_halves_of_characters_are_replaced(history: Any) -> None:

@@ -8,7 +8,7 @@ not: a source that changes that alone has not changed the message.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from headish.content.drafts import Draft
 from headish.content.encoding import decode_payload
+from headish.content.forms.langchain.older import read_anew
 from headish.content.forms.parts import is_of_form
 from headish.database.query import Connection
 from headish.history.reading.decode import read_payload
@@ -23,8 +24,10 @@ from headish.history.writing.keys import said_by
 from headish.rows.turns import StoredTurn
 from headish.values.blocks import ContentBlock, Document, Other, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 
-FORMS = frozenset(("claude-code", "codex", "claude"))
-"""The formats whose readers had blocks of their own."""
+FORMS: dict[str, Callable[[Iterable[ContentBlock]], Iterable[ContentBlock]]] = {
+    "claude-code": tuple, "codex": tuple, "claude": tuple, "langgraph": read_anew,
+}  # fmt: skip
+"""The formats whose readers had blocks of their own, and how these are made comparable."""
 
 
 def says_it_as_before(connection: Connection, space: int, stored: StoredTurn, draft: Draft) -> bool:
@@ -34,14 +37,15 @@ def says_it_as_before(connection: Connection, space: int, stored: StoredTurn, dr
     Cost: one statement for its payload. Raises: CorruptTurn.
     """
     key = draft.facts.key or b""
-    if key.partition(b":")[0].decode() not in FORMS or stored.type is not None:
+    today = FORMS.get(key.partition(b":")[0].decode())
+    if today is None or stored.type is not None:
         return False
     if replace(said_by(stored), hash=draft.said.hash) != draft.said:
         return False
     if stored.erased is not None:
         return True
     payload = read_payload(connection, space, stored)
-    return words_of(decode_payload(payload)) == words_of(decode_payload(draft.payload))
+    return words_of(today(decode_payload(payload))) == words_of(decode_payload(draft.payload))
 
 
 def words_of(blocks: Iterable[ContentBlock]) -> list[Any]:

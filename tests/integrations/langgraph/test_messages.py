@@ -15,25 +15,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import (
     AIMessage,
-    AIMessageChunk,
     BaseMessage,
     ChatMessage,
     FunctionMessage,
     HumanMessage,
     SystemMessage,
     ToolMessage,
+    messages_from_dict,
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from headish import Store
 from headish.content.encoding import decode_payload, encode_payload
+from headish.content.forms.langchain.messages import Split
+from headish.integrations.langchain import HeadishChatMessageHistory
 from headish.integrations.langgraph import HeadishSaver, messages
+from support.langchain.messages import MESSAGES
+from support.langchain.rows import read_rows
 from support.savers import put
 
 pytestmark = [pytest.mark.peers, pytest.mark.xdist_group("langgraph")]
 
 SERDE = JsonPlusSerializer()
 PNG = "data:image/png;base64,iVBORw0KGgo="
+
+
+ROWS = read_rows("saver")
+
+
+def revived(name: str) -> BaseMessage:
+    kind, fields = MESSAGES[name]
+    return messages_from_dict([{"type": kind, "data": fields}])[0]
 
 
 class Own(HumanMessage):
@@ -82,7 +94,6 @@ SAID: list[BaseMessage] = [
 ]  # fmt: skip
 ODD: list[BaseMessage] = [
     Own("mine", mood="glad"),
-    AIMessageChunk("part"),
     HumanMessage("kept", additional_kwargs={"n": float("inf")}),
     HumanMessage("kept", additional_kwargs={"pair": {1: "one"}}),
     HumanMessage("kept", additional_kwargs={"bytes": b"\x00"}),
@@ -92,10 +103,10 @@ ODD: list[BaseMessage] = [
 ]
 
 
-def through(message: BaseMessage) -> tuple[messages.Written, BaseMessage | None]:
+def through(message: BaseMessage) -> tuple[Split, BaseMessage | None]:
     written = messages.write(message, SERDE.dumps_typed)
     blocks = decode_payload(encode_payload(tuple(written.blocks)))
-    return written, messages.read(blocks, written.app, SERDE.loads_typed)
+    return written, messages.read(blocks, {"langchain": written.beside}, SERDE.loads_typed)
 
 
 def held(message: BaseMessage | None) -> tuple[Any, ...]:
@@ -109,12 +120,24 @@ class TestAMessage:
         written, again = through(message)
         assert held(again) == held(message)
         assert repr(again) == repr(message)  # keys are in order, too
-        assert written.app["langchain"]["type"] == message.type
+        assert written.beside["type"] == message.type
+
+    @pytest.mark.parametrize("name", MESSAGES)
+    def test_of_every_type_comes_back_from_its_blocks_with_its_keys_in_order(self, name: str) -> None:
+        message = revived(name)
+        written, again = through(message)
+        assert written.beside["type"] == message.type
+        assert repr(again) == repr(message)
+
+    @pytest.mark.parametrize("name", ROWS)
+    def test_of_an_older_version_comes_back(self, name: str) -> None:
+        row = ROWS[name]
+        assert repr(messages.read(row.blocks, row.beside, SERDE.loads_typed)) == repr(revived(name))
 
     @pytest.mark.parametrize("message", ODD, ids=range(len(ODD)))
     def test_that_no_turn_can_say_is_kept_whole(self, message: BaseMessage) -> None:
         written, again = through(message)
-        assert written.app == {"langchain": {"type": "opaque"}}
+        assert written.beside == {"type": "opaque"}
         assert held(again) == held(SERDE.loads_typed(SERDE.dumps_typed(message)))
 
     @given(
@@ -170,6 +193,23 @@ class TestAThread:
             assert store.stats().turns == 5
             request = store.request("trip", to="anthropic", model="claude-x")
         assert [each["role"] for each in request.body["messages"]] == ["user", "assistant", "user", "assistant"]
+
+    def test_tells_who_spoke_and_what_it_cost(self, tmp_path: Path) -> None:
+        usage = {"input_tokens": 9, "output_tokens": 2, "total_tokens": 11}
+        answer = AIMessage("Yes", name="critic", usage_metadata=usage, response_metadata={"model_name": "m-1"})
+        with HeadishSaver(tmp_path / "a.db") as saver:
+            put(saver, [HumanMessage("Well?", name="Ada"), answer], thread="talk")
+        with Store.open(tmp_path / "a.db") as store:
+            assert [message.attributes.speaker for _, message in store.messages("talk")] == ["Ada", "critic"]
+            [used] = store.usage("talk", by="model")
+            assert (used.key, used.usage.input_tokens, used.usage.output_tokens) == ("m-1", 9, 2)
+
+    def test_is_a_chat_history_as_well(self, tmp_path: Path) -> None:
+        said = [revived(name) for name in MESSAGES]
+        with HeadishSaver(tmp_path / "a.db") as saver:
+            put(saver, [*said, Own("mine", mood="glad")], thread="trip")
+        with HeadishChatMessageHistory("trip", tmp_path / "a.db") as history:
+            assert history.messages == [*said, HumanMessage("mine")]
 
     def test_that_grew_by_hand_goes_on_where_the_graph_left_it(self, tmp_path: Path) -> None:
         with HeadishSaver(tmp_path / "a.db") as saver:

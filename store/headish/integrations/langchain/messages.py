@@ -1,8 +1,7 @@
-"""Messages of LangChain as turns, and back: one turn for each message.
+"""Messages of LangChain's chat histories as turns, and back, by the mapping of ``content.forms.langchain``.
 
-What a message says (its text, pictures, calls, the result of a call) is the turn's blocks, by way of the form ``chat``.
-What else it holds (ids, usage, ``additional_kwargs`` …) stands in ``meta.app["langchain"]``. A message that does not
-come back so is one block of the provider ``langchain``, whole.
+A message that does not come back so is kept whole, as a block of the provider ``langchain`` behind its text. Rows of
+older versions, and turns of another origin, are read by way of the form ``chat``.
 """
 
 from __future__ import annotations
@@ -16,22 +15,24 @@ from langchain_core.messages import BaseMessage, message_to_dict, messages_from_
 from msgspec.structs import replace
 
 from headish.content import strictjson
-from headish.content.drafts import Draft, make_plain_draft, make_read_draft
+from headish.content.drafts import Draft
+from headish.content.encoding import decode_payload
 from headish.content.forms.chat import CHAT
+from headish.content.forms.langchain.facts import is_kind, role_of
+from headish.content.forms.langchain.messages import APP, Split, join, split
+from headish.content.forms.langchain.own import PROVIDER
 from headish.content.forms.parts import Losses
-from headish.content.forms.reading import read_turn
-from headish.content.forms.writing import write_turn
+from headish.content.forms.writing import is_form, write_turn
 from headish.errors import HeadishError
 from headish.integrations.shared.healing import NOTE, heal
-from headish.values.blocks import Erased, Mark, Other, ProviderBlock, Tools
+from headish.integrations.shared.langchain import make_split_draft, words_of
+from headish.values.blocks import Erased, Mark, Other, ProviderBlock, Tools, erased_in
 from headish.values.messages import Kept, Message
 
-OWN = "langchain"
-"""The provider of a block that holds a whole message, and the key of ``meta.app`` under which the rest stands."""
-LARGEST_BESIDE = 256 * 1024
-_ROLES = {"human": "user", "HumanMessageChunk": "user", "ai": "assistant", "AIMessageChunk": "assistant",
-          "system": "system", "tool": "tool"}  # fmt: skip
+WHOLE = "whole"
+"""The type of a message that is kept whole."""
 _TYPES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
+_UNREADABLE = (HeadishError, LookupError, TypeError, ValueError, RecursionError)
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -43,84 +44,39 @@ def make_message_draft(message: BaseMessage, limit_bytes: int) -> Draft:
     given, is_healed = heal(message_to_dict(message))
     note = {"note": NOTE} if is_healed else {}
     try:
-        draft = _draft_of_form(given, note, limit_bytes)
-        if draft is not None and messages_of(_kept(draft), draft.app) == messages_from_dict([given]):
-            return draft
-    except (HeadishError, TypeError, ValueError, KeyError, RecursionError):
+        if is_kind(given["type"]):
+            draft = make_split_draft(split(given["type"], given["data"]), limit_bytes, moves=True, note=note)
+            if messages_of(_kept(draft), draft.app) == messages_from_dict([given]):
+                return draft
+    except _UNREADABLE:
         pass  # it is kept whole
-    return _draft_of_whole(given, note, limit_bytes)
+    return make_split_draft(_split_whole(message, given), limit_bytes, moves=True, note=note)
 
 
 def messages_of(kept: Kept, app: bytes | None) -> list[BaseMessage]:
     """The messages of a turn: the one that it was made of, or of a turn of another origin those that say the same."""
     blocks = kept.message.content
-    if len(blocks) == 1 and isinstance(blocks[0], ProviderBlock) and blocks[0].provider == OWN:
-        data = blocks[0].data
+    beside = {} if app is None else _decode(app).get(APP, {})
+    last = blocks[-1] if blocks else None
+    # Those of older versions stand alone, and nothing says what they are.
+    is_whole = beside.get("type") == WHOLE or (len(blocks) == 1 and "type" not in beside)
+    if is_whole and isinstance(last, ProviderBlock) and last.provider == PROVIDER:
+        data = last.data
         return messages_from_dict([data["message"] if "message" in data else json.loads(data["json"])])
-    sayable = tuple(block for block in blocks if not isinstance(block, Erased | Mark | Tools | Other))
-    if kept.message.role is None or (blocks and not sayable):
-        return []
-    written, _ = write_turn(
-        CHAT, Kept(replace(kept.message, content=sayable), kept.system), Losses("chat", CHAT.provider)
-    )
-    beside = {} if app is None else _decode(app).get(OWN, {})
-    return messages_from_dict([_message(entry, beside) for entry in written])
+    if is_kind(beside.get("type")) and not is_form(kept.system) and erased_in(blocks) is None:
+        try:
+            return messages_from_dict([_message(beside["type"], join(blocks, beside))])
+        except _UNREADABLE:
+            pass  # other blocks are in the place of those that it was made of
+    return _messages_of_chat(kept, beside)
 
 
-def _draft_of_form(given: Mapping[str, Any], note: Mapping[str, Any], limit_bytes: int) -> Draft | None:
-    kind, data = given["type"], given["data"]
-    if kind not in _ROLES:
-        return None
-    entry: dict[str, Any] = {"role": _ROLES[kind], "content": data["content"]}
-    if data.get("tool_calls"):
-        entry["tool_calls"] = [_call(each) for each in data["tool_calls"]]
-    if kind == "tool":
-        entry["tool_call_id"] = data["tool_call_id"]
-    read = read_turn(entry, {"form": CHAT.name})
-    if read is None:
-        return None
-    said = ("content", "type", "tool_calls", "tool_call_id")
-    rest = {key: value for key, value in data.items() if key not in said and value not in (None, "", [], {})}
-    beside = {"type": kind, **({"data": rest} if rest else {}), **note}
-    app = strictjson.encode({OWN: beside})
-    return None if len(app) > LARGEST_BESIDE else replace(make_read_draft(read, {}, limit_bytes), app=app)
-
-
-def _call(call: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = strictjson.encode(call["args"]).decode()
-    return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
-
-
-def _message(entry: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, Any]:
+def _message(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """A message as ``messages_from_dict`` takes it."""
-    kind = beside.get("type") or _TYPES.get(str(entry["role"]), "human")
-    data: dict[str, Any] = {"type": kind, "content": entry.get("content") or "", **beside.get("data", {})}
-    calls: Sequence[Mapping[str, Any]] = entry.get("tool_calls") or ()
-    if calls:
-        data["tool_calls"] = [
-            {
-                "name": each["function"]["name"],
-                "args": _arguments(each["function"]["arguments"]),
-                "id": each.get("id"),
-                "type": "tool_call",
-            }
-            for each in calls
-            if "function" in each
-        ]
-    if kind == "tool":
-        data["tool_call_id"] = entry.get("tool_call_id") or ""
-    return {"type": kind, "data": data}
+    return {"type": kind, "data": {"type": kind, **fields}}
 
 
-def _arguments(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = None
-    return value if isinstance(value, dict) else {"invalid_json": text}
-
-
-def _draft_of_whole(given: Mapping[str, Any], note: Mapping[str, Any], limit_bytes: int) -> Draft:
+def _split_whole(message: BaseMessage, given: Mapping[str, Any]) -> Split:
     text = json.dumps(given)
     try:
         strictjson.check(given, "a message")
@@ -129,12 +85,50 @@ def _draft_of_whole(given: Mapping[str, Any], note: Mapping[str, Any], limit_byt
             data = {"json": text}
     except (HeadishError, ValueError, TypeError):
         data = {"json": text}
-    draft = make_plain_draft([ProviderBlock(OWN, data)], _ROLES.get(given["type"], "user"), limit_bytes)
-    return replace(draft, app=strictjson.encode({OWN: note})) if note else draft
+    role = role_of(given["type"], given["data"])
+    return Split(role, [*words_of(message), ProviderBlock(PROVIDER, data)], {"type": WHOLE})
 
 
 def _kept(draft: Draft) -> Kept:
-    from headish.content.encoding import decode_payload
-
     message = Message(role=draft.said.role, content=decode_payload(draft.payload))
     return Kept(message, {} if draft.system is None else _decode(draft.system))
+
+
+# Turns of another origin, and rows of older versions: what was given is written in the words of Chat Completions.
+
+
+def _messages_of_chat(kept: Kept, beside: Mapping[str, Any]) -> list[BaseMessage]:
+    blocks = kept.message.content
+    sayable = tuple(block for block in blocks if not isinstance(block, Erased | Mark | Tools | Other))
+    if kept.message.role is None or (blocks and not sayable):
+        return []
+    said = Kept(replace(kept.message, content=sayable), kept.system)
+    written, _ = write_turn(CHAT, said, Losses("chat", CHAT.provider))
+    return messages_from_dict([_message_of_chat(entry, beside) for entry in written])
+
+
+def _message_of_chat(entry: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, Any]:
+    named = beside.get("type")
+    kind = named if is_kind(named) else _TYPES.get(str(entry["role"]), "human")
+    rest = beside.get("data", beside.get("rest", {}))
+    fields: dict[str, Any] = {"content": entry.get("content") or "", **rest}
+    calls: Sequence[Mapping[str, Any]] = entry.get("tool_calls") or ()
+    if calls:
+        fields["tool_calls"] = [_call(each) for each in calls if "function" in each]
+    if kind == "tool":
+        fields["tool_call_id"] = entry.get("tool_call_id") or ""
+    return _message(kind, fields)
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = call["function"]
+    args = _arguments(function["arguments"])
+    return {"name": function["name"], "args": args, "id": call.get("id"), "type": "tool_call"}
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {"invalid_json": text}

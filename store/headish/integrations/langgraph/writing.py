@@ -16,9 +16,9 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from msgspec.structs import replace
 
-from headish.content.drafts import Draft, make_draft
+from headish.content.drafts import Draft
 from headish.database.query import Connection
-from headish.errors import InvalidContent, RecordChanged, TooLarge, shown
+from headish.errors import RecordChanged, TooLarge, shown
 from headish.history.reading.find import find_turn
 from headish.history.writing.append import append
 from headish.integrations.langgraph import messages, records
@@ -139,7 +139,7 @@ def _plan_messages(
             best, shared = known, same
         if shared == len(prints):
             break
-    drafts = [make_message_draft(each, serde, limit_bytes) for each in said[shared:]]
+    drafts = [messages.make_message_draft(each, serde.dump, limit_bytes) for each in said[shared:]]
     if best is None:
         return Said(kind, prints, None, 0, drafts)
     return Said(kind, prints, best.tip, len(best.prints) - shared, drafts)
@@ -151,20 +151,6 @@ def _shared(one: Prints, other: Prints) -> int:
     if one[:length] == other[:length]:
         return length
     return next(index for index in range(length) if one[index] != other[index])
-
-
-def make_message_draft(message: BaseMessage, serde: Serde, limit_bytes: int) -> Draft:
-    """The draft of a message. Raises: TooLarge."""
-    written = messages.write(message, serde.dump)
-    try:
-        return _draft(written, limit_bytes)
-    except InvalidContent:  # what a turn does not keep, such as what looks like a key
-        return _draft(messages.write_opaque(message, serde.dump), limit_bytes)
-
-
-def _draft(written: messages.Written, limit_bytes: int) -> Draft:
-    options = {"role": written.role, "meta": written.app, "moves": False}
-    return make_draft(written.blocks, options, limit_bytes)
 
 
 def store_checkpoint(connection: Connection, space: int, plan: Plan, mint: Mint) -> Stored:
