@@ -117,6 +117,8 @@ def test_a_stream_that_an_import_reads_twice_is_kept_up_to_a_limit(
         store.import_file(io.BufferedReader(Endless()), "v0.1")  # type: ignore[arg-type]
 
 
-def test_trees_in_one_endless_line_are_refused(store: Store) -> None:
-    with pytest.raises(InvalidImport, match="the line is longer than"):
+def test_trees_in_one_endless_line_are_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "IMPORT_LINE_BYTES", 1_000_000)
+    monkeypatch.setattr(files, "STREAM_LIMIT_BYTES", 5_000_000)
+    with pytest.raises(InvalidImport, match="line 1: the line does not end within 5,000,000 bytes"):
         store.import_file(io.BufferedReader(Endless()), "oasst")  # type: ignore[arg-type]

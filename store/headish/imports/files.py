@@ -77,17 +77,32 @@ LONG_LINE = f"the line is longer than {IMPORT_LINE_BYTES:,} bytes"
 BOM = b"\xef\xbb\xbf"
 
 
-def read_lines(file: BinaryIO, progress: Progress | None) -> Iterator[bytes | None]:
+def read_lines(file: BinaryIO, name: str, progress: Progress | None) -> Iterator[bytes | None]:
     """The lines of a file, without the mark that some editors put before the first one; None for one that is longer
-    than memory should hold, which is passed over in pieces."""
-    beginning = BOM
+    than memory should hold, which is passed over in pieces.
+
+    Raises: InvalidImport for a line that goes on and on, as that of a device does.
+    """
+    number, beginning = 0, BOM
     while line := file.readline(IMPORT_LINE_BYTES + 1):
+        number += 1
         is_long = len(line) > IMPORT_LINE_BYTES
         yield None if is_long else line.removeprefix(beginning)
         beginning = b""
         if progress:
             progress(len(line))
-        while is_long and line and not line.endswith(b"\n"):
-            line = file.readline(CHUNK_BYTES)
-            if progress:
-                progress(len(line))
+        if is_long and not line.endswith(b"\n"):
+            _pass_over(file, name, number, progress)
+
+
+def _pass_over(file: BinaryIO, name: str, number: int, progress: Progress | None) -> None:
+    """Read on to the end of a line."""
+    size_bytes = 0
+    while piece := file.readline(CHUNK_BYTES):
+        size_bytes += len(piece)
+        if progress:
+            progress(len(piece))
+        if piece.endswith(b"\n"):
+            return
+        if size_bytes > STREAM_LIMIT_BYTES:
+            raise InvalidImport(name, number, f"the line does not end within {STREAM_LIMIT_BYTES:,} bytes")

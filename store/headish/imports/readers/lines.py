@@ -27,7 +27,7 @@ def read_records(given: Given, *, grows: bool = True) -> Iterator[Line]:
 
     A half-written last line is left out of a file that ``grows``: the next import has it whole. Elsewhere it is broken.
     """
-    for number, line in enumerate(read_lines(given.file, given.progress), 1):
+    for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
         where = f"line {number}"
         if line is None:
             given.notes.break_off(where, LONG_LINE)

@@ -33,7 +33,7 @@ def read_trees(given: Given) -> Iterator[ImportedTree]:
 
     A line that is no tree, or is longer than memory should hold, is noted as broken, and nothing of it is stored.
     """
-    for number, line in enumerate(read_lines(given.file, given.progress), 1):
+    for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
         if line is None:
             given.notes.break_off(f"line {number}", LONG_LINE)
         elif line.strip():

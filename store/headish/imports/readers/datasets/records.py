@@ -134,7 +134,7 @@ def _is_list(given: Given) -> bool:
 
 
 def _read_lines(given: Given) -> Iterator[tuple[str, bytes | None, str]]:
-    for number, line in enumerate(read_lines(given.file, given.progress), 1):
+    for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
         yield f"line {number}", line, LONG_LINE
 
 

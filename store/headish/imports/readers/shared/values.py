@@ -21,7 +21,7 @@ def read_values(given: Given) -> Iterator[tuple[str, Any]]:
     if not _is_lines(given):
         yield from read_items(given.file, given.name, given.notes, given.progress)
         return
-    for number, line in enumerate(read_lines(given.file, given.progress), 1):
+    for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
         where = f"line {number}"
         if line is None:
             given.notes.break_off(where, LONG_LINE)
