@@ -5,7 +5,9 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	echo $$python && break; done)
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
-PYTEST_ALL = $(BIN)/pytest -n auto --dist loadgroup
+# The tests' files lie in memory where the system has a folder there with 4 GB of room: a fifth less time. TMPDIR wins.
+ROOM = $(shell test -w /dev/shm && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "TMPDIR=/dev/shm" }')
+PYTEST_ALL = $(if $(TMPDIR),,$(ROOM)) $(BIN)/pytest -n auto --dist loadgroup
 LOCK_ONE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --no-annotate $(LOCK)
 STEPS = format lint types floors pytest wheel
@@ -118,10 +120,10 @@ floors: .venv/.dev
 pytest: .venv/.dev
 	$(PYTEST_ALL) $(PYTEST)
 
-# On SQLite alone, its files in memory where the system has a folder there, two cases of each test, the first few examples
-# of each property. Frameworks take seconds to import: their tests are left out.
+# On SQLite alone, two cases of each test, the first few examples of each property. Frameworks take seconds to import: their
+# tests are left out.
 tests-quick: .venv/.dev
-	HYPOTHESIS_PROFILE=quick $(shell test -w /dev/shm && echo TMPDIR=/dev/shm) $(PYTEST_ALL) --few 2 --ignore tests/integrations \
+	HYPOTHESIS_PROFILE=quick $(PYTEST_ALL) --few 2 --ignore tests/integrations \
 		-m "not slow and not postgresql and not memory" $(PYTEST)
 
 # The wheel, installed alone in an empty environment.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,21 @@ RECEIVERS = ("self", "type(self)", "headish")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def functions(path: Path) -> Iterator[Function]:
-    return (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, Function))
+@cache
+def functions(path: Path) -> tuple[Function, ...]:
+    return tuple(node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, Function))
+
+
+def named(node: ast.AST) -> str:
+    """A name, with what it is a part of, as it is written; nothing for any other expression."""
+    match node:
+        case ast.Name(name):
+            return name
+        case ast.Attribute(value, name):
+            return f"{named(value)}.{name}"
+        case ast.Call(ast.Name("type"), [ast.Name(name)]):
+            return f"type({name})"
+    return ""
 
 
 def inside(function: Function) -> Iterator[ast.AST]:
@@ -59,7 +73,7 @@ def asserts(function: Function) -> bool:
     return any(
         isinstance(node, ast.Assert)
         or (isinstance(node, ast.Raise) and "AssertionError" in ast.unparse(node))
-        or (isinstance(node, ast.Call) and ast.unparse(node.func) in ASSERTING)
+        or (isinstance(node, ast.Call) and named(node.func) in ASSERTING)
         for node in inside(function)
     )
 
@@ -72,7 +86,7 @@ def called(function: Function) -> set[str]:
     """The names of the helpers that it may call."""
     targets = [call.func for call in calls(function)]
     names = {target.id for target in targets if isinstance(target, ast.Name)}
-    methods = [each for each in targets if isinstance(each, ast.Attribute) and ast.unparse(each.value) in RECEIVERS]
+    methods = [each for each in targets if isinstance(each, ast.Attribute) and named(each.value) in RECEIVERS]
     return names | {method.attr for method in methods}
 
 
@@ -96,7 +110,7 @@ def test_a_test_that_starts_a_process_is_marked_slow(path: Path) -> None:
     imported = {name.name for node in module.body if isinstance(node, ast.ImportFrom) for name in node.names}
     starting = set(STARTING) & (imported | {"subprocess.run", "subprocess.Popen"})
     known = list(functions(path))
-    names = {function.name for function in known if starting & {ast.unparse(call.func) for call in calls(function)}}
+    names = {function.name for function in known if starting & {named(call.func) for call in calls(function)}}
     while more := {function.name for function in known if called(function) & names} - names:
         names |= more
     tests = {name for name in names if name.startswith("test_")}

@@ -36,7 +36,8 @@ def test_a_round_loses_nothing(soak: Soak, kind: str) -> None:
     assert done.lost == 0
 
 
-@pytest.mark.parametrize(("format", "way"), zip(importing.SOURCES, cycle(importing.WAYS), strict=False))
+# `make soak` strikes imports of every format in every way.
+@pytest.mark.parametrize(("format", "way"), list(zip(importing.SOURCES, cycle(importing.WAYS), strict=False))[:2])
 def test_an_import_that_was_struck_ends_as_one_that_was_not(soak: Soak, format: str, way: str) -> None:
     done = importing.strike_imports(soak, soak.file(), format, way)
     assert done.faults

@@ -49,7 +49,8 @@ from headish.store.verbs.calloptions import CallOptions
 from headish.values.blocks import Text
 from headish.values.checks import doors
 
-DEPTH = 5_000
+DEPTH = 2_000
+"""Twice what Python goes down."""
 
 
 def deep(wrap: Callable[[Any], Any]) -> Any:
