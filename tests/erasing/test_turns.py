@@ -138,7 +138,7 @@ class TestReaders:
     def test_a_page_takes_its_title_from_what_is_left(self, store: Store, talk: list[str]) -> None:
         store.erase(talk[0], reason="private")
         assert "<title>thanks</title>" in store.render("main")
-        assert store.conversations.list().entries[0].title == ""
+        assert store.conversations.list().entries[0].title == "(erased)"
 
     def test_a_mark_cannot_be_stored(self, store: Store, talk: list[str]) -> None:
         store.erase(talk[1], reason="r")
