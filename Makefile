@@ -14,6 +14,8 @@ STEPS = format lint types floors pytest wheel
 
 # The checks start Python hundreds of times: it keeps its bytecode, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
+# Nothing of the tests reaches the network: LiteLLM would fetch a table of prices when it is imported.
+export LITELLM_LOCAL_MODEL_COST_MAP = True
 
 .PHONY: help demo test test-peers quick tests-quick soak bench bench-peers docs sql aio fix lock clean mypy basedpyright $(STEPS)
 
