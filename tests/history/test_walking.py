@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -110,6 +111,14 @@ class TestLargeHistories:
         assert walked == expected
         assert window.options == head.options == {"last": max(each for each in expected if each % 100 == 0)}
         assert counted.count <= 4
+
+    def test_what_was_read_is_nothing_to_the_collector(self, store: Store) -> None:
+        """It looks at what it follows again and again while a long thread is read, which took a third of the time."""
+        turn = store.add_turn(
+            [{"type": "text", "text": "hi"}, {"type": "tool_use", "name": "f", "input": {}}], bookmark="main"
+        )
+        [record], [message] = store.thread("main"), store.resolve("main").messages
+        assert [each for each in (turn, record, message, *record.content) if gc.is_tracked(each)] == []
 
     def test_a_turn_that_ten_thousand_continue_is_walked_alone(self, file_place: FilePlace) -> None:
         store = file_place.open(durability="normal")

@@ -70,7 +70,7 @@ class Attributes(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
 NO_ATTRIBUTES = Attributes()
 
 
-class Message(Struct, frozen=True, kw_only=True):
+class Message(Struct, frozen=True, kw_only=True, gc=False):
     """One message of a window or transcript. ``turn`` is the id of the turn it came from, None for a made one.
 
     ``role`` is None only for the bare sequences of OpenChatML 0.1 (rule R15, importing a transcript). ``cache`` is
@@ -155,7 +155,7 @@ class ContextWindow(Struct, frozen=True):
         return msgspec.json.encode(self.to_dict())
 
 
-class ThreadRecord(Struct, frozen=True):
+class ThreadRecord(Struct, frozen=True, gc=False):
     """The schema reference's thread record of one turn."""
 
     id: TurnId

@@ -88,7 +88,7 @@ class Meta(Struct, frozen=True, omit_defaults=True):
         return record | {key: value for key, value in nested.items() if value}
 
 
-class Turn(Struct, frozen=True, eq=False):
+class Turn(Struct, frozen=True, eq=False, gc=False):
     """An immutable record of a thread. Two turns are equal when their seals are.
 
     ``hash`` addresses the payload, ``digest`` says what was said up to here, ``seal`` says that the record is
@@ -163,7 +163,7 @@ class Turn(Struct, frozen=True, eq=False):
         return html_of([turn_entry(self, self.content if self.resolve_options else ())])
 
 
-class TreeTurn(Struct, frozen=True):
+class TreeTurn(Struct, frozen=True, gc=False):
     """A turn of a tree, or of a part of one: what it says, what it continues and what continues it, in commit order.
 
     ``continues`` names all that it continues, also where that is not in the part; ``children`` those that are.
