@@ -334,6 +334,7 @@ class TestCollecting:
         assert (found.entries[0].error or {})["type"] == "not_stored"
         assert found.counts["answered"] == 1
 
+    @pytest.mark.slow
     def test_memory_holds_one_answer_at_a_time(self, asking: Store, server: Loopback) -> None:
         """The file of results may have any size."""
         ids = create(asking, server, 1)

@@ -220,6 +220,7 @@ class TestEnding:
         with Store.open(store._backend.target) as again:
             assert said(again) == ["root"]
 
+    @pytest.mark.slow
     def test_whose_time_is_up_asks_for_the_lock_once(self, store: Store, joined: list[Any]) -> None:
         backend: Any = store._backend
         backend._wait_seconds = 1

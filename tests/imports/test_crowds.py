@@ -28,6 +28,7 @@ def is_linear(make: Callable[[int], Callable[[], object]]) -> bool:
     return calls(make(800)) < 2.5 * calls(make(400))
 
 
+@pytest.mark.slow
 def test_results_behind_results_find_their_call_in_one_step(memory: Store) -> None:
     def make(count: int) -> Callable[[], object]:
         called = node("call", "root", "assistant", text("ls"), recipient="bash")

@@ -284,6 +284,7 @@ class TestBrokenStreams:
         reply = parse_response(PROVIDER, response)
         assert (reply.content, reply.stop_reason, reply.incomplete) == ((Text("A"),), "incomplete", True)
 
+    @pytest.mark.slow
     def test_the_words_are_those_of_the_sdk(self) -> None:
         known = any_event().json_schema()["$defs"]["Delta"]["properties"]["stop_reason"]["anyOf"][0]["enum"]
         beta = {"compaction"}
@@ -385,6 +386,7 @@ def test_the_client_of_the_sdk_sends_the_body_as_it_is() -> None:
 
 
 @given(window=windows())
+@pytest.mark.slow
 def test_the_types_of_the_sdk_take_every_request(window: ContextWindow) -> None:
     try:
         body = prepare_request(PROVIDER, window, model="m").body
@@ -414,6 +416,7 @@ class TestReasoning:
         assert notes(prepared).count("reasoning that nothing follows is left out") == 2
         assert len(request([USER, said(THOUGHT, " "), USER]).body["messages"]) == 1
 
+    @pytest.mark.slow
     def test_it_stands_in_front_of_what_it_led_to(self) -> None:
         prepared = request([USER, said(THOUGHT, call())], tools=[WEATHER])
         assert [part["type"] for part in prepared.body["messages"][1]["content"]] == ["thinking", "tool_use"]

@@ -148,6 +148,7 @@ class TestEveryThread:
             assert _parts(later)[: len(_parts(earlier))] == _parts(earlier)
 
     @given(window=windows() | own_windows, model=models)
+    @pytest.mark.slow
     def test_the_sdk_knows_every_key(self, window: ContextWindow, model: str | None) -> None:
         try:
             body = prepare_request("gemini", window, tools=[TOOL], model=model).body

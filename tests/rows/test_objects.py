@@ -189,6 +189,7 @@ class TestWithTurns:
         with unchanged(store), pytest.raises(BookmarkMoved):
             store.add_turns(turns, objects=[{"kind": "k", "key": "a", "data": b""}])
 
+    @pytest.mark.slow
     def test_more_turns_than_a_batch_are_all_or_nothing_too(self, store: Store) -> None:
         objects = [{"kind": "k", "key": "a", "data": b""}]
         turns: list[Any] = [{"content": f"{index}", "respond": index > 0} for index in range(BATCH_TURNS + 2)]
