@@ -5,8 +5,8 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	echo $$python && break; done)
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
-# The tests' files lie in memory where the system has a folder there with 4 GB of room, whose programs may run: a fifth less
-# time. TMPDIR wins.
+# The tests' files lie in /dev/shm, in memory, where that has 4 GB of room and programs may run from it: a fifth less time.
+# TMPDIR wins.
 ROOM = $(shell test -w /dev/shm && ! grep -q ' /dev/shm [^ ]* [^ ]*noexec' /proc/mounts && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "TMPDIR=/dev/shm" }')
 PYTEST_ALL = $(if $(TMPDIR),,$(ROOM)) $(BIN)/pytest -n auto --dist loadgroup
 LOCK_ONE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -69,9 +69,9 @@ def test_what_is_so_already_is_said_and_not_stored(talk: Command) -> None:
     ):  # fmt: skip
         if verb != "unhide":
             talk(verb, ids[2], "-c", "main")
-        for more in ((), ("--json",)):
+        for more, out in (((), ""), (("--json",), "null\n")):
             done = talk(verb, ids[2], "-c", "main", *more)
-            assert (done.out, done.err) == ("", f"Nothing was stored: {told}.\n")
+            assert (done.out, done.err) == (out, f"Nothing was stored: {told}.\n")
     assert len(talk("log", "main", "--json").json_lines) == len(ids) + 3
     assert talk("replace", ids[2], "so", "-c", "main").out == talk("replace", ids[2], "so", "-c", "main").out
 
@@ -94,6 +94,7 @@ def test_a_branch_is_compacted_and_a_request_is_cut(talk: Command) -> None:
     assert "from the model: about" in done.err
     assert talk("tokens", "main", "--json").json["tokens"] < 0.7 * whole
     assert "Nothing to do" in talk("compact", "main", "--to", "99,999").err
+    assert talk("compact", "main", "--to", "99,999", "--json").out == "null\n"
 
 
 def test_lint_tells_what_a_budget_cuts_and_what_it_cannot(talk: Command) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 from headish.providers.shared.values import Reply
 from headish.providers.stream import Stream
 from headish.values.blocks import ToolUse
+from support.counting import calls
 
 Event = dict[str, Any]
 
@@ -26,23 +25,6 @@ def blocks_of(provider: str, events: list[Event]) -> tuple[Any, ...]:
     return read(provider, events).content
 
 
-def steps(work: Callable[[], object], called: str = "") -> int:
-    """How many calls a work makes, of functions of one name or of all."""
-    count = 0
-
-    def counted(frame: Any, event: str, function: Any) -> None:
-        nonlocal count
-        named = frame.f_code.co_name if event == "call" else getattr(function, "__name__", "")
-        count += event in ("call", "c_call") and called in ("", named)
-
-    sys.setprofile(counted)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
-
-
 def parts(count: int, again: str, phases: tuple[str | None, ...]) -> list[Event]:
     """A message of many parts, which is said again as often, without them."""
     place = {"output_index": 0, "item_id": "m"}
@@ -56,7 +38,7 @@ def parts(count: int, again: str, phases: tuple[str | None, ...]) -> list[Event]
     "phases", [(None,), ("commentary", "final_answer")], ids=["no phase", "another phase each time"]
 )
 def test_an_item_that_is_said_again_takes_no_step_for_each_of_its_parts(phases: tuple[str | None, ...]) -> None:
-    few, many = (steps(lambda n=n: read("openai_responses", parts(n, "done", phases))) for n in (50, 400))
+    few, many = (calls(lambda n=n: read("openai_responses", parts(n, "done", phases))) for n in (50, 400))
     assert many < 9 * few
 
 
@@ -78,7 +60,7 @@ def stopped(count: int) -> list[Event]:
 
 
 def test_the_arguments_of_a_call_that_ends_many_times_are_not_read_each_time() -> None:
-    once, often = (steps(lambda n=n: read("anthropic", stopped(n)), "_read_input") for n in (1, 200))
+    once, often = (calls(lambda n=n: read("anthropic", stopped(n)), "_read_input") for n in (1, 200))
     assert 1 <= once <= often <= once + 1
 
 

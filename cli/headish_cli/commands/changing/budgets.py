@@ -51,6 +51,8 @@ def compact_command(settings: Settings, headish: str, ptr: str | None, as_json: 
         before = store.tokens(headish)
         turn = store.compact(headish, ptr=ptr, warn=lambda note: say(f"note: {note}"), **sizes)
         if turn is None:
+            if as_json:
+                print_json(None)
             say(f"Nothing to do: about {before.tokens:,} tokens, and nothing between the first exchange and the last.")
             return
         tell_turn(store, turn, as_json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings, read_text
-from headish_cli.printing.output import say
+from headish_cli.printing.output import print_json, say
 from headish_cli.printing.telling import tell_continued, tell_turn
 
 if TYPE_CHECKING:
@@ -118,9 +118,11 @@ def original_command(settings: Settings, first: str, last: str | None, as_json: 
 
 
 def _tell(store: Store, turn: Turn | None, as_json: bool, already: str = "") -> None:
-    """The id on stdout; what the overlay does on stderr, or that there was nothing to do."""
+    """The id on stdout; what the overlay does on stderr, or that there was nothing to do: ``null`` as JSON."""
     if turn is None:
         tell_continued(store)
+        if as_json:
+            print_json(None)
         say(f"Nothing was stored: {already}.")
         return
     tell_turn(store, turn, as_json)

@@ -153,7 +153,7 @@ def take(connection: Connection, space: int, known: Indexed, seq: int) -> bool:
 
 
 def configure(connection: Connection) -> None:
-    """Have the index merge less often than it would by itself: filling it takes less, and searching it no more."""
+    """Have the index not merge by itself: ``merge_some`` does, once it is filled."""
     connection.run(CONFIGURE)
 
 
