@@ -9,8 +9,9 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 # TMPDIR wins.
 ROOM = $(shell test -w /dev/shm && ! grep -q ' /dev/shm [^ ]* [^ ]*noexec' /proc/mounts && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "TMPDIR=/dev/shm" }')
 PYTEST_ALL = $(if $(TMPDIR),,$(ROOM)) $(BIN)/pytest -n auto --dist loadgroup
+# A pin keeps its extras: without them, pip 23.2 looks for a newer version with the extra, whose hash it then misses.
 LOCK_ONE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	--no-header --no-annotate $(LOCK)
+	--no-header --no-annotate --no-strip-extras $(LOCK)
 STEPS = format lint types floors pytest wheel
 
 # The checks start Python hundreds of times: it keeps its bytecode, whatever the shell says.
