@@ -8,16 +8,13 @@ from headish.content.unfinished import without_partial
 from headish.database.query import Connection
 from headish.history.reading.decode import (
     read_all_blocks,
-    read_blocks,
-    read_cached,
-    read_mapping,
     read_message,
 )
 from headish.history.reading.options import resolve_options
 from headish.history.windows.view import Seen, View, see, see_originals
 from headish.rows.threads.walks import Walked, read_marked
 from headish.values.blocks import Erased, erased_in
-from headish.values.messages import ContextWindow, Note, ThreadRecord
+from headish.values.messages import ContextWindow, Note
 from headish.values.places import Place
 from headish.values.turns import OVERLAY
 
@@ -76,17 +73,3 @@ def holds_overlays(connection: Connection, space: int, place: Place) -> bool:
 def _is_marked(row: Sequence[object]) -> bool:
     type, attributes = row[0], row[1]
     return type == OVERLAY or (isinstance(attributes, bytes | memoryview) and b'"hidden":' in bytes(attributes))
-
-
-def thread_records(walked: Sequence[Walked]) -> list[ThreadRecord]:
-    """The schema reference's thread records, in walk order."""
-    return [
-        ThreadRecord(
-            id=turn.id,
-            role=turn.role or None,
-            content=read_blocks(turn, turn.payload),
-            inherited=read_mapping(turn, "inherited"),
-            cache=read_cached(turn),
-        )
-        for turn in walked
-    ]

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument, InvalidRole, shown
 from headish.history.edits.ranges import find_segments, parse_range
-from headish.history.reading.decode import complete_turn, complete_turns, read_blocks, read_payload
+from headish.history.reading.decode import complete_turn, complete_turns, read_blocks, read_payload, thread_records
 from headish.history.reading.handles import make_handles
 from headish.history.reading.selection import Selection, select_turns
 from headish.history.reading.trees import read_part, read_whole_tree
 from headish.history.reading.walk import read_backwards, walk, walk_messages
-from headish.history.windows.resolve import resolve_window, thread_records
 from headish.rows.bookmarks import ALL
 from headish.rows.threads import listings
 from headish.rows.threads.parts import has_at_most
@@ -313,6 +312,8 @@ def resolve(
     """
     if budget is not None:
         return _resolve_within(space, headish, raw, budget, count)
+    from headish.history.windows.resolve import resolve_window  # late: a log resolves nothing
+
     return space._read_from(
         headish, lambda connection, places: resolve_window(walk(connection, space._number, places), raw=raw)
     )
