@@ -30,10 +30,10 @@ from headish.database.revisions import REVISION
 from headish.history.budgets.counting import Tokens, TurnTokens
 from headish.history.edits.differences import Change, Diff, Stat
 from headish.history.edits.edit import Edited
-from headish.history.edits.versions import Siblings
 from headish.history.edits.words import Piece
 from headish.history.reading.costs import Cost
 from headish.history.reading.usage import Count
+from headish.history.reading.versions import Siblings
 from headish.history.writing.copies import Copied
 from headish.providers.dialects.table import DIALECTS
 from headish.providers.registry import PROVIDERS

@@ -36,7 +36,7 @@ STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError
 
 if TYPE_CHECKING:
     from headish.history.writing.append import Appended
-    from headish.history.writing.remembered import Remembered
+    from headish.history.writing.tips import Remembered
     from headish.store.keeping.awaiting import Awaited
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class OnDemand:
     def __call__(self, headish: Headishes) -> dict[str, Any]:
         """The options that a thread hands down, over the sparse index of the turns that set any (rule R12, options on
         demand)."""
-        from headish.history.reading.resolve import fold_options
+        from headish.history.reading.options import fold_options
         from headish.history.reading.walk import walk_inherited
 
         number = self._space._number

@@ -246,7 +246,7 @@ def _compact(store: Store, heads: Headishes | None, ptr: str | None, given: dict
     if isinstance(heads, str):
         turn = compact_when_full(store, heads, ptr=ptr, warn=lambda note: say(f"note: {note}"), **call)
     if turn is not None:
-        from headish.history.overlays.states import describe
+        from headish.history.windows.states import describe
 
         assert turn.meta.attributes.overlay is not None
         say(f"compacted: {describe(turn.meta.attributes.overlay)} (turn {turn.id})")

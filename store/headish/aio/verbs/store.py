@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headish.history.edits.differences import Diff
     from headish.history.edits.drafts import Edit
     from headish.history.edits.edit import Edited
-    from headish.history.edits.versions import Siblings, Version
+    from headish.history.reading.versions import Siblings, Version
     from headish.history.reading.costs import Cost
     from headish.history.reading.usage import Count as UsageCount
     from headish.history.writing.copies import Copied

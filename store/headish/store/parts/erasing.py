@@ -24,7 +24,7 @@ from headish.erasing.names import erase_name, find_name
 from headish.erasing.spaces import erase_space, find_in_space
 from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, UnknownSpace, shown
 from headish.history.reading.find import find_place
-from headish.history.reading.proven import forget_proven
+from headish.history.reading.verified import forget_proven
 from headish.limits import REASON_LIMIT_BYTES
 from headish.rows.counters import lock_counter, lock_space
 from headish.rows.spaces import find_space, space_numbers

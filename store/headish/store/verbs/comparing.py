@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, shown
-from headish.history.edits.versions import Seen, Siblings, Version, find_versions, number_versions
 from headish.history.reading.decode import complete_turns
+from headish.history.reading.versions import Seen, Siblings, Version, find_versions, number_versions
 from headish.rows.keys import turns_by_ids
 from headish.rows.turns import StoredTurn
 from headish.store.space import Space

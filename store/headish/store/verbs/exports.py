@@ -11,9 +11,11 @@ from headish.errors import InvalidArgument, InvalidName, UnknownFormat, UnknownP
 from headish.history.definitions import find_pointer, tools_served
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.documents import with_documents
-from headish.history.reading.resolve import is_overlaid, kept_thread, resolve_options
+from headish.history.reading.options import resolve_options
 from headish.history.reading.trees import build_thread, read_whole_tree
 from headish.history.reading.walk import walk
+from headish.history.windows.resolve import is_overlaid
+from headish.history.windows.transcripts import kept_thread
 from headish.rows.threads.walks import Walked, read_links
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.store.space import Headishes, Space
@@ -164,7 +166,7 @@ class _Training:
     def look(self, walked: Sequence[Walked]) -> None:
         """Find out what is hidden; what is read again is found out again."""
         if is_overlaid(walked):
-            from headish.history.overlays.kept import see_hidden  # late: few threads need it
+            from headish.history.windows.transcripts import see_hidden  # late: few threads need it
 
             self._hidden, self._notes = see_hidden(walked, read_all_blocks(walked))
 
@@ -218,7 +220,7 @@ def _faces(walked: Sequence[Walked]) -> dict[TurnId, Face]:
     """How people see the turns of a thread, as far as its overlays say."""
     if not is_overlaid(walked):
         return {}
-    from headish.history.overlays.faces import see_faces  # late: few threads need it
+    from headish.history.windows.faces import see_faces  # late: few threads need it
 
     return see_faces(walked, read_all_blocks(walked))
 
@@ -234,7 +236,7 @@ def _faces_of_tree(
     others = [turn for turn in tree if turn.id not in thread]
     if not any(turn.attributes.overlay or turn.attributes.hidden for turn in others):
         return _faces(walked)
-    from headish.history.overlays.faces import strictest
+    from headish.history.windows.faces import strictest
 
     ends = [turn_by_id(connection, space._number, turn.id) for turn in others if not turn.children]
     faces = [_faces(walk(connection, space._number, [end.place])) for end in ends if end is not None]

@@ -20,10 +20,10 @@ from headish.errors import (
 from headish.history.definitions import find_pointer, tools_served
 from headish.history.overlays.covering import put_in_place, read_covered
 from headish.history.overlays.laying import Blocks, Covering, Wanted, Write, find_covered, lay
-from headish.history.overlays.states import HIDE, KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
-from headish.history.overlays.view import Thread
 from headish.history.reading.decode import complete_turn
 from headish.history.reading.walk import walk
+from headish.history.windows.states import HIDE, KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
+from headish.history.windows.view import Thread
 from headish.rows.turns import StoredTurn
 from headish.store.space import Headishes, Space
 from headish.store.verbs.requests import Count, ToolList, fill_documents, max_tokens_of, pointer_named, room_for_request
@@ -253,8 +253,8 @@ def measure_thread(
     """The window of a headish with what it weighs, and the pointer that it asks. ``count`` is called outside of the
     transaction. Raises: as ``tokens``."""
     from headish.history.budgets.counting import measure, with_fit
-    from headish.history.budgets.reading import read_fit
-    from headish.history.reading.resolve import resolve_options
+    from headish.history.budgets.replies import read_fit
+    from headish.history.reading.options import resolve_options
 
     named = None if ptr is None else check_name(ptr, "provider pointer")
 

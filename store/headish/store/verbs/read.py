@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument, InvalidRole, shown
 from headish.history.edits.ranges import find_segments, parse_range
-from headish.history.reading.decode import complete_turn, complete_turns, read_blocks, read_payload
+from headish.history.reading.decode import complete_turn, complete_turns, read_blocks, read_payload, thread_records
 from headish.history.reading.handles import make_handles
-from headish.history.reading.resolve import resolve_window, thread_records
 from headish.history.reading.selection import Selection, select_turns
 from headish.history.reading.trees import read_part, read_whole_tree
 from headish.history.reading.walk import read_backwards, walk, walk_messages
@@ -221,9 +220,9 @@ def messages(
     # Late: most processes write none.
     from headish.content.forms.table import find_form
     from headish.content.forms.writing import write_thread
-    from headish.history.overlays.marks import holds_overlays
     from headish.history.reading.documents import with_documents
-    from headish.history.reading.resolve import kept_thread
+    from headish.history.windows.resolve import holds_overlays
+    from headish.history.windows.transcripts import kept_thread
     from headish.transcripts.drops import drop_words
 
     def work(connection: Connection, stored: StoredTurn) -> list[Kept]:
@@ -313,6 +312,8 @@ def resolve(
     """
     if budget is not None:
         return _resolve_within(space, headish, raw, budget, count)
+    from headish.history.windows.resolve import resolve_window  # late: a log resolves nothing
+
     return space._read_from(
         headish, lambda connection, places: resolve_window(walk(connection, space._number, places), raw=raw)
     )

@@ -14,7 +14,7 @@ from headish.database.query import Connection
 from headish.errors import InputError, InvalidArgument, UnknownStream, Unrepresentable
 from headish.history.definitions import tools_served
 from headish.history.reading.decode import complete_turn
-from headish.history.reading.resolve import fold_options
+from headish.history.reading.options import fold_options
 from headish.history.reading.walk import walk_inherited
 from headish.history.writing.append import Appended
 from headish.history.writing.replies import append_reply, pin_turns

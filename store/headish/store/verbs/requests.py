@@ -14,12 +14,12 @@ from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, OverBudget, UnknownPointer, shown
 from headish.history.definitions import find_default, find_pointer, pointer_as_model, tools_served
-from headish.history.reading.containers import find_container
 from headish.history.reading.documents import refer, with_documents
-from headish.history.reading.previous import PROVIDER, Stored, find_stored
-from headish.history.reading.recordings import still_heard
-from headish.history.reading.resolve import option_origins, resolve_window
+from headish.history.reading.expiring import find_container, still_heard
+from headish.history.reading.options import option_origins
+from headish.history.reading.responses import PROVIDER, Stored, find_stored
 from headish.history.reading.walk import walk
+from headish.history.windows.resolve import resolve_window
 from headish.history.writing.replies import Pinned, pin_turns
 from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers.dialects.choosing import check_dialect
@@ -305,7 +305,7 @@ def _gather(
     )
     if limit.budget is None or limit.counter is not None:
         return asked, walked, None
-    from headish.history.budgets.reading import read_fit  # late: most requests have no budget
+    from headish.history.budgets.replies import read_fit  # late: most requests have no budget
 
     return asked, walked, read_fit(connection, space, limit.model or (pointer.model if pointer else None))
 

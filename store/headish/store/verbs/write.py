@@ -28,7 +28,7 @@ from headish.history.writing.batches import StoredTurns, in_batches, read_item
 from headish.history.writing.keys import append_once
 from headish.history.writing.planning import Earlier, Stream
 from headish.history.writing.record import record_list
-from headish.history.writing.remembered import NOTHING, Remembered, append_remembered, is_plain, remember
+from headish.history.writing.tips import NOTHING, Remembered, append_remembered, is_plain, remember
 from headish.rows.objects import Put, put_object
 from headish.rows.turns import StoredTurn
 from headish.store.parts.objects import read_puts

@@ -5,17 +5,45 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headish.history.overlays.view import Contents, Seen, Thread, read_thread, replaced, see, see_originals
-from headish.history.reading.decode import read_mapping
+from msgspec.structs import replace
+
+from headish.history.reading.decode import read_all_blocks, read_mapping, read_message
+from headish.history.windows.resolve import is_overlaid
+from headish.history.windows.view import Contents, Seen, Thread, read_thread, replaced, see, see_originals
 from headish.rows.threads.walks import Walked
 from headish.values.blocks import ContentBlock
 from headish.values.ids import TurnId
 from headish.values.messages import Kept, Note
+from headish.values.turns import cut_off, reply_of
 
 _FORM = ("format", "header_raw", "form")
 """The keys that say that a message is in its own form. Words that stand in its place are not."""
 _HEAD = ("header", "bos", "eos")
 """What stood around an imported thread, and rides on its first turn."""
+
+
+def kept_thread(walked: Sequence[Walked], *, raw: bool = False, for_people: bool = False) -> list[Kept]:
+    """The messages of a walk with headish's own keys beside them: what a transcript is written from.
+
+    An answer that was cut off is a message without its end (``stop`` ``none``), as a transcript says it. Of a thread
+    with overlays it is what a model sees, or with ``for_people`` what people see; ``raw`` shows every turn as it was
+    stored.
+    """
+    contents = read_all_blocks(walked)
+    if is_overlaid(walked):
+        return [as_ended(each) for each in see_kept(walked, contents, raw=raw, for_people=for_people)]
+    return [
+        as_ended(Kept(read_message(turn, content), read_mapping(turn, "system")))
+        for turn, content in zip(walked, contents, strict=True)
+    ]
+
+
+def as_ended(kept: Kept) -> Kept:
+    """A message that was cut off without its end."""
+    message, system = kept
+    if message.attributes.stop is None and cut_off(reply_of(system), message.attributes):
+        message = replace(message, attributes=replace(message.attributes, stop="none"))
+    return Kept(message, system)
 
 
 def see_kept(walked: Sequence[Walked], contents: Contents, *, raw: bool, for_people: bool) -> list[Kept]:

@@ -13,10 +13,9 @@ from itertools import takewhile
 from headish.content.drafts import Draft, encode_attributes
 from headish.content.encoding import encode_payload
 from headish.database.query import Connection
-from headish.history.overlays.marks import holds_overlays
-from headish.history.overlays.view import Seen
-from headish.history.reading.resolve import see_window
 from headish.history.reading.walk import walk
+from headish.history.windows.resolve import holds_overlays, see_window
+from headish.history.windows.view import Seen
 from headish.rows.threads.walks import Walked, read_links
 from headish.rows.turns import StoredTurn, turn_at
 from headish.values.messages import Message

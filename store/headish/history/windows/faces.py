@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from headish.history.overlays.states import State
-from headish.history.overlays.view import Contents, Thread, read_thread, replaced
+from headish.history.windows.states import State
+from headish.history.windows.view import Contents, Thread, read_thread, replaced
 from headish.renderings.pages import Face
 from headish.rows.threads.walks import Walked
 from headish.values.ids import TurnId

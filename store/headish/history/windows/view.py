@@ -13,8 +13,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from headish.content.forms.parts import without_form
-from headish.history.overlays.states import State, describe, facing, read_states
-from headish.history.reading.resolve import read_message
+from headish.history.reading.decode import read_message
+from headish.history.windows.states import State, describe, facing, read_states
 from headish.providers.shared.ledger import pair_calls
 from headish.rows.threads.walks import Walked
 from headish.values.blocks import ContentBlock

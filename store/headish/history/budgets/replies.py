@@ -6,10 +6,9 @@ from itertools import groupby
 
 from headish.database.query import Connection
 from headish.history.budgets.counting import Measured, with_fit
+from headish.history.budgets.estimates import estimate
 from headish.history.budgets.fitting import Fit, Sample, counted_reply, find_samples, fit
-from headish.history.budgets.kinds import estimate
-from headish.history.reading.decode import read_blocks, read_mapping
-from headish.history.reading.resolve import read_message
+from headish.history.reading.decode import read_blocks, read_mapping, read_message
 from headish.rows.threads.walks import Walked, read_newest
 
 READ_TURNS = 256
