@@ -103,14 +103,16 @@ def test_postgresql_takes_every_statement(new_postgresql: str) -> None:
     refused = {}
     Store.open(new_postgresql).close()
     with psycopg.connect(**server_arguments(parse_url(new_postgresql)), autocommit=True) as connection:
-        for name, sql in texts_of("postgresql").items():
+        for number, (name, sql) in enumerate(texts_of("postgresql").items()):
             if re.match("SELECT|INSERT|UPDATE|DELETE|WITH", sql):
                 names = list(dict.fromkeys(parameters_of(sql)))
-                numbered = re.sub(PARAMETER, lambda found: f"${names.index(found[1]) + 1}", sql)
                 types = f"({', '.join(['bytea'] * (len(names) - 1))}, bigint)" if "by digests" in name else ""
-                refused[name] = refusal(connection, f"PREPARE it{types} AS {numbered}")
-                connection.execute("DEALLOCATE ALL")
+                refused[name] = refusal(connection, f"PREPARE it_{number}{types} AS {_numbered(sql, names)}")
     assert {name: why for name, why in refused.items() if why and "as the owner" not in name} == {}
+
+
+def _numbered(sql: str, names: list[str]) -> str:
+    return re.sub(PARAMETER, lambda found: f"${names.index(found[1]) + 1}", sql)
 
 
 PARAMETER = r"(?<![:\w]):([a-z_]\w*)"
