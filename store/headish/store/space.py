@@ -37,7 +37,7 @@ STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError
 if TYPE_CHECKING:
     from headish.history.writing.append import Appended
     from headish.history.writing.tips import Remembered
-    from headish.store.keeping.awaiting import Awaited
+    from headish.store.reading.awaited import Awaited
 
 T = TypeVar("T")
 Headishes = str | Sequence[str]
@@ -111,7 +111,7 @@ class Space:
         backend = self._open_backend()
         try:
             if self._awaited is not None:
-                from headish.store.keeping.awaiting import read_awaited  # late: few reads wait
+                from headish.store.reading.awaited import read_awaited  # late: few reads wait
 
                 return read_awaited(backend, self._number, self._awaited, work)
             return backend.read(work)

@@ -50,9 +50,9 @@ from headish.providers.shared.shapes import healed
 from headish.providers.shared.values import Request
 from headish.rows.bookmarks import ALL
 from headish.rows.objects import Put, find_object, put_object
-from headish.store.parts.objects import Objects
+from headish.store.asking.request import request
+from headish.store.keeping.objects import Objects
 from headish.store.space import Space
-from headish.store.verbs.requests import request
 from headish.values.checks.doors import LIST, TEXT, door
 from headish.values.checks.headers import lower_names
 from headish.values.ids import Mint, TurnId

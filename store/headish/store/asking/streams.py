@@ -14,14 +14,14 @@ from headish.history.writing.append import Appended
 from headish.history.writing.replies import append_reply
 from headish.rows import streams
 from headish.rows.streams import RECOVERED, StoredStream
+from headish.store.asking.reply import with_own_names
 from headish.store.space import Space
-from headish.store.verbs.replies import with_own_names
 from headish.values.checks.doors import Kind, door
 from headish.values.ids import Mint, TurnId, as_turn_id
 from headish.values.turns import Turn
 
 if TYPE_CHECKING:
-    from headish.store.parts.remote import Fetched
+    from headish.store.asking.unfinished import Fetched
 
 WAIT = Kind(
     lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 86400,
@@ -70,7 +70,7 @@ class Streams:
         Cost: the heads of the space are read, and one request is sent for each incomplete answer.
         Raises: InvalidArgument; DatabaseError. What a provider refuses stands in ``Fetched.failed``.
         """
-        from headish.store.parts.remote import fetch_all  # late: rarely needed, and it brings the client
+        from headish.store.asking.unfinished import fetch_all  # late: rarely needed, and it brings the client
 
         self._space._check_writable()
         return fetch_all(self._space, wait_seconds)

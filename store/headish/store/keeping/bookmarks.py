@@ -174,7 +174,7 @@ class Bookmarks(Mapping[str, TurnId]):
         Cost: reads the space once for each name that it had; then SQLite writes the file anew.
         Raises: UnknownBookmark if it never was one, InvalidName, InvalidArgument.
         """
-        from headish.store.parts.erasing import erase_bookmark
+        from headish.store.keeping.erase import erase_bookmark
 
         return erase_bookmark(self._space, check_name(name), reason=reason, by=by, dry_run=dry_run, scrub=scrub)
 

@@ -19,7 +19,7 @@ from headish.backups.restoring import Receipts, restore_file
 from headish.backups.writing import write_spaces
 from headish.errors import HeadishError, InvalidArgument, InvalidBackup, UnknownDatabase, shown
 from headish.store.database import Database
-from headish.store.parts.erasing import scrub_now
+from headish.store.keeping.erase import scrub_now
 from headish.values.checks.doors import PATH, door
 from headish.values.results.backups import Backup, Restored
 from headish.values.results.erasures import Receipt

@@ -31,7 +31,7 @@ from headish.values.times import read_moment
 from headish.values.turns import TreeTurn, Turn
 
 if TYPE_CHECKING:
-    from headish.store.verbs.requests import Budget, Count
+    from headish.store.asking.request import Budget, Count
 
 PAGE_TURNS = 500
 
@@ -321,8 +321,8 @@ def resolve(
 
 def _resolve_within(space: Space, headish: Headishes, raw: bool, budget: Budget, count: Count | None) -> ContextWindow:
     from headish.history.budgets.counting import cut_window
-    from headish.store.verbs.overlaying import measure_thread
-    from headish.store.verbs.requests import max_tokens_of, room_for_request
+    from headish.store.asking.request import max_tokens_of, room_for_request
+    from headish.store.writing.overlays import measure_thread
 
     if raw:
         raise InvalidArgument("a budget cuts what a model sees: it does not go with raw")

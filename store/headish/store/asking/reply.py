@@ -25,8 +25,8 @@ from headish.providers.shared.values import Reply, Request
 from headish.rows import streams
 from headish.rows.streams import FINISHED, StoredStream
 from headish.rows.turns import StoredTurn, turn_by_id
+from headish.store.asking.request import pointer_named, request, usable_pointer
 from headish.store.space import Headishes, Space
-from headish.store.verbs.requests import pointer_named, request, usable_pointer
 from headish.values.blocks import ToolUse
 from headish.values.checks.doors import an, door
 from headish.values.grammar import parse_headishes

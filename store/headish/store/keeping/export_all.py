@@ -24,11 +24,11 @@ from headish.errors import (
     Unrepresentable,
     shown,
 )
-from headish.store.parts.bookmarks import Bookmarks
-from headish.store.parts.conversations import BEHIND_NAMES, Conversations
+from headish.store.keeping.bookmarks import Bookmarks
+from headish.store.keeping.conversations import BEHIND_NAMES, Conversations
+from headish.store.reading.export import NO_ANSWER, export, render
+from headish.store.reading.read import get, tree
 from headish.store.space import Space
-from headish.store.verbs.exports import NO_ANSWER, export, render
-from headish.store.verbs.read import get, tree
 from headish.transcripts.datasets.rows import ROWS, as_line
 from headish.transcripts.threads import TARGETS
 from headish.values.checks.doors import FLAG, LIST, PATH, door

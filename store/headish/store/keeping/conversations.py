@@ -147,7 +147,7 @@ class Conversations:
             before = min(before, (milliseconds_of(end), b""))
         space = self._space
         if tool is not None:
-            from headish.store.keeping.finding import bring_up_to_date  # late: most lists need no index
+            from headish.store.reading.search import bring_up_to_date  # late: most lists need no index
 
             bring_up_to_date(space)
 

@@ -31,9 +31,9 @@ from headish.history.writing.record import record_list
 from headish.history.writing.tips import NOTHING, Remembered, append_remembered, is_plain, remember
 from headish.rows.objects import Put, put_object
 from headish.rows.turns import StoredTurn
-from headish.store.parts.objects import read_puts
+from headish.store.keeping.objects import read_puts
+from headish.store.reading.read import read_range
 from headish.store.space import Space
-from headish.store.verbs.read import read_range
 from headish.values.checks.doors import LIST, LIST_OR_BODY, check, door, is_path
 from headish.values.checks.files import open_regular
 from headish.values.grammar import parse_headish

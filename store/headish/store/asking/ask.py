@@ -14,13 +14,13 @@ from headish.errors import CallRefused, InvalidArgument, UnknownPointer, shown
 from headish.history.definitions import find_pointer, find_tools, pointer_as_model
 from headish.providers import Delta, Request
 from headish.providers.registry import check_provider
+from headish.store.asking.reply import capture
+from headish.store.asking.request import ToolList, choose_pointer, pointer_named, request
+from headish.store.asking.tool_calls import named_turn
+from headish.store.call_options import CallOptions
 from headish.store.space import Headishes, Space
-from headish.store.verbs.calloptions import CallOptions
-from headish.store.verbs.calls import named_turn
-from headish.store.verbs.overlaying import compact_when_full
-from headish.store.verbs.replies import capture
-from headish.store.verbs.requests import ToolList, choose_pointer, pointer_named, request
-from headish.store.verbs.write import add_turn, add_turns
+from headish.store.writing.add import add_turn, add_turns
+from headish.store.writing.overlays import compact_when_full
 from headish.values.checks.doors import LIST, door
 from headish.values.ids import TurnId
 from headish.values.messages import Note

@@ -18,8 +18,8 @@ from headish.history.windows.resolve import is_overlaid
 from headish.history.windows.transcripts import kept_thread
 from headish.rows.threads.walks import Walked, read_links
 from headish.rows.turns import StoredTurn, turn_by_id
+from headish.store.asking.request import pointer_named
 from headish.store.space import Headishes, Space
-from headish.store.verbs.requests import pointer_named
 from headish.values.checks.doors import door
 from headish.values.ids import TurnId
 from headish.values.messages import Kept, Note

@@ -23,7 +23,7 @@ from headish.imports.seen import changed_files, make_stamp, read_stamps, stamp_o
 from headish.imports.sources import CONVERSATIONS, Given, reader_of
 from headish.imports.trees import Preview, in_tree_batches, preview_trees, store_trees
 from headish.rows.objects import object_is, put_object
-from headish.store.keeping.finding import bring_up_to_date_quietly
+from headish.store.reading.search import bring_up_to_date_quietly
 from headish.store.space import Space
 from headish.values.checks.doors import FILE, PATH, Kind, door
 from headish.values.grammar import parse_headish

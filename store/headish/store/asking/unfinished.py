@@ -23,9 +23,9 @@ from headish.history.writing.replies import append_reply
 from headish.rows.counters import lock_space
 from headish.rows.threads import listings
 from headish.rows.turns import turn_by_id
+from headish.store.asking.reply import with_own_names
+from headish.store.reading.read import heads
 from headish.store.space import Space
-from headish.store.verbs.read import heads
-from headish.store.verbs.replies import with_own_names
 from headish.values.ids import Mint
 from headish.values.names import check_name
 from headish.values.turns import Turn

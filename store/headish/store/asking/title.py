@@ -9,8 +9,8 @@ from headish.content.words import one_line
 from headish.errors import InvalidReply
 from headish.history.definitions import find_pointer
 from headish.providers.pointers import Pointer
+from headish.store.reading.read import messages
 from headish.store.space import Space
-from headish.store.verbs.read import messages
 from headish.values.blocks import Text, join_texts
 from headish.values.checks.doors import TEXT, door
 from headish.values.messages import ContextWindow, Message

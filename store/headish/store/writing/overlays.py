@@ -25,8 +25,8 @@ from headish.history.reading.walk import walk
 from headish.history.windows.states import HIDE, KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
 from headish.history.windows.view import Thread
 from headish.rows.turns import StoredTurn
+from headish.store.asking.request import Count, ToolList, fill_documents, max_tokens_of, pointer_named, room_for_request
 from headish.store.space import Headishes, Space
-from headish.store.verbs.requests import Count, ToolList, fill_documents, max_tokens_of, pointer_named, room_for_request
 from headish.values.blocks import Text
 from headish.values.checks.doors import Kind, door
 from headish.values.grammar import parse_headish
@@ -38,7 +38,7 @@ from headish.values.turns import Turn
 if TYPE_CHECKING:
     from headish.history.budgets.counting import Measured, Tokens
     from headish.providers.pointers import Pointer
-    from headish.store.verbs.calloptions import CallOptions
+    from headish.store.call_options import CallOptions
 
 COMPACT_TO = 0.4
 """How much of a thread is left when it is compacted."""

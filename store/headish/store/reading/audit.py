@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 
 from headish.errors import InvalidArgument, shown
-from headish.store.keeping.feeding import follow
+from headish.store.reading.follow import follow
 from headish.store.space import Space
 from headish.values.checks.doors import TEXT, WORDS, Kind, door
 from headish.values.results.audits import Audited, Authored
