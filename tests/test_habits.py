@@ -219,3 +219,32 @@ def imported_by(path: Path) -> set[str]:
             found |= {f"{node.module}.{name}" for name in modules}
             found |= {node.module} if len(modules) < len(node.names) else set()
     return found - {name_of(path)}
+
+
+NAMED_TWICE: set[str] = {
+    "About", "Address", "Deltas", "Foreign", "Names", "Notes", "Opened", "Portion", "Read", "Said", "Sample",
+    "Step", "Thread", "Write", "_Conversation", "_Malformed", "_Names", "_Session", "_Thread", "_Unpacked", "
+    ---imports", "About", "Address", "Allowance", "Answered", "Archive", "Assets", "Borrowed", "Checkpoints",
+    "Deltas", "Described", "FileCheckpoints", "Foreign", "Given", "ImportNote", "Imported", "ImportedTree",
+    "Line", "Names", "Node", "NotJson", "Notes", "Opened", "Outline", "PassedOver", "Paths", "Portion",
+    "Preview", "Read", "Revivable", "Said", "Sample", "Saved", "ServerCheckpoints", "Step", "Talk", "Thread",
+    "ThreadImport", "TooLargeValue", "Unread", "Unreadable", "Value", "Values", "Write", "_Channel", "_Chat",
+    "_Conversation", "_Export", "_Frames", "_Further", "_History", "_InFile", "_Malformed", "_Met", "_Names",
+    "_OnServer", "_Responses", "_Rollout", "_Row", "_Scan", "_Session", "_Span", "_Thread", "_Unpacked",
+}  # fmt: skip
+"""Names that still stand for several classes."""
+
+
+def test_a_class_name_stands_for_one_class() -> None:
+    """A private one may stand again in another module of its folder alone: nobody meets both."""
+    places: dict[str, list[Path]] = {}
+    for path in (path for root in PACKAGES for path in root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(path.parent if node.name.startswith("_") else path)
+    twice = {
+        name
+        for name, found in places.items()
+        if len(found) > 1 and not (name.startswith("_") and len(set(found)) == 1)
+    }
+    assert twice <= NAMED_TWICE
