@@ -171,14 +171,6 @@ IN_CIRCLES: set[str] = {
     "headish.imports.packed",
     "headish.integrations.agents.compacting",
     "headish.integrations.agents.session",
-    "headish.store.database",
-    "headish.store.reading.awaited",
-    "headish.store.keeping.backup",
-    "headish.store.keeping.export_all",
-    "headish.store.keeping.bookmarks",
-    "headish.store.keeping.erase",
-    "headish.store.space",
-    "headish.store.store",
 }
 """Modules whose circles are still to be untied."""
 
