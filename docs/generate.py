@@ -214,7 +214,7 @@ def write_library() -> str:
     parts += ["\n### headish.providers.Stream\n\n", _text(providers.Stream), "\n"]
     parts += [_function(f"Stream.{name}", getattr(providers.Stream, name)) for name in ("feed", "fail", "finish")]
     parts += ["\n### Capture\n\n", _text(Capture), "\n"]
-    parts += [_function(f"Capture.{name}", getattr(Capture, name)) for name in ("feed", "fail", "finish")]
+    parts += [_function(f"Capture.{name}", getattr(Capture, name)) for name in ("read", "feed", "fail", "finish")]
     for value in (Settings, *_PROVIDER_VALUES, Pointer, NamedPointer):
         parts.append(f"\n### {value.__name__}\n\n{_text(value)}\n\n{_fields(value)}\n")
     parts += ["\n## Transcripts\n\n", _text(transcripts), "\n"]

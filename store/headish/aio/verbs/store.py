@@ -88,7 +88,7 @@ class StoreVerbs(StoreFront):
         moves: bool = True, objects: Iterable[Mapping[str, Any]] = ()
     ) -> Turns:
         """Store a stream of turns of any length, in bounded memory."""
-        return Turns(await self._finish(self.sync.add_turns, items=items, moves=moves, objects=objects))
+        return Turns(await self._take(self.sync.add_turns, items=items, moves=moves, objects=objects))
 
     async def ask(
         self, content: Content | None = None, *, continues: Continues = None, bookmark: str | None = None,
@@ -410,7 +410,7 @@ class StoreVerbs(StoreFront):
 
     async def reply(self, headish: Asked, provider: str, response: Response | AsyncIterable[Any]) -> Turn:
         """Store a reply as the assistant turn that continues a headish; its bookmark is carried on."""
-        return await self._finish(self.sync.reply, headish=headish, provider=provider, response=response)
+        return await self._take(self.sync.reply, headish=headish, provider=provider, response=response)
 
     async def request(
         self, headish: Headishes = '@', to: str | None = None, *, ptr: str | None = None, tools: ToolList | None
