@@ -74,21 +74,21 @@ class StoreFront(Front["Store"]):
         return Opening(opened())
 
     def _follow_steps(self, **given: Any) -> Iterator[Any]:
-        from headish.store.keeping.feeding import follow_steps
+        from headish.store.reading.follow import follow_steps
 
         return follow_steps(self.sync, **given)
 
 
 def _add_turns(store: Store, **given: Any) -> Taking:
-    from headish.store.verbs.write import TurnAdder
+    from headish.store.writing.add import TurnAdder
 
     return TurnAdder(store, **given)
 
 
 def _reply(store: Store, **given: Any) -> Taking:
-    from headish.store.verbs.replies import EventReader
+    from headish.store.asking.reply import StreamedReply
 
-    return EventReader(store, **given)
+    return StreamedReply(store, **given)
 
 
 _TAKING: dict[str, tuple[str, Callable[..., Taking]]] = {

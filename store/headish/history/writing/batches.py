@@ -29,7 +29,7 @@ def read_item(item: object) -> tuple[Any, Mapping[str, Any]]:
     return item["content"], {key: value for key, value in item.items() if key != "content"}
 
 
-class Batch:
+class DraftBatch:
     """Drafts that become one transaction: at most ``BATCH_TURNS`` turns, and about ``BATCH_BYTES`` bytes.
 
     A draft that names what it continues by a suffix begins a batch: what the suffix counts from must be stored.
@@ -55,7 +55,7 @@ class Batch:
 
 def in_batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
     """The drafts, each in its batch."""
-    batch = Batch()
+    batch = DraftBatch()
     for draft in drafts:
         if ended := batch.add(draft):
             yield ended
