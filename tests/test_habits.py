@@ -167,8 +167,6 @@ def test_what_tests_share_says_what_it_is_for(path: Path) -> None:
 
 
 IN_CIRCLES: set[str] = {
-    "headish.imports.archives",
-    "headish.imports.packed",
     "headish.integrations.agents.compacting",
     "headish.integrations.agents.session",
     "headish.store.database",
