@@ -217,3 +217,89 @@ def imported_by(path: Path) -> set[str]:
             found |= {f"{node.module}.{name}" for name in modules}
             found |= {node.module} if len(modules) < len(node.names) else set()
     return found - {name_of(path)}
+
+
+NAMED_TWICE = {
+    "About",
+    "Address",
+    "Around",
+    "Asked",
+    "Body",
+    "Call",
+    "Closed",
+    "Collected",
+    "Conversation",
+    "Counted",
+    "Cursor",
+    "Deltas",
+    "Entry",
+    "Erased",
+    "Foreign",
+    "Form",
+    "Found",
+    "Frame",
+    "Headish",
+    "Held",
+    "Kept",
+    "Key",
+    "Kind",
+    "Known",
+    "Limit",
+    "Names",
+    "Notes",
+    "Numbers",
+    "Opened",
+    "Page",
+    "Parent",
+    "Piece",
+    "Place",
+    "Plan",
+    "Portion",
+    "Reached",
+    "Read",
+    "Record",
+    "Remembered",
+    "Said",
+    "Sample",
+    "Seen",
+    "Session",
+    "Settings",
+    "Source",
+    "State",
+    "Step",
+    "Stored",
+    "Stream",
+    "Thread",
+    "Told",
+    "Tool",
+    "Tools",
+    "Turns",
+    "Wanted",
+    "Word",
+    "Words",
+    "Write",
+    "Written",
+    "_Builder",
+    "_Conversation",
+    "_Kept",
+    "_Names",
+    "_Process",
+    "_Reader",
+    "_Session",
+    "_Shared",
+    "_Thread",
+}
+"""Names that still stand for several classes."""
+
+
+def test_a_class_name_stands_for_one_class() -> None:
+    """A private one may stand again in another module of its folder alone: nobody meets both."""
+    places: dict[str, list[Path]] = {}
+    for path in (path for root in PACKAGES for path in root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(path.parent if node.name.startswith("_") else path)
+    twice = {
+        name for name, found in places.items() if len(found) > 1 and not (name.startswith("_") and len(set(found)) == 1)
+    }
+    assert twice <= NAMED_TWICE
