@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     import headish.store.asking.ask as asking
+    import headish.store.reading.resolve as resolving
+    import headish.store.reading.tokens as counting
     from headish.store.asking import reply as replies
     from headish.store.asking import request as requests
     from headish.store.asking import title as titles
@@ -69,6 +71,8 @@ else:
     requests = Later("headish.store.asking.request")
     titles = Later("headish.store.asking.title")
     write = Later("headish.store.writing.add")
+    counting = Later("headish.store.reading.tokens")
+    resolving = Later("headish.store.reading.resolve")
 
 
 class Store(Space):
@@ -105,8 +109,8 @@ class Store(Space):
     turns = read.turns
     thread = read.thread
     tree = read.tree
-    resolve = read.resolve
-    options = read.options
+    resolve = resolving.resolve
+    options = resolving.options
     render = exports.render
     export = exports.export
     export_each = exporting.export_each
@@ -152,7 +156,7 @@ class Store(Space):
     unhide = overlaying.unhide
     original = overlaying.original
     compact = overlaying.compact
-    tokens = overlaying.tokens
+    tokens = counting.tokens
 
     # Copy
     copy_to = copying.copy_to
