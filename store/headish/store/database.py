@@ -41,6 +41,7 @@ from headish.values.names import check_name, refusal, stored_name
 from headish.values.results.quotas import Quota
 
 if TYPE_CHECKING:
+    from headish.database.identity import DatabaseIdentity
     from headish.database.isolation.members import Member
     from headish.database.isolation.securing import Secured
     from headish.database.spreading import Placed
@@ -117,6 +118,16 @@ class Database:
             backend.close()
             raise
         return cls(backend, payload_limit_bytes)
+
+    @staticmethod
+    def identify(target: str | os.PathLike[str]) -> DatabaseIdentity | None:
+        """What tells a path or URL from others in this process, as the file stands now; None for one in memory.
+
+        Two of one identity may share an open ``Database``. Raises: InvalidArgument.
+        """
+        from headish.database.identity import identify
+
+        return identify(target)
 
     @property
     def target(self) -> str:

@@ -1,4 +1,4 @@
-"""Messages of LangChain as nodes, by the mapping of ``content.forms.langchain``: the fields of its message classes,
+"""Messages of LangChain as nodes, by the mapping of ``frameworks.langchain``: the fields of its message classes,
 whoever has kept them.
 
 What OpenAI's client has kept of calls and reasoning a second time, under ``additional_kwargs``, is left out.
@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headish.content.forms.langchain.facts import OPENAI_ROLE, Fields, mapping, reply_of
-from headish.content.forms.langchain.messages import split
 from headish.errors import HeadishError
+from headish.frameworks.langchain.facts import OPENAI_ROLE, Fields, mapping, reply_of
+from headish.frameworks.langchain.messages import split
 from headish.imports.building import Node
 from headish.imports.notes import Notes
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headish.content.forms.langchain.facts import ROLES, kind_of_message
+from headish.frameworks.langchain.facts import ROLES, kind_of_message
 from headish.imports.readers.frameworks.langgraph_values import Revivable
 
 _OVERWRITE = "__overwrite__"
