@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from headish import errors as errors
     from headish.emission import emit as emit
     from headish.store.database import Database as Database
-    from headish.store.keeping.backing import restore as restore
+    from headish.store.keeping.backup import restore as restore
     from headish.store.store import Store as Store
     from headish.store.transactions.reading import ReadTransaction as ReadTransaction
     from headish.store.transactions.writing import WriteTransaction as WriteTransaction
@@ -44,7 +44,7 @@ _HOMES = {
     "ReadTransaction": "headish.store.transactions.reading",
     "WriteTransaction": "headish.store.transactions.writing",
     "emit": "headish.emission",
-    "restore": "headish.store.keeping.backing",
+    "restore": "headish.store.keeping.backup",
     "ABSENT": "headish.values.names",
     "Object": "headish.values.results.objects",
     "Turn": "headish.values.turns",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headish import Store
 from headish.errors import HeadishError, UnknownTurn
-from headish.history.writing.remembered import NAMES, NOTHING
+from headish.history.writing.tips import NAMES, NOTHING
 from support.growing import texts
 from support.insides import counted_statements, run_sql, unchanged
 from support.places import FilePlace, Place

@@ -239,6 +239,8 @@ class TestErase:
 
     def test_left_out_hides_and_warns_once(self, make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
+        from headish.adapters import hiding
+
         monkeypatch.setattr(hiding, "_said", set())
 
         async def work() -> None:

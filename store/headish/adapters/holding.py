@@ -9,18 +9,17 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from headish import Database, Store
 from headish.adapters.remembering import TurnMemory
 from headish.errors import AdapterClosed, Closed
-from headish.store.database import Database
-from headish.store.store import Store
 
 if TYPE_CHECKING:
-    from headish.database.identity import DatabaseIdentity
+    pass
 
 Db = str | os.PathLike[str] | Database
 """What an adapter takes as ``db``: a path, a URL, ``":memory:"``, or a database that the caller opened and closes."""
@@ -45,7 +44,7 @@ class _SharedDatabase:
         return found
 
 
-_open: dict[DatabaseIdentity, _SharedDatabase] = {}
+_open: dict[Hashable, _SharedDatabase] = {}
 _given: weakref.WeakValueDictionary[int, _SharedDatabase] = weakref.WeakValueDictionary()
 """Those of callers, by ``id``: it is no other's while an entry lasts, which holds its database."""
 _lock = threading.RLock()  # a hold that is collected is released wherever its thread stands, here too
@@ -53,8 +52,8 @@ _lock = threading.RLock()  # a hold that is collected is released wherever its t
 
 def _after_fork() -> None:
     # A thread that is not in the child may have held the lock. The databases renew themselves.
-    global _lock, _open
-    _lock, _open = threading.RLock(), {key._replace(process=os.getpid()): shared for key, shared in _open.items()}
+    global _lock
+    _lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):  # where processes can fork

@@ -12,10 +12,9 @@ from headish.errors import InvalidArgument
 
 
 class DatabaseIdentity(NamedTuple):
-    """A database as one process names it: its URL, or its path and the number of its file. A file that was removed and
+    """A database as a process names it: its URL, or its path and the number of its file. A file that was removed and
     made anew is another one."""
 
-    process: int
     target: str
     read_only: bool
     file: tuple[int, int] | None
@@ -39,7 +38,7 @@ def identify(target: str | os.PathLike[str]) -> DatabaseIdentity | None:
 
 
 def _of_url(text: str) -> DatabaseIdentity:
-    return DatabaseIdentity(os.getpid(), text, False, None)
+    return DatabaseIdentity(text, False, None)
 
 
 def _identify_file(found: Location) -> DatabaseIdentity | None:
@@ -49,5 +48,5 @@ def _identify_file(found: Location) -> DatabaseIdentity | None:
     try:
         file = os.stat(path)
     except OSError:
-        return DatabaseIdentity(os.getpid(), path, found.read_only, None)
-    return DatabaseIdentity(os.getpid(), path, found.read_only, (file.st_dev, file.st_ino))
+        return DatabaseIdentity(path, found.read_only, None)
+    return DatabaseIdentity(path, found.read_only, (file.st_dev, file.st_ino))

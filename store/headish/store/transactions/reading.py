@@ -15,8 +15,8 @@ from headish.history.conversations import read_record
 from headish.history.reading.documents import with_documents
 from headish.history.reading.find import find_turn
 from headish.history.reading.order import arrange
-from headish.history.reading.resolve import kept_thread
 from headish.history.reading.walk import walk, walk_first_parents
+from headish.history.windows.transcripts import kept_thread
 from headish.rows.bookmarks import ALL, bookmarks_at, find_bookmark, has_log
 from headish.rows.conversations import find_record, names_in, record_by_key
 from headish.rows.objects import find_object, list_objects, list_objects_backwards
@@ -24,7 +24,7 @@ from headish.rows.threads.ranges import Said as TurnBytes
 from headish.rows.threads.ranges import ids_of_range, last_ids, said_range
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn, turn_at, turn_by_id, turn_by_key
-from headish.store.parts.objects import read_object
+from headish.store.keeping.objects import read_object
 from headish.store.space import STUMBLING, Space
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId, as_turn_id

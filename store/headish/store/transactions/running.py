@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from headish.database.query import Connection
 from headish.errors import HeadishError, OutcomeUnknown
-from headish.history.writing.remembered import NOTHING, remember
+from headish.history.writing.tips import NOTHING, remember
 from headish.store.space import STUMBLING, Space
 from headish.store.transactions.reading import ReadTransaction
 from headish.store.transactions.writing import WriteTransaction

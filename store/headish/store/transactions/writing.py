@@ -20,14 +20,14 @@ from headish.history.reading.walk import walk_first_parents
 from headish.history.writing.append import Written, append_batch
 from headish.history.writing.batches import read_item
 from headish.history.writing.moves import Moved, is_logged, remove_name, undo_name
-from headish.history.writing.remembered import NOTHING, append_all_remembered
+from headish.history.writing.tips import NOTHING, append_all_remembered
 from headish.limits import INLINE_BYTES
 from headish.rows.bookmarks import places_reached, set_bookmark
 from headish.rows.conversations import find_record
 from headish.rows.counters import lock_space
 from headish.rows.objects import find_object, object_is, put_object, remove_object, remove_objects
 from headish.rows.turns import turn_by_id
-from headish.store.parts.objects import make_put
+from headish.store.keeping.objects import make_put
 from headish.store.space import Space
 from headish.store.transactions.freeing import free_end, free_turns
 from headish.store.transactions.reading import ReadTransaction, TurnBytes, step
