@@ -18,9 +18,6 @@ from headish import Database, Store
 from headish.adapters.remembering import TurnMemory
 from headish.errors import AdapterClosed, Closed
 
-if TYPE_CHECKING:
-    pass
-
 Db = str | os.PathLike[str] | Database
 """What an adapter takes as ``db``: a path, a URL, ``":memory:"``, or a database that the caller opened and closes."""
 

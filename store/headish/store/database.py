@@ -9,7 +9,7 @@ import builtins
 import os
 import weakref
 from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from types import TracebackType

@@ -171,11 +171,10 @@ class ReadTransaction:
         if self._named(name) is not None:
             return name
         record = None if key is None else record_by_key(self._connection, self._number, key.encode())
-        if record is not None:
-            found = stored_name(record.subject)
-            if removed or self._named(found) is not None:
-                return found if self._was_named(record.subject) else None
-        return name if removed and self._was_named(name.encode()) else None
+        found = None if record is None else stored_name(record.subject)
+        if found is not None and as_turn_id(found) is None and (removed or self._named(found) is not None):
+            return found if self._was_named(found) else None
+        return name if removed and self._was_named(name) else None
 
     @step
     def key_of(self, name: str) -> str | None:
@@ -257,8 +256,8 @@ class ReadTransaction:
             self._places[name] = place
         return self._places[name]
 
-    def _was_named(self, name: bytes) -> bool:
-        return has_log(self._connection, self._number, name)
+    def _was_named(self, name: str) -> bool:
+        return has_log(self._connection, self._number, name.encode())
 
     def _end(self, end: str) -> Place | None:
         """Where a thread ends; None where there is no such bookmark. Raises: UnknownTurn."""
