@@ -30,23 +30,23 @@ from headish.database.revisions import REVISION
 from headish.history.budgets.counting import Tokens, TurnTokens
 from headish.history.edits.differences import Change, Diff, Stat
 from headish.history.edits.edit import Edited
-from headish.history.edits.versions import Siblings
 from headish.history.edits.words import Piece
 from headish.history.reading.costs import Cost
 from headish.history.reading.usage import Count
+from headish.history.reading.versions import Siblings
 from headish.history.writing.copies import Copied
 from headish.providers.dialects.table import DIALECTS
 from headish.providers.registry import PROVIDERS
 from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
+from headish.store.asking.batches import Batches
+from headish.store.asking.pointers import Pointers
+from headish.store.asking.streams import Streams
+from headish.store.asking.tools import Tools
 from headish.store.database import Spaces
-from headish.store.parts.batches import Batches
-from headish.store.parts.bookmarks import Bookmarks
-from headish.store.parts.conversations import Conversations
-from headish.store.parts.erasing import Erasures
-from headish.store.parts.objects import Objects
-from headish.store.parts.pointers import Pointers
-from headish.store.parts.streams import Streams
-from headish.store.parts.tools import Tools
+from headish.store.keeping.bookmarks import Bookmarks
+from headish.store.keeping.conversations import Conversations
+from headish.store.keeping.erase import Erasures
+from headish.store.keeping.objects import Objects
 from headish.values.blocks import KINDS, Erased
 from headish.values.messages import Attributes, Overlay, ThreadRecord
 from headish.values.results.audits import Audited, Authored

@@ -9,7 +9,7 @@ import pytest
 from headish import Store
 from headish.errors import Closed, CursorLost, InvalidArgument, NotReplicated, UnknownBookmark, UnknownTurn
 from headish.feeds.cursors import parse_cursor
-from headish.store.keeping import awaiting
+from headish.store.reading import awaited as awaiting
 from support.places import Place
 
 

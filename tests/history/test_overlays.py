@@ -329,7 +329,7 @@ class TestTheRest:
 
     def test_an_overlay_of_a_later_version_is_an_error_that_names_it(self, line: Store, monkeypatch: Any) -> None:
         from headish.errors import CorruptTurn
-        from headish.history.overlays import states
+        from headish.history.windows import states
 
         overlay = line.keep("main")
         monkeypatch.delitem(states._EFFECTS, "keep")

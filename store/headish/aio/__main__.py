@@ -19,15 +19,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from headish.store.asking.batches import Batches
+from headish.store.asking.pointers import Pointers
+from headish.store.asking.streams import Streams
+from headish.store.asking.tools import Tools
 from headish.store.database import Database, Spaces
-from headish.store.parts.batches import Batches
-from headish.store.parts.bookmarks import Bookmarks
-from headish.store.parts.conversations import Conversations
-from headish.store.parts.erasing import Erasures
-from headish.store.parts.objects import Objects
-from headish.store.parts.pointers import Pointers
-from headish.store.parts.streams import Streams
-from headish.store.parts.tools import Tools
+from headish.store.keeping.bookmarks import Bookmarks
+from headish.store.keeping.conversations import Conversations
+from headish.store.keeping.erase import Erasures
+from headish.store.keeping.objects import Objects
 from headish.store.store import Store
 
 FOLDER = Path(__file__).parent / "verbs"
@@ -91,7 +91,7 @@ class Names:
         module = origin_of(name, home)
         if self.found.setdefault(name, module) == module:
             return name
-        other = f"{module.rpartition('.')[2].title()}{name}"
+        other = f"{module.rpartition('.')[2].title().replace('_', '')}{name}"
         self.found[f"{name} as {other}"] = module
         return other
 

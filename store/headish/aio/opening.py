@@ -42,7 +42,7 @@ class StoreFront(Front["Store"]):
         return Opening(opened())
 
     def _follow_steps(self, **given: Any) -> Iterator[Any]:
-        from headish.store.keeping.feeding import follow_steps
+        from headish.store.reading.follow import follow_steps
 
         return follow_steps(self.sync, **given)
 

@@ -189,7 +189,7 @@ class Database:
         Cost: memory for a page; disk for the backup, and as much again to verify frames in full.
         Raises: FileTaken, InvalidArgument, InvalidBackup where it does not verify, DatabaseError.
         """
-        from headish.store.keeping.backing import back_up
+        from headish.store.keeping.backup import back_up
 
         return back_up(self, os.fspath(dest), None, verify, progress)
 
@@ -269,7 +269,7 @@ class Database:
         PostgreSQL by VACUUM (FULL), which locks the tables meanwhile. ``dry_run`` counts, and changes nothing.
         Cost: reads the payloads and turns of every space once.
         """
-        from headish.store.parts.erasing import collect_all
+        from headish.store.keeping.erase import collect_all
 
         return collect_all(self, dry_run=dry_run, forced=scrub)
 
@@ -418,7 +418,7 @@ class Spaces:
         Cost: deletes every row of the space in one transaction; then SQLite writes the file anew.
         Raises: InvalidName, UnknownSpace, RemovedSpace, InvalidArgument.
         """
-        from headish.store.parts.erasing import erase_whole
+        from headish.store.keeping.erase import erase_whole
 
         return erase_whole(self._database, space, reason=reason, by=by, dry_run=dry_run, scrub=scrub)
 

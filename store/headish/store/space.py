@@ -36,8 +36,8 @@ STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError
 
 if TYPE_CHECKING:
     from headish.history.writing.append import Appended
-    from headish.history.writing.remembered import Remembered
-    from headish.store.keeping.awaiting import Awaited
+    from headish.history.writing.tips import Remembered
+    from headish.store.reading.awaited import Awaited
 
 T = TypeVar("T")
 Headishes = str | Sequence[str]
@@ -65,7 +65,7 @@ class OnDemand:
     def __call__(self, headish: Headishes) -> dict[str, Any]:
         """The options that a thread hands down, over the sparse index of the turns that set any (rule R12, options on
         demand)."""
-        from headish.history.reading.resolve import fold_options
+        from headish.history.reading.options import fold_options
         from headish.history.reading.walk import walk_inherited
 
         number = self._space._number
@@ -111,7 +111,7 @@ class Space:
         backend = self._open_backend()
         try:
             if self._awaited is not None:
-                from headish.store.keeping.awaiting import read_awaited  # late: few reads wait
+                from headish.store.reading.awaited import read_awaited  # late: few reads wait
 
                 return read_awaited(backend, self._number, self._awaited, work)
             return backend.read(work)

@@ -158,9 +158,11 @@ class Turn(Struct, frozen=True, eq=False, gc=False):
         return f"<Turn {escape_controls(', '.join(facts))}>"
 
     def _repr_html_(self) -> str:
-        from headish.values.notebook import html_of, turn_entry
+        from headish.values.notebook import NotebookEntry, html_of  # late: only a notebook needs it
 
-        return html_of([turn_entry(self, self.content if self.resolve_options else ())])
+        model, cut = self.meta.reply.get("model"), "incomplete" if self.meta.is_cut_off else ""
+        about = [local_time(self.said_at), str(model or ""), self.meta.bookmark or "", cut, self.id]
+        return html_of([NotebookEntry(self.meta.role, about, self.content if self.resolve_options else ())])
 
 
 class TreeTurn(Struct, frozen=True, gc=False):

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from headish.history.edits.differences import Diff
     from headish.history.edits.drafts import Edit
     from headish.history.edits.edit import Edited
-    from headish.history.edits.versions import Siblings, Version
     from headish.history.reading.costs import Cost
     from headish.history.reading.usage import Count as UsageCount
+    from headish.history.reading.versions import Siblings, Version
     from headish.history.writing.copies import Copied
     from headish.imports.files import Progress
     from headish.imports.imported import Imported
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from headish.imports.trees import Preview
     from headish.providers.shared.values import Finding, Request
     from headish.searching.index import Progress as IndexProgress
-    from headish.store.keeping.exporting import ExportOptions
+    from headish.store.asking.ask import OnDelta
+    from headish.store.asking.reply import Asked, Response
+    from headish.store.asking.request import Budget, Count, ToolList
+    from headish.store.asking.tool_calls import Approve, Run, Told as ToolCallsTold
+    from headish.store.call_options import CallOptions
+    from headish.store.keeping.export_all import ExportOptions
     from headish.store.space import Headishes, Space
     from headish.store.store import Store
-    from headish.store.verbs.ask import OnDelta
-    from headish.store.verbs.calloptions import CallOptions
-    from headish.store.verbs.calls import Approve, Run, Told as CallsTold
-    from headish.store.verbs.replies import Asked, Response
-    from headish.store.verbs.requests import Budget, Count, ToolList
     from headish.values.blocks import ContentBlock, ToolUse
     from headish.values.ids import TurnId
     from headish.values.messages import ContextWindow, Message, Note
@@ -435,7 +435,7 @@ class StoreVerbs(StoreFront):
 
     async def run_tools(
         self, headish: str, run: Run | AsyncRun, *, approve: Approve | None | AsyncApprove = None, told:
-        CallsTold | None = None
+        ToolCallsTold | None = None
     ) -> Turn | None:
         """Run the open calls of a reply, and store their results as one turn that continues it; None without calls."""
         return await self._wait(self.sync.run_tools, headish=headish, run=run, approve=approve, told=told)

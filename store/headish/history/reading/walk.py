@@ -21,7 +21,7 @@ from headish.history.reading.decode import (
     read_mapping,
 )
 from headish.history.reading.order import arrange
-from headish.history.reading.proven import PROVEN
+from headish.history.reading.verified import PROVEN
 from headish.rows.keys import superseding_some
 from headish.rows.threads.parts import grown_from
 from headish.rows.threads.ranges import Whole, read_range
