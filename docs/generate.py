@@ -214,7 +214,7 @@ def write_library() -> str:
     parts += ["\n### headish.providers.Stream\n\n", _text(providers.Stream), "\n"]
     parts += [_function(f"Stream.{name}", getattr(providers.Stream, name)) for name in ("feed", "fail", "finish")]
     parts += ["\n### Capture\n\n", _text(Capture), "\n"]
-    parts += [_function(f"Capture.{name}", getattr(Capture, name)) for name in ("feed", "fail", "finish")]
+    parts += [_function(f"Capture.{name}", getattr(Capture, name)) for name in ("read", "feed", "fail", "finish")]
     for value in (Settings, *_PROVIDER_VALUES, Pointer, NamedPointer):
         parts.append(f"\n### {value.__name__}\n\n{_text(value)}\n\n{_fields(value)}\n")
     parts += ["\n## Transcripts\n\n", _text(transcripts), "\n"]
@@ -332,8 +332,8 @@ def _field_docstrings(struct: Any) -> dict[str, str]:
 
 
 def _text(documented: Any) -> str:
-    """A docstring as Markdown: code in single backticks."""
-    return re.sub(r"``(.+?)``", r"`\1`", inspect.getdoc(documented) or "")
+    """A docstring as Markdown: code in single backticks, a colon before an indented block."""
+    return re.sub(r"``(.+?)``", r"`\1`", inspect.getdoc(documented) or "").replace("::\n\n", ":\n\n")
 
 
 def write_schema() -> str:

@@ -105,6 +105,9 @@ class TestReaders:
         assert [turn.content for turn in store.tree("main") if turn.id == talk[1]] == [(mark,)]
         assert [turn.content for turn in store.tree("main", limit=9) if turn.id == talk[1]] == [(mark,)]
         assert [turn.erased for turn in store.log("main")] == [None, 1, None]
+        assert [turn.text for turn in store.log("main")] == ["thanks", "", "hello"]
+        assert [turn.content for turn in store.turns() if turn.erased] == [(mark,)]
+        assert "(erased)" in store.get(talk[1])._repr_html_()
         for format in ("html", "markdown", "text"):
             page = store.render("main", format)
             assert f"Erased on {day}: asked for" in page
@@ -112,7 +115,9 @@ class TestReaders:
         assert store.render(talk[1], debug=True).count("asked for") == 1
 
     def test_what_it_said_is_refused_by_name(self, store: Store, talk: list[str]) -> None:
+        turn = store.get(talk[1])
         store.erase(talk[1], reason="asked for")
+        assert turn.text == ""  # however early it was read
         for read in (store.blocks, store.payload, store.text):
             with pytest.raises(TurnErased, match="asked for") as caught:
                 read(talk[1])

@@ -42,7 +42,9 @@ STEPS: dict[str, Callable[[Store, str], Any]] = {
     "another name": _another_name,
     "reply": lambda store, name: store.reply(name, "anthropic", REPLY),
     "reply by id": lambda store, name: store.reply(store.bookmarks[name], "anthropic", REPLY),
-    "large reply": lambda store, name: store.reply(name, "anthropic", {**REPLY, "content": [TEXT | {"text": "x" * 3000}]}),
+    "large reply": lambda store, name: store.reply(
+        name, "anthropic", {**REPLY, "content": [TEXT | {"text": "x" * 3000}]}
+    ),
     "pointer": lambda store, name: store.pointers.set(name, f"openai/{store.stats().turns}"),
 }
 

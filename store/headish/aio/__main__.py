@@ -45,6 +45,8 @@ WAITING = {
     "create", "status", "collect",
 }  # fmt: skip
 """Verbs that may take long, and would hold up others."""
+TAKING = {"add_turns", "reply"}
+"""Verbs that take async iterables too."""
 RESULTS = {
     "StoredTurns": ("Turns", "{call}", "async "),
     "Answer": ("Opening[AsyncAnswer]", "return self._open_answer({verb}{given})", ""),
@@ -177,7 +179,8 @@ def write_verb(verb: Verb, names: Names) -> str:
     signature, given = parameters(verb, names)
     result = ast.unparse(verb.node.returns)
     sync = STEPS.get(verb.name, f"self.sync.{verb.name}")
-    runner = "_ask" if verb.name in ASKING else "_wait" if verb.name in WAITING else "_finish"
+    runners = {"_ask": ASKING, "_wait": WAITING, "_take": TAKING}
+    runner = next((each for each, verbs in runners.items() if verb.name in verbs), "_finish")
     call = f"return await self.{runner}({sync}{given})"
     if result in RESULTS:
         shown, template, prefix = RESULTS[result]

@@ -74,13 +74,11 @@ class OnDemand:
         )
 
     def blocks(self, headish: str) -> tuple[ContentBlock, ...]:
-        """The content blocks of a turn. Raises: CorruptTurn."""
-        from headish.history.reading.decode import read_blocks, read_payload
+        """The content blocks of a turn, as a thread shows them. Raises: CorruptTurn."""
+        from headish.history.reading.decode import read_shown
 
         number = self._space._number
-        return self._space._read_at(
-            headish, lambda connection, stored: read_blocks(stored, read_payload(connection, number, stored))
-        )
+        return self._space._read_at(headish, lambda connection, stored: read_shown(connection, number, stored))
 
 
 class Space:

@@ -54,17 +54,30 @@ def reply(space: Space, headish: Asked, provider: str, response: Response) -> Tu
     ``turn.meta.reply`` keeps the model, stop reason and usage beside it.
     Raises: InvalidReply for text that is neither; UnknownTurn, UnknownFormat.
     """
-    from headish.answers.reading import read_response, reply_draft  # late: most processes store no reply
+    from headish.answers.reading import read_response  # late: most processes store no reply
 
-    space._check_writable()
-    if isinstance(headish, Request):
-        about = _about(space, headish, provider)
-        read = read_response(about, response)
-    else:
-        about = _asked_about(space, headish, provider)
-        read = with_own_names(space, about, read_response(about, response))
-    draft = reply_draft(about, read, space._payload_limit_bytes)
-    return store_draft(space, draft, _left_name(space, about, draft), partial(_write, space, about, draft))
+    about = _writable_about(space, headish, provider)
+    return _store_reply(space, headish, about, read_response(about, response))
+
+
+class StreamedReply:
+    """``reply`` to events, one by one: ``add`` each, then ``finish``. Asyncio reads events as they come, without a
+    thread that waits for them."""
+
+    def __init__(self, space: Space, headish: Asked, provider: str) -> None:
+        from headish.answers.reading import open_stream  # late, as above
+
+        self._space, self._headish = space, headish
+        self._about = _writable_about(space, headish, provider)
+        self._stream = open_stream(self._about)
+
+    def add(self, event: Any) -> None:
+        """Take an event. Raises: InvalidArgument for what is none."""
+        self._stream.feed(event)
+
+    def finish(self) -> Turn:
+        """Store the reply."""
+        return _store_reply(self._space, self._headish, self._about, self._stream.finish())
 
 
 @door(replaces=an(Turn))
@@ -84,9 +97,8 @@ def capture(
     """
     from headish.answers.capture import Capture  # late, as above
 
-    space._check_writable()
     is_request = isinstance(headish, Request)
-    about = _about(space, headish, provider) if isinstance(headish, Request) else _asked_about(space, headish, provider)
+    about = _writable_about(space, headish, provider)
     if replaces is not None:
         about = replace(about, replaces=replaces.id, bookmark=about.bookmark or replaces.meta.bookmark)
     encoded = msgspec.json.encode(about)
@@ -98,7 +110,23 @@ def capture(
     return Capture(about, journal, store, space._payload_limit_bytes)
 
 
-def _about(space: Space, asked: Request, provider: str) -> About:
+def _writable_about(space: Space, headish: Asked, provider: str) -> About:
+    """What a reply belongs to. Raises: ReadOnly, where none can be stored."""
+    space._check_writable()
+    if isinstance(headish, Request):
+        return _request_about(headish, provider)
+    return _asked_about(space, headish, provider)
+
+
+def _store_reply(space: Space, headish: Asked, about: About, read: Reply) -> Turn:
+    from headish.answers.reading import reply_draft  # late, as above
+
+    named = read if isinstance(headish, Request) else with_own_names(space, about, read)
+    draft = reply_draft(about, named, space._payload_limit_bytes)
+    return store_draft(space, draft, _left_name(space, about, draft), partial(_write, space, about, draft))
+
+
+def _request_about(asked: Request, provider: str) -> About:
     """What the reply to a request belongs to."""
     check_provider(provider)
     if asked.provider != provider or not asked.turns:

@@ -24,7 +24,7 @@ from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidRole, TooLarge, shown
 from headish.history.reading.decode import complete_turn
 from headish.history.writing.append import Appended, Written, append, append_batch
-from headish.history.writing.batches import StoredTurns, in_batches, read_item
+from headish.history.writing.batches import DraftBatch, StoredTurns, read_item
 from headish.history.writing.keys import append_once
 from headish.history.writing.planning import Earlier, Stream
 from headish.history.writing.record import record_list
@@ -34,7 +34,7 @@ from headish.rows.turns import StoredTurn
 from headish.store.keeping.objects import read_puts
 from headish.store.reading.read import read_range
 from headish.store.space import Space
-from headish.values.checks.doors import LIST, LIST_OR_BODY, check, door, is_path
+from headish.values.checks.doors import FLAG, LIST, LIST_OR_BODY, check, door, is_path
 from headish.values.checks.files import open_regular
 from headish.values.grammar import parse_headish
 from headish.values.ids import Mint
@@ -121,29 +121,56 @@ def add_turns(
     all turns and objects are one transaction: both are stored, or nothing. The result's ``revisions`` are theirs.
     Raises: as ``add_turn`` and ``objects.put``.
     """
-    limit_bytes, author = space._payload_limit_bytes, space._author
-    drafts = (make_draft(*read_item(item), limit_bytes, author) for item in items)
-    puts = read_puts(objects, limit_bytes)
-    if puts:
-        return _add_together(space, list(in_batches(drafts)), puts, carries_names=moves)
-    return add_drafts(space, drafts, carries_names=moves)
+    adder = TurnAdder(space, moves=moves, objects=objects)
+    for item in items:
+        adder.add(item)
+    return adder.finish()
 
 
-def add_drafts(space: Space, drafts: Iterable[Draft], *, carries_names: bool = True) -> StoredTurns:
-    """``add_turns`` for what is already checked and encoded."""
-    batches: list[Earlier] = []
-    count = 0
-    for batch in in_batches(drafts):
-        stored = _append(space, batch, Stream(count, batches), carries_names)
-        batches.append(_earlier(count, stored))
-        count += len(batch)
-    return StoredTurns(partial(read_range, space), batches, count)
+class TurnAdder:
+    """``add_turns``, item by item: ``add`` each, then ``finish``. Asyncio adds items as they come, without a thread
+    that waits for them."""
+
+    def __init__(self, space: Space, *, moves: bool = True, objects: Iterable[Mapping[str, Any]] = ()) -> None:
+        check("moves", moves, FLAG)
+        check("objects", objects, LIST)
+        self._space, self._carries_names = space, moves
+        self._puts = read_puts(objects, space._payload_limit_bytes)
+        self._batch = DraftBatch()
+        self._unstored: list[list[Draft]] = []
+        self._stored: list[Earlier] = []
+        self._count = 0
+
+    def add(self, item: Mapping[str, Any] | Content) -> None:
+        """Take an item; the batch that is full without it is stored, unless objects are stored along."""
+        draft = make_draft(*read_item(item), self._space._payload_limit_bytes, self._space._author)
+        self._end(self._batch.add(draft))
+
+    def finish(self) -> StoredTurns:
+        """Store the rest; what was stored."""
+        self._end(self._batch.take())
+        read = partial(read_range, self._space)
+        if self._puts:
+            return StoredTurns(
+                read, *_add_together(self._space, self._unstored, self._puts, carries_names=self._carries_names)
+            )
+        return StoredTurns(read, self._stored, self._count)
+
+    def _end(self, drafts: list[Draft]) -> None:
+        if not drafts:
+            return
+        if self._puts:
+            self._unstored.append(drafts)
+            return
+        stream = Stream(self._count, self._stored)
+        self._stored.append(_earlier(self._count, _append(self._space, drafts, stream, self._carries_names)))
+        self._count += len(drafts)
 
 
 def _add_together(
     space: Space, portions: Sequence[list[Draft]], puts: Sequence[Put], *, carries_names: bool
-) -> StoredTurns:
-    """Turns and objects in one transaction, however many there are."""
+) -> tuple[list[Earlier], int, list[int]]:
+    """Turns and objects in one transaction, however many there are; the objects' revisions."""
 
     def work(connection: Connection, mint: Mint) -> tuple[list[Earlier], int, list[int]]:
         batches: list[Earlier] = []
@@ -155,8 +182,7 @@ def _add_together(
             count += len(portion)
         return batches, count, [put_object(connection, space._number, put) for put in puts]
 
-    batches, count, revisions = space._store(work)
-    return StoredTurns(partial(read_range, space), batches, count, revisions)
+    return space._store(work)
 
 
 @door(messages=LIST_OR_BODY)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
 from functools import partial as bind
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -12,16 +11,23 @@ from typing import Any, BinaryIO, cast
 from msgspec.structs import replace
 
 from headish.errors import InvalidArgument, InvalidImport, InvalidTranscript, UnknownFormat
-from headish.imports.files import Opened, Progress
-from headish.imports.folders import LOGS, choose_sessions, list_files
-from headish.imports.imported import Imported, ImportedTree, Names
-from headish.imports.notes import ImportNote, Notes, Told
-from headish.imports.readers import READERS
-from headish.imports.readers.fitting import check_fits, refuse_nothing
-from headish.imports.readers.shared.servers import Address, is_address
-from headish.imports.seen import changed_files, make_stamp, read_stamps, stamp_of
-from headish.imports.sources import CONVERSATIONS, Given, reader_of
-from headish.imports.trees import Preview, in_tree_batches, preview_trees, store_trees
+from headish.imports.folders import (
+    LOGS,
+    changed_files,
+    choose_sessions,
+    list_files,
+    make_stamp,
+    read_stamps,
+    stamp_of,
+)
+from headish.imports.imported import Imported, ThreadNaming
+from headish.imports.notes import ImportNote, ImportNotes, NoteListener
+from headish.imports.reader import ImportReader, ImportSource
+from headish.imports.readers.format_checks import check_fits, refuse_nothing
+from headish.imports.readers.shared.servers import ServerAddress, is_address
+from headish.imports.registry import READERS, find_reader, list_formats, read_trees
+from headish.imports.source_files import Progress, SourceFile
+from headish.imports.storing import Preview, in_tree_batches, preview_trees, store_trees
 from headish.rows.objects import object_is, put_object
 from headish.store.reading.search import bring_up_to_date_quietly
 from headish.store.space import Space
@@ -48,7 +54,7 @@ def import_file(
     keep_raw: bool = False,
     dry_run: bool | Preview = False,
     progress: Progress | None = None,
-    told: Told | None = None,
+    told: NoteListener | None = None,
 ) -> Imported:
     """Import a file (a path, or one open for reading bytes); its format is detected when not given.
 
@@ -67,9 +73,12 @@ def import_file(
     ``openai-finetune``, ``sharegpt``, ``openai-log``) are conversations without names. A second import stores
     nothing, that of a longer file its tails. A record that cannot be read costs itself: it is counted
     (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for all that had no place of its own. ``dry_run``
-    counts, and stores nothing; transcripts do not take it. One ``Preview`` (``headish.imports.trees``) that is given
+    counts, and stores nothing; transcripts do not take it. One ``Preview`` (``headish.imports.storing``) that is given
     for several files counts what they share once, as it would be stored. A file that is packed with zstd is unpacked
     while it is read.
+
+    Another package may bring a reader under the entry point group ``headish.readers`` (``headish.imports.reader`` says
+    how). Its format is named, never detected, and a built-in name wins.
 
     ``source`` may also be the URL of a PostgreSQL database (``postgresql://…``) that holds LangGraph's checkpoints. It
     is read in one read-only transaction. Its password is neither stored nor told.
@@ -77,8 +86,8 @@ def import_file(
     ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
     ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
     nothing; a ``bookmark`` is set or moved forward all the same, and ``force`` takes it from wherever it is.
-    Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName, BookmarkTaken; InvalidArgument for a
-    ``bookmark`` of trees, which are named by their own ids.
+    Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName, BookmarkTaken; BrokenExtension for a reader of
+    another package that does not work; InvalidArgument for a ``bookmark`` of trees, which are named by their own ids.
     """
     space._check_writable()
     _refuse_own(space, source)
@@ -87,21 +96,21 @@ def import_file(
             space,
             cast("str | os.PathLike[str]", source),
             format,
-            Names(bookmark, force, None),
+            ThreadNaming(bookmark, force, None),
             continues,
             dry_run,
             told,
         )
-    if format not in READERS and format not in CONVERSATIONS:
+    if format not in READERS:
         settings = {"partial": partial, "strict": strict, "start_role": start_role, "bos": bos, "eos": eos}
-        names = Names(bookmark, force, None if continues is None else parse_headish(continues))
+        names = ThreadNaming(bookmark, force, None if continues is None else parse_headish(continues))
         return _import_other(space, source, format, names, keep_raw, dry_run, progress, told, settings)
     _refuse_names(format, bookmark, continues)
-    with Opened(source, rewindable=format != "oasst") as (file, name):
+    with SourceFile(source, rewindable=format != "oasst") as (file, name):
         path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
-        given = Given(file, path, name, Notes(name, told), _limit(space), progress)
+        given = ImportSource(file, path, name, ImportNotes(name, told), _limit(space), progress)
         check_fits(given, format)
-        done = _import_trees(space, given, format, dry_run)
+        done = _import_trees(space, given, find_reader(format), dry_run)
         if not (done.trees or done.messages or done.broken):
             refuse_nothing(given, format)
         return done
@@ -114,7 +123,7 @@ def import_changed(
     format: str | None = None,
     *,
     progress: Progress | None = None,
-    told: Told | None = None,
+    told: NoteListener | None = None,
 ) -> Imported:
     """Import what has changed since the last call: the file, or the sessions of coding agents in a folder (of
     ``format``: ``claude-code``, ``codex``, ``gemini-cli``).
@@ -172,27 +181,28 @@ def _import_other(
     space: Space,
     source: str | os.PathLike[str] | BinaryIO,
     format: str | None,
-    names: Names,
+    names: ThreadNaming,
     keep_raw: bool,
     dry_run: bool | Preview,
     progress: Progress | None,
-    told: Told | None,
+    told: NoteListener | None,
     settings: dict[str, Any],
 ) -> Imported:
     """A transcript, or a file whose format is to be detected."""
     # Late: it brings every parser, and most processes read none.
-    from headish.imports.thread import API_READERS, FORMATS, ThreadImport, detect_file, is_format
+    from headish.imports.transcript_threads import API_READERS, FORMATS, ThreadImport, detect_file, is_format
 
-    if format is not None and not is_format(format) and format not in API_READERS:
-        raise UnknownFormat(format, (*READERS, *CONVERSATIONS, *FORMATS, *API_READERS))
-    with Opened(source, rewindable=True) as (file, name):
+    is_own = format is None or is_format(format) or format in API_READERS
+    if not is_own and format not in list_formats():
+        raise UnknownFormat(str(format), (*list_formats(), *FORMATS, *API_READERS))
+    with SourceFile(source, rewindable=True) as (file, name):
         # A completion begins inside a header, where nothing tells its format (2.2 unless it is named).
         found = format or ("2.2" if settings["start_role"] else detect_file(file, name))
-        if found in READERS or found in CONVERSATIONS:
+        if found in READERS or not is_own:
             _refuse_names(found, names.bookmark, names.continues)
             path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
-            given = Given(file, path, name, Notes(name, told), _limit(space), progress)
-            return _import_trees(space, given, found, dry_run)
+            given = ImportSource(file, path, name, ImportNotes(name, told), _limit(space), progress)
+            return _import_trees(space, given, find_reader(found), dry_run)
         if dry_run:
             raise InvalidArgument(f"a transcript ({found}) is not counted beforehand; convert it to look at it")
         importing = ThreadImport(space._read, space._store, space._number, space._payload_limit_bytes)
@@ -205,21 +215,21 @@ def _import_server(
     space: Space,
     source: str | os.PathLike[str],
     format: str | None,
-    names: Names,
+    names: ThreadNaming,
     continues: str | None,
     dry_run: bool | Preview,
-    told: Told | None,
+    told: NoteListener | None,
 ) -> Imported:
     """The conversations of a database on a server: LangGraph alone keeps them so."""
     if format not in (None, "langgraph"):
-        if not (format in READERS or format in CONVERSATIONS):
-            raise UnknownFormat(str(format), (*READERS, *CONVERSATIONS))
+        if format not in list_formats():
+            raise UnknownFormat(str(format), tuple(list_formats()))
         raise InvalidArgument(f"from a PostgreSQL server, checkpoints of langgraph are read, and no {format}")
     _refuse_names("langgraph", names.bookmark, continues)
-    address = Address(source)
-    notes = Notes(address.name, told)
-    given = Given(io.BytesIO(), None, address.name, notes, _limit(space), None, address)
-    return _import_trees(space, given, "langgraph", dry_run)
+    address = ServerAddress(source)
+    notes = ImportNotes(address.name, told)
+    given = ImportSource(io.BytesIO(), None, address.name, notes, _limit(space), None, address)
+    return _import_trees(space, given, find_reader("langgraph"), dry_run)
 
 
 def _refuse_own(space: Space, source: str | os.PathLike[str] | BinaryIO) -> None:
@@ -242,10 +252,10 @@ def _refuse_names(format: str, bookmark: str | None, continues: object) -> None:
         raise InvalidArgument(f"a file of {format} names its trees itself; bookmark is for one thread")
 
 
-def _import_trees(space: Space, given: Given, format: str, dry_run: bool | Preview) -> Imported:
+def _import_trees(space: Space, given: ImportSource, reader: ImportReader, dry_run: bool | Preview) -> Imported:
     preview = dry_run if isinstance(dry_run, Preview) else Preview() if dry_run else None
     done = Imported()
-    for trees in in_tree_batches(_trees(given, format)):
+    for trees in in_tree_batches(read_trees(reader, given)):
         if preview is not None:
             done = done.plus(space._read(bind(preview_trees, space=space._number, trees=trees, preview=preview)))
         else:
@@ -253,12 +263,6 @@ def _import_trees(space: Space, given: Given, format: str, dry_run: bool | Previ
     if preview is None:
         bring_up_to_date_quietly(space)
     return replace(done, broken=given.notes.broken, unmapped=dict(given.notes.counts))
-
-
-def _trees(given: Given, format: str) -> Iterator[ImportedTree]:
-    if format in CONVERSATIONS:
-        return reader_of(format)(given)
-    return READERS[format](given)
 
 
 def _limit(space: Space) -> int:

@@ -1,66 +1,21 @@
-"""Formats of whole conversations: how each is recognised by its beginning, and which module reads it.
-
-The modules are imported when they are needed: a process that imports nothing loads none of them.
-"""
+"""Formats of whole conversations: how each is recognised by its beginning."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
-from importlib import import_module
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
+from typing import BinaryIO
 
 from headish.errors import InvalidImport
-from headish.imports.archives import ZIP, Archive, open_matching
-from headish.imports.archives import Opened as OpenedFile
-from headish.imports.files import Progress
-from headish.imports.imported import ImportedTree
-from headish.imports.notes import Notes
-
-if TYPE_CHECKING:
-    from headish.imports.readers.shared.servers import Address
+from headish.imports.archives import ZIP, Archive, ExportFile, open_matching
+from headish.imports.reader import ImportSource
 
 SQLITE, PARQUET = b"SQLite format 3\0", b"PAR1"
 EXPORTS = re.compile(r"conversations(?:[-_]\d+)?\.json")
 """The files of ChatGPT's and of Claude.ai's exports, which have one name."""
 
 
-class Given(NamedTuple):
-    """A file that is read: ``path`` is None for a stream, which is rewindable all the same. With ``server`` it is a
-    database on a server, and the file is empty."""
-
-    file: BinaryIO
-    path: str | None
-    name: str
-    notes: Notes
-    limit_bytes: int
-    progress: Progress | None = None
-    server: Address | None = None
-
-
-Reader: TypeAlias = Callable[[Given], Iterator[ImportedTree]]
-CONVERSATIONS = {
-    "chatgpt": "headish.imports.readers.exports.chatgpt",
-    "claude": "headish.imports.readers.exports.claude_ai",
-    "claude-code": "headish.imports.readers.coding.claude_code",
-    "codex": "headish.imports.readers.coding.codex",
-    "gemini-cli": "headish.imports.readers.coding.gemini_cli",
-    "cross-stream": "headish.imports.readers.logs.cross_stream",
-    "openai-finetune": "headish.imports.readers.datasets.rows",
-    "openai-log": "headish.imports.readers.datasets.rows",
-    "hf": "headish.imports.readers.datasets.rows",
-    "sharegpt": "headish.imports.readers.datasets.rows",
-    "llm": "headish.imports.readers.logs.llm_logs",
-    "openai-agents": "headish.imports.readers.frameworks.agents_sdk",
-    "langgraph": "headish.imports.readers.frameworks.langgraph",
-    "pydantic-ai": "headish.imports.readers.frameworks.pydantic_ai",
-    "open-webui": "headish.imports.readers.services.open_webui",
-    "librechat": "headish.imports.readers.services.librechat",
-    "inspect": "headish.imports.readers.services.inspect_logs",
-    "otel": "headish.imports.readers.services.otel",
-}
-"""Each format's module; its ``read_conversations`` is the reader."""
 _NO_EXPORT = "no conversations.json of ChatGPT or Claude.ai is in this archive"
 _LOG = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{"')
 _FIRST_LINES = 40
@@ -100,19 +55,13 @@ _LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
 """What stands in one of the first lines of a log."""
 
 
-def open_exports(given: Given) -> Iterator[OpenedFile]:
+def open_exports(given: ImportSource) -> Iterator[ExportFile]:
     """The files of an export, as ``open_matching``. Raises: InvalidImport for an archive without any."""
     opened = None
     for opened in open_matching(given.file, given.name, EXPORTS):
         yield opened
     if opened is None:
         raise InvalidImport(given.name, None, _NO_EXPORT)
-
-
-def reader_of(format: str) -> Reader:
-    """The reader of a format of ``CONVERSATIONS``."""
-    found: Reader = import_module(CONVERSATIONS[format]).read_conversations
-    return found
 
 
 def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | None:

@@ -3,7 +3,12 @@
 A program may write a message as a mapping (``{"role": …, "content": …}``), a pair or a text; LangGraph makes messages
 of them when it reads them.
 
-Source: langgraph 1.2.22, ``graph/message.py``, ``types.py``; langchain-core 1.7.2, ``messages/utils.py``.
+A message becomes one of ours by the mapping of ``content.forms.langchain``: the fields of its message classes, whoever
+has kept them. What OpenAI's client has kept of calls and reasoning a second time, under ``additional_kwargs``, is left
+out.
+
+Source: langgraph 1.2.22, ``graph/message.py``, ``types.py``; langchain-core 1.7.2, ``messages``; read and run
+2026-11-22.
 """
 
 from __future__ import annotations
@@ -11,10 +16,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headish.content.forms.langchain.facts import ROLES, kind_of_message
-from headish.imports.readers.frameworks.langgraph_values import Revivable
+from headish.content.forms.langchain.facts import OPENAI_ROLE, ROLES, Fields, kind_of_message, mapping, reply_of
+from headish.content.forms.langchain.messages import split
+from headish.errors import HeadishError
+from headish.imports.notes import ImportNotes
+from headish.imports.reader import SourceMessage
+from headish.imports.readers.frameworks.langgraph.checkpoint_values import Revivable
 
 _OVERWRITE = "__overwrite__"
+_OWN = (
+    "type", "content", "id", "name", "tool_calls", "invalid_tool_calls", "tool_call_id", "usage_metadata", "status",
+    "additional_kwargs", "response_metadata", "example", "tool_call_chunks", "chunk_position",
+)  # fmt: skip
+_REPEATED = ("tool_calls", "function_call", "reasoning_content", OPENAI_ROLE)
 
 
 def as_message(value: Any) -> tuple[str, Mapping[str, Any]] | None:
@@ -90,6 +104,28 @@ def coerced(value: Any) -> Any:
         if kind is not None:
             return _made(kind, {key: each for key, each in value.items() if key not in ("role", "type")})
     return value
+
+
+def make_node(
+    kind: str, fields: Fields, key: str | None, notes: ImportNotes, where: str, **facts: Any
+) -> SourceMessage | None:
+    """A message as a node; None, and noted as broken, where nothing can hold it."""
+    try:
+        said = split(kind, fields)
+    except HeadishError as error:
+        notes.break_off(where, str(error))
+        return None
+    rest = {key: value for key, value in fields.items() if key not in _OWN and value is not None}
+    additional = mapping(fields.get("additional_kwargs"))
+    beside = {key: value for key, value in additional.items() if key not in _REPEATED and value not in (None, {}, [])}
+    further = {"additional_kwargs": beside, "response_metadata": dict(mapping(fields.get("response_metadata")))}
+    rest |= {name: value for name, value in further.items() if value}
+    for name in rest:
+        notes.keep(where, f"{name} of a message")
+    return SourceMessage(
+        id=None, role=said.role, content=said.blocks or None, key=key, where=where, meta=rest, speaker=said.speaker,
+        cache=said.cache, reply=reply_of(fields) if said.role == "assistant" else None, **facts,
+    )  # fmt: skip
 
 
 def _made(kind: str, fields: Mapping[str, Any]) -> Revivable:

@@ -13,7 +13,7 @@ LOG = "openai-log"
 Row = Mapping[str, Any]
 
 
-class Answered(NamedTuple):
+class LoggedAnswer(NamedTuple):
     """A choice of an answer, what its provider said beside it, and when, in seconds."""
 
     message: Mapping[str, Any]
@@ -32,13 +32,13 @@ def asked_of(row: Row) -> list[Any] | None:
     return None
 
 
-def answers_of(row: Row) -> list[Answered]:
+def answers_of(row: Row) -> list[LoggedAnswer]:
     """The choices of a call's answer, in order."""
     response = _response_of(row)
     choices = response.get("choices") if response is not None else None
     listed = [each for each in choices if isinstance(each, Mapping)] if isinstance(choices, list) else []
     return [
-        Answered(each["message"], _reply(response or {}, each), (response or {}).get("created"))
+        LoggedAnswer(each["message"], _reply(response or {}, each), (response or {}).get("created"))
         for each in listed
         if isinstance(each.get("message"), Mapping)
     ]

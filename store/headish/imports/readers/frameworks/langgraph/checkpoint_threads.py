@@ -22,18 +22,16 @@ from functools import partial as bind
 from typing import Any
 
 from headish.errors import InvalidImport
-from headish.imports.building import Node, Talk, build_tree
-from headish.imports.imported import ImportedTree, make_key
-from headish.imports.readers.frameworks.graphs import server
-from headish.imports.readers.frameworks.graphs.deltas import Deltas
-from headish.imports.readers.frameworks.graphs.said import as_message, holds_messages
-from headish.imports.readers.frameworks.graphs.steps import TABLE, Checkpoints, FileCheckpoints, Write
-from headish.imports.readers.frameworks.langchain_messages import make_node
-from headish.imports.readers.frameworks.langgraph_values import Unreadable, plain
+from headish.imports.imported import make_key
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.frameworks.langgraph.channel_messages import as_message, holds_messages, make_node
+from headish.imports.readers.frameworks.langgraph.checkpoint_values import Unreadable, plain
+from headish.imports.readers.frameworks.langgraph.checkpoints import TABLE, Checkpoints, FileCheckpoints, PendingWrite
+from headish.imports.readers.frameworks.langgraph.delta_channels import DeltaChannels
+from headish.imports.readers.frameworks.langgraph.server_checkpoints import ServerCheckpoints
 from headish.imports.readers.shared import servers
+from headish.imports.readers.shared.branching import MessagePaths, fingerprint
 from headish.imports.readers.shared.databases import TooLargeValue, opened
-from headish.imports.readers.shared.paths import Paths, fingerprint
-from headish.imports.sources import Given
 from headish.values.blocks import Text
 
 FORMAT = "langgraph"
@@ -45,7 +43,7 @@ _PRINTS = 10_000
 """So many messages are remembered as what they say."""
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     """The threads of a database, by their ids.
 
     Raises: InvalidImport for another database, and a damaged one.
@@ -53,16 +51,16 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
     with _opened(given) as checkpoints:
         for thread, namespace in checkpoints.places():
             if isinstance(thread, str) and isinstance(namespace, str):
-                yield from _Thread(given, checkpoints, thread, namespace).trees()
+                yield from _GraphThread(given, checkpoints, thread, namespace).conversations()
             else:
                 given.notes.break_off(f"thread {thread!r:.80}", "its id is no text")
 
 
 @contextmanager
-def _opened(given: Given) -> Iterator[Checkpoints]:
+def _opened(given: ImportSource) -> Iterator[Checkpoints]:
     if given.server is not None:
         with servers.opened(given.server) as at:
-            yield server.ServerCheckpoints(at, given.name)
+            yield ServerCheckpoints(at, given.name)
         return
     with opened(given.path, given.name) as foreign:
         table = foreign.find(*TABLE)
@@ -71,33 +69,28 @@ def _opened(given: Given) -> Iterator[Checkpoints]:
         yield FileCheckpoints(foreign, table)
 
 
-class _Thread:
+class _GraphThread:
     """One namespace of a thread: its checkpoints are read one by one, the oldest first."""
 
-    def __init__(self, given: Given, checkpoints: Checkpoints, thread: str, namespace: str) -> None:
+    def __init__(self, given: ImportSource, checkpoints: Checkpoints, thread: str, namespace: str) -> None:
         self._given, self._thread, self._namespace, self._notes = given, thread, namespace, given.notes
         self._saved = checkpoints.at(thread, namespace, self._break)
-        self._channels: dict[str, _Channel] = {}
+        self._channels: dict[str, _MessageChannel] = {}
         self._values: Mapping[Any, Any] = {}
-        self._pending: list[Write] = []
+        self._pending: list[PendingWrite] = []
         self._broken: set[str] = set()
 
-    def trees(self) -> Iterator[ImportedTree]:
+    def conversations(self) -> Iterator[SourceConversation]:
         """A conversation for each channel of messages."""
         parents = dict(self._saved.steps())
         followed = set(parents.values())
-        deltas = Deltas(self._saved, parents)
+        deltas = DeltaChannels(self._saved, parents)
         for id in parents:
             self._take(id, deltas, is_last=id not in followed)
         if not self._channels:
             self._notes.leave_out(f"thread {self._thread:.80}", "thread without messages")
         for channel in self._channels.values():
-            tree = build_tree(
-                channel.talk(self._thread, self._namespace, self._others()), channel.paths.nodes, self._notes,
-                self._given.limit_bytes,
-            )  # fmt: skip
-            if tree is not None:
-                yield tree
+            yield channel.conversation(self._namespace, {"thread": self._thread, **self._others()})
 
     def _break(self, where: str, why: str) -> None:
         """Note what cannot be read, once however often it is met."""
@@ -106,7 +99,7 @@ class _Thread:
             self._broken.add(where)
             self._notes.break_off(where, why)
 
-    def _take(self, id: Any, deltas: Deltas, *, is_last: bool) -> None:
+    def _take(self, id: Any, deltas: DeltaChannels, *, is_last: bool) -> None:
         where = f"checkpoint {id!s:.80}"
         try:
             step = self._saved.step(id)
@@ -121,8 +114,8 @@ class _Thread:
             if isinstance(name, str) and holds_messages(held):
                 self._channel(name).follow(held, step.time, where)
 
-    def _channel(self, name: str) -> _Channel:
-        return self._channels.setdefault(name, _Channel(self._owner(name), self._given))
+    def _channel(self, name: str) -> _MessageChannel:
+        return self._channels.setdefault(name, _MessageChannel(self._owner(name), self._given))
 
     def _owner(self, channel: str) -> str:
         place = f"{self._thread}/{self._namespace}" if self._namespace else self._thread
@@ -144,10 +137,10 @@ class _Thread:
         return {**({"values": rest} if rest else {}), **({"pending": pending} if pending else {})}
 
 
-class _Channel:
-    def __init__(self, owner: str, given: Given) -> None:
+class _MessageChannel:
+    def __init__(self, owner: str, given: ImportSource) -> None:
         self._owner, self._given, self._notes = owner, given, given.notes
-        self.paths = Paths()
+        self.paths = MessagePaths()
         self._tip: str | None = None
         self._title: str | None = None
         self._prints: dict[int, tuple[Any, bytes]] = {}
@@ -174,7 +167,7 @@ class _Channel:
             known = self._prints[id(held)] = (held, fingerprint(plain(said)))
         return known[1]
 
-    def _nodes(self, kind: str, fields: Mapping[str, Any], time: Any, where: str) -> Iterator[Node]:
+    def _nodes(self, kind: str, fields: Mapping[str, Any], time: Any, where: str) -> Iterator[SourceMessage]:
         id = fields.get("id")
         key = make_key(FORMAT, self._owner, id) if isinstance(id, str) else None
         said = {name: plain(value) if name != "content" else _unrevived(value) for name, value in fields.items()}
@@ -186,13 +179,12 @@ class _Channel:
             self._title = first.text.strip().split("\n", 1)[0][:_TITLE_CHARACTERS]
         yield node
 
-    def talk(self, thread: str, namespace: str, others: Mapping[str, Any]) -> Talk:
-        """What is said of the conversation."""
-        tags = [FORMAT, *(["subgraph"] if namespace else [])]
-        app = {"thread": thread, **others}
-        return Talk(
-            format=FORMAT, id=self._owner, title=self._title, tip=self._tip, tags=tags, app={FORMAT: app}, is_state=True
-        )
+    def conversation(self, namespace: str, app: Mapping[str, Any]) -> SourceConversation:
+        """The conversation with its messages."""
+        return SourceConversation(
+            format=FORMAT, id=self._owner, title=self._title, tip=self._tip, messages=self.paths.nodes,
+            tags=[FORMAT, *(["subgraph"] if namespace else [])], app={FORMAT: app}, is_state=True,
+        )  # fmt: skip
 
 
 def _unrevived(content: Any) -> Any:

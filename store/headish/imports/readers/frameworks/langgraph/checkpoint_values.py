@@ -36,7 +36,7 @@ class Unreadable(ValueError):
     """A value that is no data; the message says why."""
 
 
-class Values:
+class CheckpointDecoder:
     """Reads values, and an object that was read before gives the same object: each checkpoint repeats the last one."""
 
     def __init__(self) -> None:

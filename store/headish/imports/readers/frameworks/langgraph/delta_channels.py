@@ -13,16 +13,21 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from headish.imports.readers.frameworks.graphs.said import as_message, merged, overwritten, written_in
-from headish.imports.readers.frameworks.graphs.steps import Saved, Step, Write, is_snapshot
-from headish.imports.readers.frameworks.langgraph_values import Unreadable
+from headish.imports.readers.frameworks.langgraph.channel_messages import as_message, merged, overwritten, written_in
+from headish.imports.readers.frameworks.langgraph.checkpoint_values import Unreadable
+from headish.imports.readers.frameworks.langgraph.checkpoints import (
+    CheckpointState,
+    PendingWrite,
+    ThreadCheckpoints,
+    is_snapshot,
+)
 from headish.imports.readers.shared.databases import TooLargeValue
 
 KEPT = 64
 """The values at so many checkpoints are remembered, so that a fork does not replay its thread from the beginning."""
 
 
-class Value(NamedTuple):
+class DeltaValue(NamedTuple):
     """What a channel holds at a checkpoint. ``writes`` are those since ``base``, of a channel without messages."""
 
     items: list[Any]
@@ -36,7 +41,7 @@ class Value(NamedTuple):
             return self.items
         return {"$": "delta", "value": self.base, "writes": list(self.writes)} if self.writes else self.base
 
-    def after(self, writes: Iterable[Any]) -> Value:
+    def after(self, writes: Iterable[Any]) -> DeltaValue:
         """The value after what tasks wrote."""
         value = self
         for written in writes:
@@ -44,30 +49,30 @@ class Value(NamedTuple):
             value = value_of(whole) if is_new else value._plus(written)
         return value
 
-    def _plus(self, written: Any) -> Value:
+    def _plus(self, written: Any) -> DeltaValue:
         added = written_in(written)
         has_messages = self.has_messages or any(as_message(each) for each in added)
         writes = () if has_messages else (*self.writes, written)
-        return Value(merged(self.items, added), has_messages, self.base, writes)
+        return DeltaValue(merged(self.items, added), has_messages, self.base, writes)
 
 
-def value_of(stored: Any) -> Value:
+def value_of(stored: Any) -> DeltaValue:
     """What a checkpoint itself holds of a channel."""
     held = stored.value if is_snapshot(stored) else stored
     items = written_in(held)
-    return Value(items, any(as_message(each) for each in items), held)
+    return DeltaValue(items, any(as_message(each) for each in items), held)
 
 
-class Deltas:
+class DeltaChannels:
     """The values of such channels in one namespace of a thread. ``parents`` names the parent of each checkpoint."""
 
-    def __init__(self, saved: Saved, parents: Mapping[Any, Any]) -> None:
+    def __init__(self, saved: ThreadCheckpoints, parents: Mapping[Any, Any]) -> None:
         self._saved, self._parents = saved, parents
-        self._known: OrderedDict[Any, dict[str, Value]] = OrderedDict()
+        self._known: OrderedDict[Any, dict[str, DeltaValue]] = OrderedDict()
         self._names: set[str] = set()
-        self._last: tuple[Any, Sequence[Write]] = (None, ())
+        self._last: tuple[Any, Sequence[PendingWrite]] = (None, ())
 
-    def values_at(self, id: Any, step: Step) -> dict[str, Any]:
+    def values_at(self, id: Any, step: CheckpointState) -> dict[str, Any]:
         """What the checkpoint does not say by itself, by the names of the channels; and its snapshots."""
         self._names |= step.deltas
         found = {name: self._value(id, name, step) for name in self._names}
@@ -77,14 +82,14 @@ class Deltas:
                 self._known.popitem(last=False)
         return {name: value.shown() for name, value in found.items()}
 
-    def _value(self, id: Any, name: str, step: Step) -> Value:
+    def _value(self, id: Any, name: str, step: CheckpointState) -> DeltaValue:
         return value_of(step.values[name]) if name in step.values else self._replayed(id, name)
 
-    def _replayed(self, id: Any, name: str) -> Value:
+    def _replayed(self, id: Any, name: str) -> DeltaValue:
         """The value at a checkpoint that holds none; an empty one where nobody has written to the channel."""
         before: list[Any] = []
         met = {id}
-        value: Value | None = None
+        value: DeltaValue | None = None
         at = self._parents.get(id)
         while value is None and at in self._parents and at not in met:
             met.add(at)
@@ -94,7 +99,7 @@ class Deltas:
         writes = [each.value for step in reversed(before) for each in self._written(step) if each.channel == name]
         return (value or value_of(None)).after(writes)
 
-    def _found(self, id: Any, name: str) -> Value | None:
+    def _found(self, id: Any, name: str) -> DeltaValue | None:
         known = self._known.get(id)
         if known is not None and name in known:
             return known[name]
@@ -104,7 +109,7 @@ class Deltas:
             return None  # it was told when its turn came
         return value_of(values[name]) if name in values else None
 
-    def _written(self, id: Any) -> Sequence[Write]:
+    def _written(self, id: Any) -> Sequence[PendingWrite]:
         """Read once for all channels of the next checkpoint."""
         if self._last[0] != id:
             try:

@@ -19,28 +19,29 @@ from headish.content.drafts import Draft, make_draft
 from headish.content.encoding import read_content
 from headish.errors import HeadishError, InvalidImport, shown
 from headish.imports.archives import CHUNK_BYTES
-from headish.imports.arrays import split_items
-from headish.imports.files import LONG_LINE, read_lines
 from headish.imports.imported import ImportedTree, Link, make_key
-from headish.imports.notes import Notes
-from headish.imports.sources import Given
+from headish.imports.notes import ImportNotes
+from headish.imports.reader import ImportSource
+from headish.imports.readers.shared.json_arrays import split_items
+from headish.imports.source_files import LONG_LINE, read_lines
 from headish.limits import IMPORT_LINE_BYTES, PAYLOAD_LIMIT_BYTES
 from headish.values.caches import plausible_cache
 from headish.values.ids import as_turn_id
 from headish.values.names import new_refusal
 
+FORMAT = "records"
 _OWN = ("role", "content", "inherited", "options", "cache", "continues")
 """Keys that the turn itself says."""
 
 
-def read_thread(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
     """The one thread of a file; nothing for a file without records.
 
     A record that cannot be read, or is longer than memory should hold, is noted as broken, with its line or its number
     in a list. What names it continues what it would have continued.
     Raises: InvalidImport for a list that is no JSON, and a thread that is too long.
     """
-    thread = _Thread()
+    thread = _RecordThread()
     for where, record in _read_records(given):
         if record is None:
             thread.lose()
@@ -54,7 +55,7 @@ def read_thread(given: Given) -> Iterator[ImportedTree]:
         yield ImportedTree(tuple(thread.drafts), tuple(thread.parents), thread.name, thread.named)
 
 
-class _Thread:
+class _RecordThread:
     """The records so far. ``known`` says what stands for each id: its draft, or what is before one that is broken."""
 
     def __init__(self) -> None:
@@ -108,7 +109,7 @@ class _Malformed(Exception):
     pass
 
 
-def _read_records(given: Given) -> Iterator[tuple[str, dict[str, Any] | None]]:
+def _read_records(given: ImportSource) -> Iterator[tuple[str, dict[str, Any] | None]]:
     """The records with their places; None for one that was left out before its id was read.
 
     A thread is stored as a whole, so memory holds it, up to the limit of a line.
@@ -126,26 +127,26 @@ def _read_records(given: Given) -> Iterator[tuple[str, dict[str, Any] | None]]:
             yield where, _as_record(where, data, given.notes)
 
 
-def _is_list(given: Given) -> bool:
+def _is_list(given: ImportSource) -> bool:
     begin = given.file.tell()
     beginning = given.file.read(CHUNK_BYTES)
     given.file.seek(begin)
     return beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
 
-def _read_lines(given: Given) -> Iterator[tuple[str, bytes | None, str]]:
+def _read_lines(given: ImportSource) -> Iterator[tuple[str, bytes | None, str]]:
     for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
         yield f"line {number}", line, LONG_LINE
 
 
-def _read_list(given: Given) -> Iterator[tuple[str, bytes | None, str]]:
+def _read_list(given: ImportSource) -> Iterator[tuple[str, bytes | None, str]]:
     """The records of a list, each read by itself: a number that nobody can keep costs its record."""
     reason = f"it is longer than {IMPORT_LINE_BYTES:,} bytes"
     for number, item in enumerate(split_items(given.file, given.name, given.notes, given.progress), 1):
         yield f"record {number}", item, reason
 
 
-def _as_record(where: str, data: bytes, notes: Notes) -> dict[str, Any] | None:
+def _as_record(where: str, data: bytes, notes: ImportNotes) -> dict[str, Any] | None:
     """A record; None, and noted as broken, for what is none."""
     try:
         value = strictjson.decode(data, "the record")
@@ -168,7 +169,7 @@ def _draft(record: dict[str, Any]) -> Draft:
         "inherited": inherited,
         "cache": plausible_cache(record.get("cache")),
         "meta": {"record": kept} if kept else None,
-        "key": make_key("records", record.get("id")) if _is_global(record.get("id")) else None,
+        "key": make_key(FORMAT, record.get("id")) if _is_global(record.get("id")) else None,
     }
     # Blocks as headish writes them: what looks like an API's part is none.
     return make_draft(read_content(record["content"]), turn, PAYLOAD_LIMIT_BYTES)

@@ -13,14 +13,14 @@ from headish.database.query import Connection
 from headish.errors import UnknownConversation
 from headish.history.conversations import Found, change_record, find_by_key, read_conversation
 from headish.history.reading.decode import read_mapping
-from headish.imports.imported import About
+from headish.imports.imported import ImportedConversation
 from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.turns import StoredTurn
 from headish.values.results.conversations import Record
 from headish.values.turns import said_of
 
 
-def name_conversation(connection: Connection, space: int, about: About, tip: StoredTurn) -> bool:
+def name_conversation(connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn) -> bool:
     """Name the tip of a conversation, or move its name there; whether a name was set or moved."""
     found = find_named(connection, space, about)
     if found is None:
@@ -37,7 +37,7 @@ def name_conversation(connection: Connection, space: int, about: About, tip: Sto
     return moves
 
 
-def find_named(connection: Connection, space: int, about: About) -> Found | None:
+def find_named(connection: Connection, space: int, about: ImportedConversation) -> Found | None:
     """The conversation that an import made of the same one before."""
     try:
         return None if about.key is None else find_by_key(connection, space, about.key.encode())
@@ -45,7 +45,7 @@ def find_named(connection: Connection, space: int, about: About) -> Found | None
         return None
 
 
-def _name_new(connection: Connection, space: int, about: About, tip: StoredTurn) -> bool:
+def _name_new(connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn) -> bool:
     for name in about.names:
         place = find_bookmark(connection, space, name.encode())
         if place is None:
@@ -63,7 +63,9 @@ def _name_new(connection: Connection, space: int, about: About, tip: StoredTurn)
     return True
 
 
-def _changes(about: About, record: Record, noted: Mapping[str, Any], tip: StoredTurn | None) -> dict[str, Any]:
+def _changes(
+    about: ImportedConversation, record: Record, noted: Mapping[str, Any], tip: StoredTurn | None
+) -> dict[str, Any]:
     """What is said anew: the tip, a title that nobody has changed here, and the state of what goes on."""
     changes: dict[str, Any] = {}
     again = dict(noted)

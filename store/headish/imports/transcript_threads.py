@@ -23,12 +23,12 @@ from headish.history.reading.walk import leads_to
 from headish.history.writing.append import append
 from headish.history.writing.batches import in_batches
 from headish.history.writing.record import match_stored
-from headish.imports.files import Progress
-from headish.imports.imported import Imported, Names
+from headish.imports.detection import detect_conversations
+from headish.imports.imported import Imported, ThreadNaming
 from headish.imports.readers.api import API_READERS as API_READERS
-from headish.imports.readers.fitting import UTF16, is_utf16
+from headish.imports.readers.format_checks import UTF16, is_utf16
 from headish.imports.readers.transcripts import Outline, drafts_from, outline
-from headish.imports.sources import detect_conversations
+from headish.imports.source_files import Progress
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark, set_bookmark
 from headish.rows.turns import StoredTurn, turn_at
 from headish.transcripts import detect
@@ -65,7 +65,7 @@ class ThreadImport:
         file: BinaryIO,
         name: str,
         format: str,
-        names: Names,
+        names: ThreadNaming,
         keep_raw: bool,
         progress: Progress | None,
         settings: dict[str, Any],
@@ -96,7 +96,7 @@ class ThreadImport:
         new = drafts_from(file, outlined, first, self._limit_bytes, progress=half, **settings)
         for portion in in_batches(new) if first < total else ():
             digests = outlined.digests[first : first + len(portion)]
-            part = Portion(drafts=portion, digests=digests, first=first, before=tip, beside=beside)
+            part = ThreadPortion(drafts=portion, digests=digests, first=first, before=tip, beside=beside)
             tip, stored = self._store(bind(store_portion, space=self._space, part=part))
             first, added = first + len(portion), added + stored
         assert tip is not None
@@ -193,7 +193,7 @@ def find_thread(
     return matched, None if tip is None else tip.place
 
 
-class Portion(NamedTuple):
+class ThreadPortion(NamedTuple):
     """Drafts that continue one another, the first one ``before``; ``first`` is its index in the thread."""
 
     drafts: Sequence[Draft]
@@ -203,7 +203,7 @@ class Portion(NamedTuple):
     beside: Beside
 
 
-def store_portion(connection: Connection, mint: Mint, space: int, part: Portion) -> tuple[Place, int]:
+def store_portion(connection: Connection, mint: Mint, space: int, part: ThreadPortion) -> tuple[Place, int]:
     """Store what is new of a portion; where its last turn lies, and how many were new.
 
     It is matched again in the transaction that stores it: another import of the same file may be under way.

@@ -20,9 +20,9 @@ from headish.database.query import Connection
 from headish.history.reading.decode import read_mapping
 from headish.history.writing.append import Appended, append
 from headish.history.writing.keys import next_version, said_by, versions_of
+from headish.imports.conversation_names import find_named, name_conversation
+from headish.imports.editions import says_it_as_before
 from headish.imports.imported import Imported, ImportedTree
-from headish.imports.naming import find_named, name_conversation
-from headish.imports.sameness import says_it_as_before
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark
 from headish.rows.keys import turns_by_keys
@@ -42,7 +42,7 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
     Cost: two statements for every 64 messages, one append of the new ones, two statements a tree for its bookmark, some
     six for the record of a conversation; one for each version of a message that has changed.
     """
-    met = _Met(connection, space, trees)
+    met = _MetMessages(connection, space, trees)
     tips = met.meet_all(trees)
     built = append(connection, space, met.new, mint, carries_names=False) if met.new else []
     free = {tree.bookmark: tip for tree, tip in reversed(list(zip(trees, tips, strict=True))) if tree.bookmark}
@@ -104,7 +104,7 @@ def preview_trees(
     A name counts where its conversation was not imported before.
     """
     preview = Preview() if preview is None else preview
-    met = _Met(connection, space, trees, preview)
+    met = _MetMessages(connection, space, trees, preview)
     met.meet_all(trees)
     met.count_new(preview)
     free = {tree.bookmark for tree in trees if tree.bookmark is not None}
@@ -127,7 +127,7 @@ def _imported(trees: Sequence[ImportedTree], added: int, named: int) -> Imported
     )
 
 
-class _Met:
+class _MetMessages:
     """The messages that were met: each one stands for a stored turn, or for one of the drafts that are ``new``."""
 
     def __init__(

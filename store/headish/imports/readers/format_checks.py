@@ -12,7 +12,8 @@ from typing import Final
 from headish.errors import InvalidImport
 from headish.imports.archives import CHUNK_BYTES, ZIP
 from headish.imports.cleaning import NotJson, decode
-from headish.imports.sources import PARQUET, SQLITE, Given, detect_beginning, marks_of
+from headish.imports.detection import PARQUET, SQLITE, detect_beginning, marks_of
+from headish.imports.reader import ImportSource
 
 _ROWS = ("hf", "sharegpt", "openai-finetune", "openai-log")
 _CONTAINERS: Final = (
@@ -38,7 +39,7 @@ def is_utf16(beginning: bytes) -> bool:
     return _UTF16.match(beginning) is not None
 
 
-def check_fits(given: Given, format: str) -> None:
+def check_fits(given: ImportSource, format: str) -> None:
     """Look at the beginning of a file before it is read as a format.
 
     Raises: InvalidImport for what the format cannot be found in, and for a file of another format.
@@ -62,7 +63,7 @@ def check_fits(given: Given, format: str) -> None:
         raise InvalidImport(given.name, None, f"it is no file of {format}; it looks like one of {seen}")
 
 
-def refuse_nothing(given: Given, format: str) -> None:
+def refuse_nothing(given: ImportSource, format: str) -> None:
     """For a file in which nothing was found, and nothing broken either.
 
     Raises: InvalidImport where the file holds something, and bears no mark of the format.
@@ -87,7 +88,7 @@ def _is_json(beginning: bytes) -> bool:
     return True
 
 
-def _beginning(given: Given) -> bytes:
+def _beginning(given: ImportSource) -> bytes:
     given.file.seek(0)
     beginning = given.file.read(CHUNK_BYTES)
     given.file.seek(0)

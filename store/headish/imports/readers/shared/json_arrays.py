@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 from headish.errors import InvalidImport
 from headish.imports.archives import CHUNK_BYTES
 from headish.imports.cleaning import NotJson, decode
-from headish.imports.files import Progress
-from headish.imports.notes import Notes
+from headish.imports.notes import ImportNotes
+from headish.imports.source_files import Progress
 from headish.limits import IMPORT_LINE_BYTES
 
 # Possessive: what was matched is not tried again, so a long text costs one look.
@@ -27,7 +27,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def read_items(
-    file: BinaryIO, name: str, notes: Notes, progress: Progress | None = None, *, unwrap: bool = True
+    file: BinaryIO, name: str, notes: ImportNotes, progress: Progress | None = None, *, unwrap: bool = True
 ) -> Iterator[tuple[str, Any]]:
     """The items of an array with their places (``record 3``); of an object that holds ``conversations``, those
     (``unwrap``); else the object itself.
@@ -55,12 +55,12 @@ def read_items(
             yield where, value
 
 
-def split_items(file: BinaryIO, name: str, notes: Notes, progress: Progress | None) -> Iterator[bytes | None]:
+def split_items(file: BinaryIO, name: str, notes: ImportNotes, progress: Progress | None) -> Iterator[bytes | None]:
     """The bytes of each item: what lies between two brackets of the first depth. None for one that is too large.
 
     Raises: InvalidImport, as ``read_items``.
     """
-    scan = _Scan(file, name, progress)
+    scan = _ArrayScan(file, name, progress)
     first = scan.begin()
     if first not in (b"{", b"["):
         raise InvalidImport(name, None, "it is neither a JSON array nor an object")
@@ -81,7 +81,7 @@ def split_items(file: BinaryIO, name: str, notes: Notes, progress: Progress | No
         notes.break_off("", "its array holds values that are neither objects nor arrays")
 
 
-class _Scan:
+class _ArrayScan:
     """The part of a file that is looked at. Asking for more doubles it, so a long item is looked through twice at
     most."""
 

@@ -12,10 +12,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headish.errors import InvalidImport
-from headish.imports.readers.frameworks.graphs.steps import Broken, Saved, Step, Write, deltas_of, read_writes
-from headish.imports.readers.frameworks.langgraph_values import Unreadable, Values
+from headish.imports.readers.frameworks.langgraph.checkpoint_values import CheckpointDecoder, Unreadable
+from headish.imports.readers.frameworks.langgraph.checkpoints import (
+    Broken,
+    CheckpointState,
+    PendingWrite,
+    ThreadCheckpoints,
+    deltas_of,
+    read_writes,
+)
 from headish.imports.readers.shared.databases import TooLargeValue
-from headish.imports.readers.shared.servers import TEXTS, Foreign, bounded
+from headish.imports.readers.shared.servers import TEXTS, ForeignServer, bounded
 
 CHECKPOINTS, BLOBS, WRITES = "checkpoints", "checkpoint_blobs", "checkpoint_writes"
 _PLACE = "thread_id = %s AND checkpoint_ns = %s"
@@ -30,7 +37,7 @@ _COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 _TOO_LARGE = "a value is too large"
 
 
-def is_langgraph(foreign: Foreign) -> bool:
+def is_langgraph(foreign: ForeignServer) -> bool:
     """Whether a database holds LangGraph's tables."""
     return all(foreign.has(table, *columns) for table, columns in _COLUMNS.items())
 
@@ -38,7 +45,7 @@ def is_langgraph(foreign: Foreign) -> bool:
 class ServerCheckpoints:
     """The checkpoints of a PostgreSQL database."""
 
-    def __init__(self, foreign: Foreign, name: str) -> None:
+    def __init__(self, foreign: ForeignServer, name: str) -> None:
         """Raises: InvalidImport for a database without them."""
         if not is_langgraph(foreign):
             tables = ", ".join(_COLUMNS)
@@ -55,16 +62,16 @@ class ServerCheckpoints:
         columns = "DISTINCT thread_id, checkpoint_ns"
         yield from ((row[0], row[1]) for row in self._foreign.stream(CHECKPOINTS, columns, order="1, 2"))
 
-    def at(self, thread: str, namespace: str, broken: Broken) -> Saved:
+    def at(self, thread: str, namespace: str, broken: Broken) -> ThreadCheckpoints:
         return _OnServer(self._foreign, (thread, namespace), broken)
 
 
 class _OnServer:
     """The values of the last step are kept: most of the next one's are the same."""
 
-    def __init__(self, foreign: Foreign, place: tuple[str, str], broken: Broken) -> None:
+    def __init__(self, foreign: ForeignServer, place: tuple[str, str], broken: Broken) -> None:
         self._foreign, self._place, self._broken = foreign, place, broken
-        self._reader = Values()
+        self._reader = CheckpointDecoder()
         self._held: dict[str, tuple[str, Any]] = {}
         self._is_shallow = not foreign.has(BLOBS, "version")
         self._id = "checkpoint_id" if foreign.has(CHECKPOINTS, "checkpoint_id") else "checkpoint ->> 'id'"
@@ -74,7 +81,7 @@ class _OnServer:
         columns = f"{self._id}, {self._parent}"
         return [(row[0], row[1]) for row in self._foreign.stream(CHECKPOINTS, columns, _PLACE, self._place)]
 
-    def step(self, id: Any) -> Step:
+    def step(self, id: Any) -> CheckpointState:
         columns, where = f"{bounded('checkpoint::text')}, metadata::text", f"{_PLACE} AND {self._id} = %s"
         [(size, text, metadata), *_] = self._foreign.rows(CHECKPOINTS, columns, where, (*self._place, id))
         if text is None:
@@ -85,9 +92,9 @@ class _OnServer:
         inside = value.get("channel_values")
         values = dict(inside) if isinstance(inside, Mapping) else {}
         values |= self._outside(value["channel_versions"])
-        return Step(value.get("ts"), values, deltas_of(values, self._reader.read("json", metadata)))
+        return CheckpointState(value.get("ts"), values, deltas_of(values, self._reader.read("json", metadata)))
 
-    def writes(self, id: Any) -> list[Write]:
+    def writes(self, id: Any) -> list[PendingWrite]:
         order = "task_path, task_id, idx" if self._foreign.has(WRITES, "task_path") else "task_id, idx"
         return read_writes(id, self._fitting(order, id), self._reader, self._broken)
 

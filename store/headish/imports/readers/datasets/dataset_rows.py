@@ -27,13 +27,13 @@ from msgspec.structs import replace
 
 from headish.content.drafts import with_key
 from headish.content.forms.kept import Kept
-from headish.imports.building import Node, Talk, build_tree, read_native
+from headish.imports.building import build_tree, read_native
 from headish.imports.imported import ImportedTree, make_key
-from headish.imports.readers.datasets.calls import LOG, answers_of, asked_of
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.datasets.request_logs import LOG, answers_of, asked_of
 from headish.imports.readers.datasets.sharegpt import is_sharegpt, read_said
 from headish.imports.readers.datasets.tables import read_rows
-from headish.imports.sources import Given
-from headish.imports.trees import digests_of
+from headish.imports.storing import digests_of
 from headish.values.blocks import ToolUse
 
 CHAT, ROW = "chat", "row"
@@ -42,7 +42,7 @@ _PAIRS = (("chosen", "rejected"), ("preferred_output", "non_preferred_output"))
 Message = Mapping[str, Any]
 
 
-class Thread(NamedTuple):
+class RowThread(NamedTuple):
     """The messages of a branch, and what a provider said beside the last; ``time`` is when, in seconds."""
 
     messages: Sequence[Any]
@@ -55,19 +55,19 @@ _NO_ROW = "it is no row of a data set: it has no messages, conversations, prompt
 _MESSAGE = "it is a message, and no row: --from chat (format= in Python) reads a list of messages as one conversation"
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
     """The conversations of a file, one at a time. Raises: InvalidImport for what holds no rows."""
     for where, row in read_rows(given):
         threads = _call_of(row) or _threads_of(row)
         if not threads:
             given.notes.break_off(where, _MESSAGE if "role" in row and "content" in row else _NO_ROW)
             continue
-        tree = _Row(row, threads, where, given).tree()
+        tree = _DatasetRow(row, threads, where, given).tree()
         if tree is not None:
             yield tree
 
 
-def _threads_of(row: Mapping[str, Any]) -> list[Thread]:
+def _threads_of(row: Mapping[str, Any]) -> list[RowThread]:
     """The branches of a data set's row."""
     held = row.get("input")
     said = next((row[key] for key in _LISTS if isinstance(row.get(key), list)), None)
@@ -78,18 +78,18 @@ def _threads_of(row: Mapping[str, Any]) -> list[Thread]:
     pairs = [row[key] for pair in _PAIRS for key in pair if row.get(key) not in (None, "", [])]
     branches = [_listed(each, "assistant") for each in pairs]
     if not branches:
-        return [Thread(prompt)] if said or (prompt and held is not None) else []
+        return [RowThread(prompt)] if said or (prompt and held is not None) else []
     # Some sets say the prompt again in each branch.
-    return [Thread(each if prompt and each[: len(prompt)] == prompt else [*prompt, *each]) for each in branches]
+    return [RowThread(each if prompt and each[: len(prompt)] == prompt else [*prompt, *each]) for each in branches]
 
 
-def _call_of(row: Mapping[str, Any]) -> list[Thread]:
+def _call_of(row: Mapping[str, Any]) -> list[RowThread]:
     """What a call asked, with each of its answers."""
     asked, answers = asked_of(row), answers_of(row)
     if asked is None and not answers:
         return []
     listed = asked or []
-    return [Thread([*listed, each.message], each.reply, each.time) for each in answers] or [Thread(listed)]
+    return [RowThread([*listed, each.message], each.reply, each.time) for each in answers] or [RowThread(listed)]
 
 
 def _listed(value: Any, role: str) -> list[Any]:
@@ -103,14 +103,14 @@ def _system(prompt: Sequence[Any], text: str) -> dict[str, str]:
     return {"from": "system", "value": text} if is_sharegpt(prompt[0]) else {"role": "system", "content": text}
 
 
-class _Row:
+class _DatasetRow:
     """A row: its threads are one tree as far as they say the same."""
 
-    def __init__(self, row: Mapping[str, Any], threads: Sequence[Thread], where: str, given: Given) -> None:
+    def __init__(self, row: Mapping[str, Any], threads: Sequence[RowThread], where: str, given: ImportSource) -> None:
         self._row, self._threads, self._where, self._given = row, threads, where, given
         self._is_log = bool(_call_of(row))
         self._hash = blake3(msgspec.json.encode(row, order="deterministic")).hexdigest(16)
-        self._nodes: list[Node] = []
+        self._nodes: list[SourceMessage] = []
         self._met: dict[tuple[str | None, str], str] = {}
 
     def tree(self) -> ImportedTree | None:
@@ -122,13 +122,14 @@ class _Row:
             at = len(self._nodes) - 1 if self._is_log else 0
             self._nodes[at] = replace(self._nodes[at], meta={**self._nodes[at].meta, **kept})
         # Names and records are for conversations that somebody has: a set has a hundred thousand.
-        tree = build_tree(Talk(format=ROW, id=None), self._nodes, self._given.notes, self._given.limit_bytes)
+        talk = SourceConversation(format=ROW, messages=self._nodes)
+        tree = build_tree(talk, self._given.notes, self._given.limit_bytes)
         if tree is None:
             return None
         tree = replace(tree, about=None, logged=True)
         return _keyed(tree) if self._is_log else tree
 
-    def _add(self, thread: Thread) -> None:
+    def _add(self, thread: RowThread) -> None:
         parent: str | None = None
         call: str | None = None
         for number, message in enumerate(thread.messages, 1):
@@ -148,7 +149,9 @@ class _Row:
         kept = read_native(CHAT, entry, self._given.notes, where)
         return (kept._replace(form=None) if kept is not None and entry is not message else kept), meta
 
-    def _say(self, parent: str | None, kept: Kept, meta: Mapping[str, Any], where: str, answer: Thread | None) -> str:
+    def _say(
+        self, parent: str | None, kept: Kept, meta: Mapping[str, Any], where: str, answer: RowThread | None
+    ) -> str:
         """The node of a message. What branches share is said once."""
         same = (parent, repr((kept.role, kept.speaker, kept.blocks)))
         found = self._met.get(same)
@@ -157,7 +160,7 @@ class _Row:
         id = self._met[same] = str(len(self._nodes))
         time = None if answer is None or not isinstance(answer.time, int | float) else round(answer.time * 1000)
         rest = {"message": dict(kept.rest)} if kept.rest else {}
-        node = Node(
+        node = SourceMessage(
             id=id, key=make_key(ROW, self._hash, id), parent=parent, role=kept.role, content=kept.blocks,
             form=kept.form, speaker=kept.speaker, meta={**meta, **rest}, where=where, said_at=time,
             reply=None if answer is None else answer.reply,

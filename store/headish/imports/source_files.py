@@ -9,7 +9,7 @@ from typing import BinaryIO, cast
 
 from headish.errors import InvalidImport
 from headish.imports.archives import CHUNK_BYTES, SPOOLED_BYTES
-from headish.imports.packed import unpacked
+from headish.imports.unpacking import unpacked
 from headish.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
 from headish.values.checks.files import open_regular
 
@@ -17,7 +17,7 @@ Progress = Callable[[int], None]
 """Called with the number of bytes read since the last call."""
 
 
-class Opened:
+class SourceFile:
     """A path opened and closed; an open file left as it is, or kept where it must be ``rewindable`` and is not.
 
     What is packed with zstd is read as what is in it.
@@ -67,7 +67,7 @@ class Opened:
 def read_beginning(path: str | os.PathLike[str]) -> bytes | None:
     """The beginning of a file, of a packed one unpacked; None where it cannot be read."""
     try:
-        with Opened(path, rewindable=True) as (file, _):
+        with SourceFile(path, rewindable=True) as (file, _):
             return file.read(CHUNK_BYTES)
     except (InvalidImport, OSError):
         return None

@@ -10,7 +10,7 @@ from msgspec import Struct
 Rows = tuple[tuple[str, str], ...]
 
 
-class Described(Struct, frozen=True):
+class FormatFacts(Struct, frozen=True):
     """A format: where people find its file, the keys of its turns, what is lost and why, and which versions were seen."""
 
     title: str
@@ -20,8 +20,8 @@ class Described(Struct, frozen=True):
     seen: str
 
 
-FORMATS: dict[str, Described] = {
-    "claude-code": Described(
+FORMATS: dict[str, FormatFacts] = {
+    "claude-code": FormatFacts(
         "Claude Code",
         "`~/.claude/projects/PROJECT/SESSION.jsonl`, sub-agents beside it or below `SESSION/subagents/`. A file, a project or the folder.",
         "`claude-code:UUID`",
@@ -31,7 +31,7 @@ FORMATS: dict[str, Described] = {
         ),
         "2.0 and 2.1, projects of 2025 and 2026",
     ),
-    "codex": Described(
+    "codex": FormatFacts(
         "Codex CLI",
         "`~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl`, older ones in `~/.codex/archived_sessions/`, packed ones as `.jsonl.zst` (Python 3.14, or `pip install 'headish[zstd]'`).",
         "`codex:SESSION:LINE`",
@@ -44,7 +44,7 @@ FORMATS: dict[str, Described] = {
         ),
         "0.128; items without an envelope, of the first versions",
     ),
-    "gemini-cli": Described(
+    "gemini-cli": FormatFacts(
         "Gemini CLI",
         "`~/.gemini/tmp/PROJECT/chats/session-*.jsonl` (before, `.json`), and chats saved with `/chat save`: `checkpoint-TAG.json`.",
         "`gemini-cli:SESSION:MESSAGE`",
@@ -55,7 +55,7 @@ FORMATS: dict[str, Described] = {
         ),
         "files made after its source of 2026-11; no file of the program itself was at hand",
     ),
-    "chatgpt": Described(
+    "chatgpt": FormatFacts(
         "ChatGPT",
         "*Settings*, *Data controls*, *Export data*: the ZIP that arrives, or its `conversations.json` (`conversations-000.json` …).",
         "`chatgpt:CONVERSATION:MESSAGE`",
@@ -65,7 +65,7 @@ FORMATS: dict[str, Described] = {
         ),
         "exports of 2023 to 2026, as others describe them",
     ),
-    "claude": Described(
+    "claude": FormatFacts(
         "Claude.ai",
         "*Settings*, *Privacy*, *Export data*: the ZIP that arrives, or its `conversations.json`.",
         "`claude:CONVERSATION:MESSAGE`",
@@ -76,14 +76,14 @@ FORMATS: dict[str, Described] = {
         ),
         "exports of 2024 to 2026, as others describe them",
     ),
-    "llm": Described(
+    "llm": FormatFacts(
         "llm",
         "`llm logs path` prints it. The file is opened read-only.",
         "`llm:HASH`",
         (("files and URLs that are only named", "not read: nothing outside the given file is"),),
         "0.36, and its older schemas",
     ),
-    "cross-stream": Described(
+    "cross-stream": FormatFacts(
         "cross.stream (gpt2099)",
         "The folder that `.export` writes: `frames.jsonl` beside `cas/`. Give the folder.",
         "`cross-stream:ID`",
@@ -93,7 +93,7 @@ FORMATS: dict[str, Described] = {
         ),
         "exports as xs 0.13 writes them",
     ),
-    "hf": Described(
+    "hf": FormatFacts(
         "Data sets: Hugging Face, OpenAI, ShareGPT",
         "JSON lines, a JSON array, or parquet (`pip install 'headish[parquet]'`). `--from hf`, `openai-finetune` and `sharegpt` read the same.",
         "`row:HASH:N`",
@@ -107,7 +107,7 @@ FORMATS: dict[str, Described] = {
         ),
         "rows as OpenAI, LLaMA-Factory and TRL describe them; pyarrow 26",
     ),
-    "openai-log": Described(
+    "openai-log": FormatFacts(
         "Logs of calls: OpenAI's batches, and request logs",
         "JSON lines with `body` or `request` (`messages`), and `response` (`choices`).",
         "`openai-log:DIGEST`",
@@ -119,21 +119,21 @@ FORMATS: dict[str, Described] = {
         ),
         "rows as OpenAI's guide to batches describes them",
     ),
-    "oasst": Described(
+    "oasst": FormatFacts(
         "Open Assistant",
         "The JSON lines of the data sets oasst1 and oasst2, a tree on each line.",
         "`oasst:ID`",
         (("a line that is no tree", "left out, reported; the trees around it stay"),),
         "oasst2 of 2023",
     ),
-    "records": Described(
+    "records": FormatFacts(
         "Thread records (specification 002)",
         "JSON lines or a JSON list of `{id, role, content, inherited, cache}`; never detected: `--from records`.",
         "`records:ID`",
         (("a record that cannot be read", "left out, reported; what continues it continues what is before it"),),
         "specification 002",
     ),
-    "openai-agents": Described(
+    "openai-agents": FormatFacts(
         "OpenAI Agents SDK",
         "The SQLite file of `SQLiteSession` or `AdvancedSQLiteSession`.",
         "`openai-agents:SESSION:ROW`",
@@ -143,7 +143,7 @@ FORMATS: dict[str, Described] = {
         ),
         "openai-agents 0.24.0",
     ),
-    "langgraph": Described(
+    "langgraph": FormatFacts(
         "LangGraph",
         "The SQLite file of `SqliteSaver`, or the URL of the PostgreSQL database of `PostgresSaver` (`postgresql://…`).",
         "`langgraph:THREAD:MESSAGE`, in a namespace or another channel `langgraph:THREAD/NAMESPACE#CHANNEL:MESSAGE`",
@@ -160,21 +160,21 @@ FORMATS: dict[str, Described] = {
         ),
         "langgraph 1.2.22, langgraph-checkpoint-sqlite 3.1.2, langgraph-checkpoint-postgres 3.2.0",
     ),
-    "pydantic-ai": Described(
+    "pydantic-ai": FormatFacts(
         "pydantic-ai",
         "What `all_messages_json()` returns.",
         "none",
         (("ids of messages", "there are none: turns are recognised by their words"),),
         "pydantic-ai 2.68.0",
     ),
-    "open-webui": Described(
+    "open-webui": FormatFacts(
         "Open WebUI",
         "*Settings*, *Data controls*, *Export chats*; or the server's `webui.db`.",
         "`open-webui:CHAT:MESSAGE`",
         (("files that are not in the chat", "their names are kept"),),
         "exports of 0.6 to 0.8",
     ),
-    "librechat": Described(
+    "librechat": FormatFacts(
         "LibreChat",
         "An export as JSON.",
         "`librechat:CONVERSATION:MESSAGE`",
@@ -184,14 +184,14 @@ FORMATS: dict[str, Described] = {
         ),
         "exports of 2024 to 2026",
     ),
-    "inspect": Described(
+    "inspect": FormatFacts(
         "Inspect AI",
         "A log, `.eval` or `.json`.",
         "`inspect:EVAL/SAMPLE/EPOCH:MESSAGE`",
         (("events that are no calls of a model", "left out, counted"),),
         "inspect-ai 0.3.285",
     ),
-    "otel": Described(
+    "otel": FormatFacts(
         "OpenTelemetry",
         "OTLP in JSON: a request, or one on each line.",
         "`otel:TRACE:SPAN` of an answer",

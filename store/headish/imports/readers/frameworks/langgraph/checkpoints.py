@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from headish.imports.cleaning import NotJson, decode
-from headish.imports.readers.frameworks.langgraph_values import Revivable, Unreadable, Values
-from headish.imports.readers.shared.databases import Foreign
+from headish.imports.readers.frameworks.langgraph.checkpoint_values import CheckpointDecoder, Revivable, Unreadable
+from headish.imports.readers.shared.databases import ForeignFile
 
 COUNTERS = "counters_since_delta_snapshot"
 """The key of a checkpoint's metadata that names the channels of which only writes are kept."""
@@ -20,7 +20,7 @@ Broken: TypeAlias = Callable[[str, str], None]
 """Told of a part of a checkpoint that cannot be read: where in it, and why."""
 
 
-class Step(NamedTuple):
+class CheckpointState(NamedTuple):
     """A checkpoint: when it was made, the values of its channels, and the channels of which it says only that they
     were written to."""
 
@@ -29,7 +29,7 @@ class Step(NamedTuple):
     deltas: frozenset[str]
 
 
-class Write(NamedTuple):
+class PendingWrite(NamedTuple):
     """What a task wrote to a channel."""
 
     task: str
@@ -37,18 +37,18 @@ class Write(NamedTuple):
     value: Any
 
 
-class Saved(Protocol):
+class ThreadCheckpoints(Protocol):
     """The checkpoints of one namespace of a thread."""
 
     def steps(self) -> list[tuple[Any, str | None]]:
         """Their ids in order, each with that of its parent."""
         ...
 
-    def step(self, id: Any) -> Step:
+    def step(self, id: Any) -> CheckpointState:
         """A checkpoint. Raises: Unreadable, TooLargeValue."""
         ...
 
-    def writes(self, id: Any) -> list[Write]:
+    def writes(self, id: Any) -> list[PendingWrite]:
         """What was written after a checkpoint, in the order in which LangGraph applies it; what cannot be read is
         told and left out. Raises: TooLargeValue."""
         ...
@@ -61,17 +61,17 @@ class Checkpoints(Protocol):
         """Each thread with each of its namespaces, in order."""
         ...
 
-    def at(self, thread: str, namespace: str, broken: Broken) -> Saved:
+    def at(self, thread: str, namespace: str, broken: Broken) -> ThreadCheckpoints:
         """The checkpoints of a place."""
         ...
 
 
-def read_step(value: Any, metadata: Any) -> Step:
+def read_step(value: Any, metadata: Any) -> CheckpointState:
     """A checkpoint that holds all of its values. Raises: Unreadable for what is none."""
     values = value.get("channel_values") if isinstance(value, Mapping) else None
     if not isinstance(values, Mapping):
         raise Unreadable("a checkpoint has `channel_values`")
-    return Step(value.get("ts"), values, deltas_of(values, metadata))
+    return CheckpointState(value.get("ts"), values, deltas_of(values, metadata))
 
 
 def deltas_of(values: Mapping[Any, Any], metadata: Any) -> frozenset[str]:
@@ -86,9 +86,11 @@ def is_snapshot(value: Any) -> bool:
     return isinstance(value, Revivable) and value.name == "DeltaSnapshot"
 
 
-def read_writes(id: Any, rows: Iterable[Mapping[str, Any]], reader: Values, broken: Broken) -> list[Write]:
+def read_writes(
+    id: Any, rows: Iterable[Mapping[str, Any]], reader: CheckpointDecoder, broken: Broken
+) -> list[PendingWrite]:
     """The writes of rows, which are sorted."""
-    found: list[Write] = []
+    found: list[PendingWrite] = []
     for row in rows:
         where = f"checkpoint {id!s:.80}, write {row['idx']!s:.20} of task {row['task_id']!s:.80}"
         try:
@@ -97,7 +99,7 @@ def read_writes(id: Any, rows: Iterable[Mapping[str, Any]], reader: Values, brok
             broken(where, str(error))
             continue
         if isinstance(row["channel"], str):
-            found.append(Write(str(row["task_id"]), row["channel"], value))
+            found.append(PendingWrite(str(row["task_id"]), row["channel"], value))
     return found
 
 
@@ -108,20 +110,20 @@ _WRITES = ("thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx", "cha
 class FileCheckpoints:
     """The checkpoints of a SQLite database."""
 
-    def __init__(self, foreign: Foreign, table: str) -> None:
+    def __init__(self, foreign: ForeignFile, table: str) -> None:
         self._foreign, self._table = foreign, table
 
     def places(self) -> Iterator[tuple[Any, Any]]:
         yield from ((key[0], key[1]) for key in self._foreign.keys(self._table, "thread_id", "checkpoint_ns"))
 
-    def at(self, thread: str, namespace: str, broken: Broken) -> Saved:
+    def at(self, thread: str, namespace: str, broken: Broken) -> ThreadCheckpoints:
         return _InFile(self._foreign, self._table, {"thread_id": thread, "checkpoint_ns": namespace}, broken)
 
 
 class _InFile:
-    def __init__(self, foreign: Foreign, table: str, place: Mapping[str, str], broken: Broken) -> None:
+    def __init__(self, foreign: ForeignFile, table: str, place: Mapping[str, str], broken: Broken) -> None:
         self._foreign, self._table, self._place, self._broken = foreign, table, place, broken
-        self._reader = Values()
+        self._reader = CheckpointDecoder()
         self._has_parents = foreign.has(table, "parent_checkpoint_id")
         self._has_metadata = foreign.has(table, "metadata")
         self._writes = foreign.find(*_WRITES)
@@ -131,12 +133,12 @@ class _InFile:
         rows = self._foreign.rows(self._table, columns, "checkpoint_id", **self._place)
         return [(row["checkpoint_id"], row.get("parent_checkpoint_id")) for row in rows]
 
-    def step(self, id: Any) -> Step:
+    def step(self, id: Any) -> CheckpointState:
         columns = ("type", "checkpoint", *(("metadata",) if self._has_metadata else ()))
         [row, *_] = self._foreign.rows(self._table, columns, **self._place, checkpoint_id=id)
         return read_step(self._reader.read(row["type"], row["checkpoint"]), _metadata(row.get("metadata")))
 
-    def writes(self, id: Any) -> list[Write]:
+    def writes(self, id: Any) -> list[PendingWrite]:
         if self._writes is None:
             return []
         paths = ("task_path",) if self._foreign.has(self._writes, "task_path") else ()

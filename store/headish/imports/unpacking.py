@@ -11,12 +11,31 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
 from headish.errors import InvalidImport
-from headish.imports.archives import HARMLESS_BYTES, RATIO_LIMIT
 from headish.limits import IMPORT_LINE_BYTES
 
+RATIO_LIMIT = 250
+"""How much a member may swell: JSON of conversations is packed to a tenth, a bomb to a thousandth."""
+HARMLESS_BYTES = 64 * 1024 * 1024
+"""Up to here a member may swell as it likes."""
 ZSTD = b"\x28\xb5\x2f\xfd"
 _BUFFER_BYTES = 1024 * 1024
 _BITE_BYTES = 256
+
+
+class Allowance:
+    """How many bytes an archive may still give. Members that are harmless one by one may be a flood together."""
+
+    def __init__(self, left_bytes: int) -> None:
+        self._left_bytes = left_bytes
+
+    def take(self, size_bytes: int, name: str) -> None:
+        """Raises: InvalidImport once nothing is left."""
+        self._left_bytes -= size_bytes
+        if self._left_bytes < 0:
+            reason = (
+                f"its archive swells to more than {RATIO_LIMIT} times its size; unpack it, and import what is in it"
+            )
+            raise InvalidImport(name, None, reason)
 
 
 def unpacked(file: BinaryIO, name: str, took: Callable[[int, str], None] = lambda size, name: None) -> BinaryIO:
@@ -31,10 +50,12 @@ def unpacked(file: BinaryIO, name: str, took: Callable[[int, str], None] = lambd
     begin = file.tell()
     beginning = file.read(len(ZSTD))
     file.seek(begin)
-    return file if beginning != ZSTD else cast(BinaryIO, io.BufferedReader(_Unpacked(file, name, took), _BUFFER_BYTES))
+    return (
+        file if beginning != ZSTD else cast(BinaryIO, io.BufferedReader(_UnpackedFile(file, name, took), _BUFFER_BYTES))
+    )
 
 
-class _Unpacked(io.RawIOBase):
+class _UnpackedFile(io.RawIOBase):
     def __init__(self, file: BinaryIO, name: str, took: Callable[[int, str], None]) -> None:
         self._file, self._name, self._begin, self._took = file, name, file.tell(), took
         self._open = _opener(name)
