@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headish import Store
+from headish import Database, Store
 from headish.errors import HeadishError, UnknownTurn
 from headish.history.writing.tips import NAMES, NOTHING
 from support.growing import texts
@@ -53,7 +53,11 @@ STEPS: dict[str, Callable[[Store, str], Any]] = {
 def test_two_stores_write_what_one_writes_that_remembers_nothing(
     durable_place: Place, steps: list[tuple[int, str, str]]
 ) -> None:
-    with durable_place.fresh() as one, one._database.store(one.space) as other, durable_place.fresh() as careful:
+    with (
+        durable_place.fresh() as one,
+        Database(one._database).store(one.space) as other,
+        durable_place.fresh() as careful,
+    ):
         for store in (one, careful):
             for name in NAMES_USED:
                 store.add_turn(name, bookmark=name)
