@@ -64,7 +64,7 @@ def run_write(space: Space, work: Callable[[WriteTransaction], T]) -> T:
     for written in transaction.written:
         # Only what is committed is remembered, and what other threads wrote meanwhile is noticed by its numbers.
         space._remembered = remember(space._remembered or NOTHING, written)
-    space._database._count_written(sum(len(written.built) for written in transaction.written))
+    space._database.count_written(sum(len(written.built) for written in transaction.written))
     return result
 
 
