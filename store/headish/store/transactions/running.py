@@ -45,26 +45,26 @@ def run_write(space: Space, work: Callable[[WriteTransaction], T]) -> T:
         transaction = WriteTransaction(connection, space, mint)
         tried[:] = [transaction]
         result = _run(transaction, work)
-        if transaction.failed is not None:
-            raise transaction.failed  # the function went on, but a part of what it did is missing
+        if transaction._failed is not None:
+            raise transaction._failed  # the function went on, but a part of what it did is missing
         return result, transaction
 
     def settle(connection: Connection, done: tuple[T, WriteTransaction]) -> bool:
-        is_stored = done[1].is_stored
+        is_stored = done[1]._is_stored
         return is_stored is not None and is_stored(connection)
 
     try:
         # It locks the space itself, as late as it can.
         result, transaction = space._write(run, settle, run)
     except OutcomeUnknown as error:
-        error.ids = tuple(appended.turn.id for each in tried for done in each.written for appended in done.built)
+        error.ids = tuple(appended.turn.id for each in tried for done in each._written for appended in done.built)
         raise
     except _Raised as raised:
         raise raised.error from raised.error.__cause__
-    for written in transaction.written:
+    for written in transaction._written:
         # Only what is committed is remembered, and what other threads wrote meanwhile is noticed by its numbers.
         space._remembered = remember(space._remembered or NOTHING, written)
-    space._database.count_written(sum(len(written.built) for written in transaction.written))
+    space._database.count_written(sum(len(written.built) for written in transaction._written))
     return result
 
 

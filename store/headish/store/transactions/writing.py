@@ -42,7 +42,8 @@ Turns = Iterable[Draft | Mapping[str, Any] | str]
 
 
 class WriteTransaction(ReadTransaction):
-    """One transaction that has the space to itself: what it reads stays so until it is stored.
+    """One transaction that has the space to itself: what it reads stays so until it is stored. It reads as a
+    ``ReadTransaction`` does, and sees what it wrote.
 
     Nobody sees a part of what it does. It may be run again, so a function that is given one must have no other effect.
     """
@@ -50,11 +51,11 @@ class WriteTransaction(ReadTransaction):
     def __init__(self, connection: Connection, space: Space, mint: KeptIds) -> None:
         super().__init__(connection, space)
         self._mint, self._is_locked = mint, False
-        self.failed: Exception | None = None
+        self._failed: Exception | None = None
         """What left a half-made change behind: nothing may be stored then."""
-        self.written: list[Written] = []
+        self._written: list[Written] = []
         """The appends of turns, to be remembered once they are stored."""
-        self.is_stored: Callable[[Connection], bool] | None = None
+        self._is_stored: Callable[[Connection], bool] | None = None
         """Tells from a new transaction whether this one was stored; None where it changed nothing."""
 
     @property
@@ -221,7 +222,7 @@ class WriteTransaction(ReadTransaction):
         try:
             return append_batch(self._connection, self._number, drafts, self._mint, carries_names=False)
         except Exception as error:
-            self.failed = error
+            self._failed = error
             raise
 
     def _extend_remembered(self, name: str, drafts: Sequence[Draft]) -> Written | None:
@@ -234,12 +235,12 @@ class WriteTransaction(ReadTransaction):
         return written
 
     def _added(self, written: Written) -> list[TurnId]:
-        self.written.append(written)
+        self._written.append(written)
         for name, named in written.moved.items():
             self._places[name.decode()] = named.place
         ids = [self._seen(each.turn) for each in written.built]
         first, space = ids[0], self._number
-        self.is_stored = lambda connection: turn_by_id(connection, space, first) is not None
+        self._is_stored = lambda connection: turn_by_id(connection, space, first) is not None
         return ids
 
     def _note_move(self, name: str, moved: Moved) -> None:
@@ -247,12 +248,12 @@ class WriteTransaction(ReadTransaction):
         if moved.place is not None:
             self._places[name] = moved.place
         space, encoded = self._number, name.encode()
-        if not self.written:
-            self.is_stored = lambda connection: is_logged(connection, space, encoded, moved)
+        if not self._written:
+            self._is_stored = lambda connection: is_logged(connection, space, encoded, moved)
 
     def _note_object(self, is_stored: Callable[[Connection], bool]) -> None:
-        if not self.written:
-            self.is_stored = is_stored
+        if not self._written:
+            self._is_stored = is_stored
 
     def _erase(self, places: Sequence[Place], wish: Wish, why: str) -> None:
         if not places:
@@ -261,7 +262,7 @@ class WriteTransaction(ReadTransaction):
         try:
             erase_turns(self._connection, self._number, places, wish, reason, self._mint)
         except Exception as error:
-            self.failed = error
+            self._failed = error
             raise
 
     def _say_first(self, name: str, key: str | None, app: Mapping[str, Any] | None, turn: TurnId) -> None:
