@@ -114,7 +114,12 @@ class Turn(Struct, frozen=True, eq=False, gc=False):
 
     @property
     def content(self) -> tuple[ContentBlock, ...]:
-        """The content blocks, read from the store when asked. Raises: LookupError if no store read the turn."""
+        """The content blocks, read from the store when asked.
+
+        An erased turn has the mark of its erasure as its one block, as in ``thread``: a loop over turns goes on.
+        ``Store.blocks`` refuses it.
+        Raises: LookupError if no store read the turn.
+        """
         read = getattr(self.resolve_options, "blocks", None)
         if read is None:
             raise LookupError("this turn was not read from a store")
@@ -123,7 +128,10 @@ class Turn(Struct, frozen=True, eq=False, gc=False):
 
     @property
     def text(self) -> str:
-        """What people may read: the text blocks joined, never reasoning or calls. Read from the store when asked."""
+        """What people may read: the text blocks joined, never reasoning or calls. Read from the store when asked.
+
+        Empty for a turn that was erased, which ``erased`` tells from one without text.
+        """
         return join_texts(self.content)
 
     @property

@@ -123,6 +123,16 @@ def read_payload(connection: Connection, space: int, stored: StoredTurn) -> byte
     return payload
 
 
+def read_shown(connection: Connection, space: int, stored: StoredTurn) -> tuple[ContentBlock, ...]:
+    """The content blocks as a walk shows them: a turn that was erased has the mark of its erasure.
+
+    Raises: CorruptTurn.
+    """
+    if stored.erased is not None and (mark := marks_of(connection, space, [stored.erased]).get(stored.erased)):
+        return (mark,)
+    return read_blocks(stored, read_payload(connection, space, stored))
+
+
 def read_blocks(stored: StoredTurn | Walked, payload: bytes | Erased) -> tuple[ContentBlock, ...]:
     """The content blocks of a turn: what its JSON says, or one document block for the raw bytes of a document; of what
     was erased the mark of its erasure.

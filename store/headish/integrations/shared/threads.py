@@ -3,7 +3,7 @@
 The space is locked while somebody writes, so two threads, tasks or processes on one session lose nothing: what is
 added together stays together, and a pop takes what it returns.
 
-Like the verbs of ``store/verbs`` these are functions of a store that open its transactions. Call them in the block of
+Like the verbs of ``store`` these are functions of a store that open its transactions. Call them in the block of
 ``Held.use``, and from a coroutine through ``headish.aio.threads.finish``.
 """
 
