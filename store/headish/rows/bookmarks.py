@@ -14,7 +14,7 @@ from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query, Row, Statement
 from headish.rows.conversations import rename_record, take_record_over
 from headish.rows.counters import take_change
-from headish.rows.payloads import in_portions
+from headish.rows.payloads import WANTED, in_portions
 from headish.rows.turns import Parent, StoredTurn
 from headish.values.places import Place
 
@@ -43,26 +43,116 @@ class Step(NamedTuple):
     recent: int | None = None
 
 
-FIND = Query("find bookmark")
-FIND_SOME = Query("find bookmarks")
-FIND_AT = Query("find bookmarks at a place")
-LIST_BY_NAME = Query("list bookmarks by name")
-LIST_BY_RECENCY = Query("list bookmarks, the last moved first")
-RECENCY = Query("when a bookmark moved last")
-COUNT = Query("count bookmarks")
-ADD = Query("add bookmark")
-MOVE = Query("move bookmark")
-REMOVE = Query("remove bookmark")
-LAST_LOG = Query("end of the log of a bookmark")
-ADD_LOG = Query("log a move")
-RENAME = Query("rename bookmark")
-RENAME_LOG = Query("rename the log of a bookmark")
-MOVE_NUMBER = Query("last move of a bookmark")
-LOG_AT_MOVE = Query("log of a bookmark at a move")
-LOG_AT_TIME = Query("log of a bookmark at a time")
-HISTORY = Query("history of a bookmark")
-REACHED = Query("where a bookmark ever pointed, the last place in each chain")
-AHEAD = Query("a bookmark whose log goes on behind its last move")
+FIND = Query("find bookmark", "SELECT chain, pos, move, running FROM bookmark WHERE space = :space AND name = :name")
+FIND_SOME = Query(
+    "find bookmarks",
+    f"SELECT name, chain, pos, move, running FROM bookmark WHERE space = :space AND name IN ({WANTED})",
+)
+# A name that moved with the turn stands in the turn; the sparse index has the others.
+FIND_AT = Query(
+    "find bookmarks at a place",
+    """
+    SELECT name FROM bookmark WHERE space = :space AND chain = :chain AND pos = :pos AND own = 0
+    UNION ALL SELECT name FROM bookmark
+    WHERE space = :space AND name = :head AND chain = :chain AND pos = :pos AND own = 1 ORDER BY name LIMIT :limit
+    """,
+)
+LIST_BY_NAME = Query(
+    "list bookmarks by name",
+    """
+    SELECT b.name, t.id, b.chain, b.pos FROM bookmark AS b, turn AS t
+    WHERE b.space = :space AND b.name >= :low AND b.name < :high AND t.space = :space AND t.chain = b.chain
+      AND t.pos = b.pos AND b.name > :after
+    ORDER BY b.name LIMIT :limit
+    """,
+)
+# In the order of the index, which says of itself that no time is below 0: a batch moves many names in one
+# millisecond, and a page must not sort them all.
+LIST_BY_RECENCY = Query(
+    "list bookmarks, the last moved first",
+    """
+    SELECT b.name, t.id, b.chain, b.pos FROM bookmark AS b, turn AS t
+    WHERE b.space = :space AND b.name >= :low AND b.name < :high AND t.space = :space AND t.chain = b.chain
+      AND t.pos = b.pos AND b.recent >= 0 AND (b.recent, b.name) < (:recent, :after)
+    ORDER BY b.recent DESC, b.name DESC LIMIT :limit
+    """,
+)
+RECENCY = Query("when a bookmark moved last", "SELECT recent FROM bookmark WHERE space = :space AND name = :name")
+COUNT = Query("count bookmarks", "SELECT count(*) FROM bookmark WHERE space = :space")
+ADD = Query(
+    "add bookmark",
+    """
+    INSERT INTO bookmark (space, name, chain, pos, move, recent, own, running)
+    VALUES (:space, :name, :chain, :pos, :move, :recent, :own, :running)
+    """,
+)
+MOVE = Query(
+    "move bookmark",
+    """
+    UPDATE bookmark
+    SET chain = :to_chain, pos = :to_pos, move = :to_move, recent = :to_recent, own = :to_own, running = :to_running
+    WHERE space = :space AND name = :name AND move = :before
+    """,
+)
+REMOVE = Query("remove bookmark", "DELETE FROM bookmark WHERE space = :space AND name = :name")
+LAST_LOG = Query(
+    "end of the log of a bookmark",
+    "SELECT move, running FROM bookmark_log WHERE space = :space AND name = :name ORDER BY move DESC LIMIT 1",
+)
+ADD_LOG = Query(
+    "log a move",
+    """
+    INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running, was)
+    VALUES (:space, :name, :move, :chain, :pos, :milliseconds, :seq, :change, :running, :was)
+    """,
+)
+RENAME = Query(
+    "rename bookmark",
+    """
+    UPDATE bookmark SET name = :to_name, move = :to_move, own = :to_own, running = :to_running
+    WHERE space = :space AND name = :name
+    """,
+)
+RENAME_LOG = Query(
+    "rename the log of a bookmark",
+    "UPDATE bookmark_log SET name = :to_name WHERE space = :space AND name = :name",
+)
+MOVE_NUMBER = Query("last move of a bookmark", "SELECT move FROM bookmark WHERE space = :space AND name = :name")
+LOG_AT_MOVE = Query(
+    "log of a bookmark at a move",
+    "SELECT move, chain, pos, milliseconds FROM bookmark_log WHERE space = :space AND name = :name AND move = :move",
+)
+LOG_AT_TIME = Query(
+    "log of a bookmark at a time",
+    """
+    SELECT move, chain, pos, milliseconds FROM bookmark_log
+    WHERE space = :space AND name = :name AND milliseconds <= :milliseconds ORDER BY move DESC LIMIT 1
+    """,
+)
+HISTORY = Query(
+    "history of a bookmark",
+    """
+    SELECT m.move, t.id, m.milliseconds FROM bookmark_log AS m
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = m.chain AND t.pos = m.pos
+    WHERE m.space = :space AND m.name = :name ORDER BY m.move DESC
+    """,
+)
+REACHED = Query(
+    "where a bookmark ever pointed, the last place in each chain",
+    """
+    SELECT chain, max(pos) FROM bookmark_log WHERE space = :space AND name = :name AND chain IS NOT NULL
+    GROUP BY chain ORDER BY chain
+    """,
+)
+AHEAD = Query(
+    "a bookmark whose log goes on behind its last move",
+    """
+    SELECT b.name FROM bookmark AS b
+    WHERE b.space = :space
+      AND EXISTS (SELECT 1 FROM bookmark_log AS m WHERE m.space = :space AND m.name = b.name AND m.move > b.move)
+    ORDER BY b.name LIMIT 1
+    """,
+)
 
 
 def find_bookmark(connection: Connection, space: int, name: bytes) -> Place | None:

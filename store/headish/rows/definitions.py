@@ -17,10 +17,47 @@ POINTER, TOOLS, DEFAULT = "pointer", "tools", "default"
 
 """The kinds."""
 
-FIND = Query("find definition")
-LIST = Query("list definitions")
-HISTORY = Query("history of a definition")
-ADD = Query("add definition")
+# Each table is bound to the space itself, so that a distributed database finds all rows in one place.
+FIND = Query(
+    "find definition",
+    """
+    SELECT d.name, d.number, d.hash, coalesce(d.data, p.data), d.milliseconds, d.running FROM definition AS d
+    LEFT JOIN payload AS p ON p.space = :space AND p.hash = d.hash AND d.data IS NULL
+    WHERE d.space = :space AND d.kind = :kind AND d.name = :name
+      AND d.number = (
+        SELECT max(later.number) FROM definition AS later
+        WHERE later.space = :space AND later.kind = :kind AND later.name = d.name
+      )
+    """,
+)
+LIST = Query(
+    "list definitions",
+    """
+    SELECT d.name, d.number, d.hash, coalesce(d.data, p.data), d.milliseconds, d.running FROM definition AS d
+    LEFT JOIN payload AS p ON p.space = :space AND p.hash = d.hash AND d.data IS NULL
+    WHERE d.space = :space AND d.kind = :kind AND d.hash IS NOT NULL
+      AND d.number = (
+        SELECT max(later.number) FROM definition AS later
+        WHERE later.space = :space AND later.kind = :kind AND later.name = d.name
+      )
+    ORDER BY d.name
+    """,
+)
+HISTORY = Query(
+    "history of a definition",
+    """
+    SELECT d.name, d.number, d.hash, coalesce(d.data, p.data), d.milliseconds, d.running FROM definition AS d
+    LEFT JOIN payload AS p ON p.space = :space AND p.hash = d.hash AND d.data IS NULL
+    WHERE d.space = :space AND d.kind = :kind AND d.name = :name ORDER BY d.number DESC
+    """,
+)
+ADD = Query(
+    "add definition",
+    """
+    INSERT INTO definition (space, kind, name, number, hash, data, milliseconds, seq, change, running)
+    VALUES (:space, :kind, :name, :number, :hash, :data, :milliseconds, :seq, :change, :running)
+    """,
+)
 
 
 def find_definition(connection: Connection, space: int, kind: str, name: bytes) -> Row | None:

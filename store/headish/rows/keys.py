@@ -6,16 +6,28 @@ from collections.abc import Iterable
 
 from headish.content.hashes import hash_key
 from headish.database.query import Connection, Query, Row
-from headish.rows.payloads import in_portions
-from headish.rows.turns import StoredTurn, read_turns
+from headish.rows.payloads import PORTION, WANTED, in_portions
+from headish.rows.turns import COLUMNS, StoredTurn, read_turns
 from headish.values.ids import TurnId
 
-BY_KEYS = Query("turns by their keys")
-BY_KEY = Query("turn by its key")
-SUPERSEDING = Query("turns that supersede a turn")
-SUPERSEDING_SOME = Query("turns that supersede some turns")
-BY_IDS = Query("turns by their ids")
-IDS = Query("ids that are known")
+# A turn that lost its meta has the hash of its key.
+_HASHED = ", ".join(f":{each}_hash" for each in PORTION)
+BY_KEYS = Query(
+    "turns by their keys",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND key IN ({WANTED}, {_HASHED})",
+)
+BY_KEY = Query("turn by its key", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND key IN (:key, :key_hash)")
+# Without an order: to save the sort, SQLite would read the whole space by its commit numbers.
+SUPERSEDING = Query(
+    "turns that supersede a turn",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND supersedes = :id",
+)
+SUPERSEDING_SOME = Query(
+    "turns that supersede some turns",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND supersedes IN ({WANTED})",
+)
+BY_IDS = Query("turns by their ids", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND id IN ({WANTED})")
+IDS = Query("ids that are known", f"SELECT id FROM turn WHERE space = :space AND id IN ({WANTED})")
 
 
 def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:

@@ -18,15 +18,55 @@ REMOVED = b""
 
 """The key under which a kind keeps the highest revision of what was removed."""
 
-FIND = Query("find object")
-REVISIONS = Query("revision of an object, and that of what was removed of its kind")
-PUT = Query("put object")
-REMOVE = Query("remove object")
-LIST = Query("list objects")
-LIST_BACKWARDS = Query("list objects, the last key first")
-HIGHEST = Query("highest revision of the objects whose keys begin so, and of what was removed of their kind")
-REMOVE_SOME = Query("remove the objects whose keys begin so")
-PAGE = Query("objects of all kinds, a page")
+FIND = Query(
+    "find object",
+    "SELECT kind, key, revision, data, milliseconds FROM object WHERE space = :space AND kind = :kind AND key = :key",
+)
+REVISIONS = Query(
+    "revision of an object, and that of what was removed of its kind",
+    "SELECT key, revision FROM object WHERE space = :space AND kind = :kind AND key IN (:key, :removed)",
+)
+PUT = Query(
+    "put object",
+    """
+    INSERT INTO object (space, kind, key, revision, data, milliseconds)
+    VALUES (:space, :kind, :key, :revision, :data, :milliseconds) ON CONFLICT (space, kind, key) DO UPDATE
+    SET revision = excluded.revision, data = excluded.data, milliseconds = excluded.milliseconds
+    """,
+)
+REMOVE = Query("remove object", "DELETE FROM object WHERE space = :space AND kind = :kind AND key = :key")
+LIST = Query(
+    "list objects",
+    """
+    SELECT kind, key, revision, data, milliseconds FROM object
+    WHERE space = :space AND kind = :kind AND key > :after AND key >= :low AND key < :high ORDER BY key LIMIT :limit
+    """,
+)
+LIST_BACKWARDS = Query(
+    "list objects, the last key first",
+    """
+    SELECT kind, key, revision, data, milliseconds FROM object
+    WHERE space = :space AND kind = :kind AND key >= :low AND key < :high ORDER BY key DESC LIMIT :limit
+    """,
+)
+HIGHEST = Query(
+    "highest revision of the objects whose keys begin so, and of what was removed of their kind",
+    """
+    SELECT max(revision) FROM object
+    WHERE space = :space AND kind = :kind AND (key >= :low AND key < :high OR key = :removed)
+    """,
+)
+REMOVE_SOME = Query(
+    "remove the objects whose keys begin so",
+    "DELETE FROM object WHERE space = :space AND kind = :kind AND key >= :low AND key < :high",
+)
+PAGE = Query(
+    "objects of all kinds, a page",
+    """
+    SELECT kind, key, revision, data, milliseconds FROM object WHERE space = :space AND (kind, key) > (:kind, :key)
+    ORDER BY kind, key LIMIT :limit
+    """,
+)
 
 
 class Put(NamedTuple):

@@ -22,12 +22,46 @@ PORTION = tuple(f"wanted{index}" for index in range(LOOKED_UP))
 
 """The parameters of such a statement."""
 
+WANTED = ", ".join(f":{each}" for each in PORTION)
+"""The same as the list of an IN."""
+
+LEFT_JOIN_PAYLOAD = (
+    "LEFT JOIN payload AS p ON p.space = :space AND p.hash = t.hash AND t.erased IS NULL AND t.data IS NULL"
+)
+"""The large payload of a turn ``t``; that of an erased turn may be there still, because another one needs it. Most
+payloads stand in their rows: then no other table is looked at."""
+
 T = TypeVar("T", bytes, TurnId, int)
 
-ADD_PAYLOAD = Query("add payload")
-READ_PAYLOAD = Query("read the payload of a turn")
-BARRED_AMONG = Query("which addresses are barred")
-PAYLOADS_AFTER = Query("payloads after an address")
+# An old row whose bytes are missing or damaged gets them again, so that a turn that was acknowledged can be read.
+ADD_PAYLOAD = Query(
+    "add payload",
+    sqlite="""
+    INSERT INTO payload (space, hash, size, data) VALUES (:space, :hash, :size, :data)
+    ON CONFLICT (space, hash) DO UPDATE SET size = excluded.size, data = excluded.data
+    WHERE payload.data IS NOT excluded.data AND payload.erased IS NULL
+    """,
+    postgresql="""
+    INSERT INTO payload (space, hash, size, data) VALUES (:space, :hash, :size, :data)
+    ON CONFLICT (space, hash) DO UPDATE SET size = excluded.size, data = excluded.data WHERE payload.data IS DISTINCT
+    FROM excluded.data AND payload.erased IS NULL
+    """,
+)
+READ_PAYLOAD = Query(
+    "read the payload of a turn",
+    f"""
+    SELECT coalesce(t.data, p.data) FROM turn AS t {LEFT_JOIN_PAYLOAD}
+    WHERE t.space = :space AND t.chain = :chain AND t.pos = :pos
+    """,
+)
+BARRED_AMONG = Query(
+    "which addresses are barred",
+    f"SELECT hash, erased FROM payload WHERE space = :space AND hash IN ({WANTED}) AND erased IS NOT NULL",
+)
+PAYLOADS_AFTER = Query(
+    "payloads after an address",
+    "SELECT hash, size, data, erased FROM payload WHERE space = :space AND hash > :hash ORDER BY hash LIMIT :limit",
+)
 
 
 def split_payload(data: bytes) -> bytes | None:

@@ -11,15 +11,37 @@ from headish.rows.counters import add_counter, retire_counter
 # Every name that can be looked up sorts behind the rows of removed spaces.
 _FIRST_NAME = b"\1"
 
-FIND_SPACE = Query("find space")
-ADD_SPACE = Query("add space")
-LIST_SPACES = Query("list spaces")
-SPACE_NUMBERS = Query("numbers of spaces")
-RENAME_SPACE = Query("rename space")
-COUNT_SPACES = Query("count spaces")
-HOLDS_MORE = Query("whether a space holds what no counter counts")
-LAST_NAME = Query("last name of a space")
-ADD_NAME = Query("log the name of a space")
+# In a secured database it is looked up and entered at once, so a space that is forbidden is as unknown as one that is
+# not there.
+FIND_SPACE = Query("find space", "SELECT id FROM space WHERE name = :name", secured="SELECT headish_enter(:name)")
+ADD_SPACE = Query(
+    "add space",
+    "INSERT INTO space (name) VALUES (:name) ON CONFLICT DO NOTHING",
+    secured="SELECT 1 WHERE headish_add_space(:name)",
+)
+LIST_SPACES = Query("list spaces", "SELECT name FROM space WHERE name > :after ORDER BY name LIMIT :limit")
+SPACE_NUMBERS = Query("numbers of spaces", "SELECT id, name FROM space WHERE name > :after ORDER BY id")
+RENAME_SPACE = Query("rename space", "UPDATE space SET name = :new WHERE id = :space")
+COUNT_SPACES = Query("count spaces", "SELECT count(*) FROM space WHERE name > :after")
+HOLDS_MORE = Query(
+    "whether a space holds what no counter counts",
+    """
+    SELECT EXISTS (SELECT 1 FROM stream AS s WHERE s.space = :space),
+      EXISTS (SELECT 1 FROM conversation AS c WHERE c.space = :space),
+      EXISTS (SELECT 1 FROM object AS o WHERE o.space = :space)
+    """,
+)
+LAST_NAME = Query(
+    "last name of a space",
+    "SELECT number, running FROM space_log WHERE space = :space ORDER BY number DESC LIMIT 1",
+)
+ADD_NAME = Query(
+    "log the name of a space",
+    """
+    INSERT INTO space_log (space, number, name, milliseconds, running)
+    VALUES (:space, :number, :name, :milliseconds, :running)
+    """,
+)
 
 
 def find_space(connection: Connection, name: bytes) -> int | None:

@@ -14,18 +14,42 @@ FINISHED, RECOVERED = "finished", "recovered"
 
 """How a stream ended: its writer stored the turn, or a recovery did from the journal."""
 
-OPEN = Query("open a stream")
-ADD_CHUNK = Query("journal a chunk")
-RENEW = Query("renew the lease of a stream")
-LOCK = Query("lock a stream")
-HAS_OPEN = Query("whether any stream is open")
-OPEN_STREAMS = Query("open streams")
-CHUNKS = Query("journal of a stream")
-CLOSE = Query("close a stream")
-REMOVE_CHUNKS = Query("remove the journal of a stream")
-DROP = Query("drop a stream")
-FORGET = Query("forget streams that ended long ago")
-COUNT_ENDED = Query("count streams that ended long ago")
+OPEN = Query("open a stream", "INSERT INTO stream (space, id, about, expires) VALUES (:space, :id, :about, :expires)")
+ADD_CHUNK = Query(
+    "journal a chunk",
+    "INSERT INTO stream_chunk (space, stream, number, data) VALUES (:space, :stream, :number, :data)",
+)
+RENEW = Query(
+    "renew the lease of a stream",
+    "UPDATE stream SET expires = :until WHERE space = :space AND id = :id AND outcome IS NULL",
+)
+LOCK = Query(
+    "lock a stream",
+    "SELECT id, about, expires, outcome, turn FROM stream WHERE space = :space AND id = :id FOR UPDATE",
+)
+HAS_OPEN = Query("whether any stream is open", "SELECT id FROM stream WHERE space = :space AND outcome IS NULL LIMIT 1")
+OPEN_STREAMS = Query(
+    "open streams",
+    "SELECT id, about, expires, outcome, turn FROM stream WHERE space = :space AND outcome IS NULL ORDER BY id",
+)
+CHUNKS = Query(
+    "journal of a stream",
+    "SELECT data FROM stream_chunk WHERE space = :space AND stream = :id ORDER BY number",
+)
+CLOSE = Query("close a stream", "UPDATE stream SET outcome = :became, turn = :stored WHERE space = :space AND id = :id")
+REMOVE_CHUNKS = Query(
+    "remove the journal of a stream",
+    "DELETE FROM stream_chunk WHERE space = :space AND stream = :id",
+)
+DROP = Query("drop a stream", "DELETE FROM stream WHERE space = :space AND id = :id AND outcome IS NULL")
+FORGET = Query(
+    "forget streams that ended long ago",
+    "DELETE FROM stream WHERE space = :space AND outcome IS NOT NULL AND expires < :past",
+)
+COUNT_ENDED = Query(
+    "count streams that ended long ago",
+    "SELECT count(*) FROM stream WHERE space = :space AND outcome IS NOT NULL AND expires < :past",
+)
 
 
 class StoredStream(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from headish.database.query import Connection, Query, Row, Statement
-from headish.rows.payloads import in_portions
+from headish.rows.payloads import PORTION, in_portions
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
@@ -70,25 +70,101 @@ class Tip(NamedTuple):
     continued: bool
 
 
+COLUMNS = ", ".join(StoredTurn._fields)
+T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn._fields)
+"""The columns of ``StoredTurn``; those of a table ``t``."""
+
 _BEHIND_DATA = StoredTurn._fields.index("hash") + 1  # the payload's own column stands behind its address
 _TYPE, _DIGEST, _ERASED = (StoredTurn._fields.index(each) for each in ("type", "digest", "erased"))
 _NOTHING = (None,) * (_DIGEST - _TYPE), (None,) * (len(StoredTurn._fields) - _ERASED)
 
-AT_PLACE = Query("turn at a place")
-PARENT_AT = Query("what a child needs of a turn at a place")
-BY_ID = Query("turn by id")
-BY_KEY = Query("turn by key")
-BY_SEQ = Query("turn by commit number")
-BY_PREFIX = Query("turns by id prefix")
-NEWEST = Query("newest turn")
-TIP = Query("last position of a chain, and whether a place of it is continued")
-BY_DIGEST = Query("turns by digests")
-AT_DIGEST = Query("places of turns by digests")
-ADD_TURN = Query("add turn")
-ADD_BARE_TURN = Query("add a turn that has nothing but its blocks")
-ADD_LINK = Query("add link")
-LINKS_OF = Query("links of a chain")
-RANGE = Query("turns of a range")
+AT_PLACE = Query(
+    "turn at a place",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos = :pos",
+)
+PARENT_AT = Query(
+    "what a child needs of a turn at a place",
+    "SELECT id, digest, head FROM turn WHERE space = :space AND chain = :chain AND pos = :pos",
+)
+BY_ID = Query("turn by id", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND id = :id")
+BY_KEY = Query("turn by key", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND key = :key")
+BY_SEQ = Query("turn by commit number", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND seq = :seq")
+BY_PREFIX = Query(
+    "turns by id prefix",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND id >= :low AND id < :high ORDER BY id LIMIT :limit",
+)
+# Not the highest number: what arrives from elsewhere is not what was said here last.
+NEWEST = Query(
+    "newest turn",
+    f"""
+    SELECT {T_COLUMNS} FROM turn AS t
+    WHERE t.space = :space AND t.seq = (SELECT n.latest FROM counter AS n WHERE n.space = :space)
+    """,
+)
+# Whoever continues the middle of a chain need not look at the links: its next turn continues that place.
+TIP = Query(
+    "last position of a chain, and whether a place of it is continued",
+    """
+    SELECT chain_end.pos,
+      CASE WHEN chain_end.pos = :pos THEN EXISTS (
+        SELECT 1 FROM link AS l WHERE l.space = :space AND l.parent_chain = :chain AND l.parent_pos = :pos
+      ) ELSE true END
+    FROM (SELECT max(t.pos) AS pos FROM turn AS t WHERE t.space = :space AND t.chain = :chain) AS chain_end
+    """,
+)
+# First from digests to places, in the index alone, then to the turns: asked for whole turns, SQLite rates the index no
+# better than the primary key and reads the whole space.
+_WANTED_DIGESTS = " UNION ALL ".join(f"SELECT :{each} AS digest" for each in PORTION)
+BY_DIGEST = Query(
+    "turns by digests",
+    f"""
+    WITH wanted AS ({_WANTED_DIGESTS})
+    SELECT {T_COLUMNS} FROM wanted
+    LEFT JOIN turn AS other ON other.space = :space AND substr(other.digest, 1, 8) = substr(wanted.digest, 1, 8)
+      AND other.digest = wanted.digest
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = other.chain AND t.pos = other.pos
+    """,
+)
+AT_DIGEST = Query(
+    "places of turns by digests",
+    f"""
+    WITH wanted AS ({_WANTED_DIGESTS})
+    SELECT other.digest, other.seq, other.chain, other.pos FROM wanted
+    JOIN turn AS other ON other.space = :space AND substr(other.digest, 1, 8) = substr(wanted.digest, 1, 8)
+      AND other.digest = wanted.digest
+    """,
+)
+ADD_TURN = Query(
+    "add turn",
+    """
+    INSERT INTO turn (space, chain, pos, seq, id, role, type, content_type, cache, attributes, inherited,
+      system, digest, hash, data, seal, head, app, erased, key, supersedes)
+    VALUES (:space, :chain, :pos, :seq, :id, :role, :type, :content_type, :cache, :attributes,
+      :inherited, :system, :digest, :hash, :data, :seal, :head, :app, :erased, :key, :supersedes)
+    """,
+)
+ADD_BARE_TURN = Query(
+    "add a turn that has nothing but its blocks",
+    """
+    INSERT INTO turn (space, chain, pos, seq, id, role, digest, hash, data, seal, head, app)
+    VALUES (:space, :chain, :pos, :seq, :id, :role, :digest, :hash, :data, :seal, :head, :app)
+    """,
+)
+ADD_LINK = Query(
+    "add link",
+    """
+    INSERT INTO link (space, chain, ordinal, parent_chain, parent_pos)
+    VALUES (:space, :chain, :ordinal, :parent_chain, :parent_pos)
+    """,
+)
+LINKS_OF = Query(
+    "links of a chain",
+    "SELECT parent_chain, parent_pos FROM link WHERE space = :space AND chain = :chain ORDER BY ordinal",
+)
+RANGE = Query(
+    "turns of a range",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos BETWEEN :low AND :high ORDER BY pos",
+)
 
 
 def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | None:
@@ -210,5 +286,5 @@ def _read_turn(row: Row | None) -> StoredTurn | None:
 
 
 def read_turns(rows: Iterable[Row]) -> list[StoredTurn]:
-    """Rows of ``select_turns`` as values."""
+    """Rows of ``COLUMNS`` as values."""
     return list(map(StoredTurn._make, rows))

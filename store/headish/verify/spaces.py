@@ -19,8 +19,16 @@ from headish.verify.changes import check_changes, check_names
 from headish.verify.space import STUMBLING
 from headish.verify.types import check_types, check_types_of_spaces
 
-ALL_SPACES = Query("all spaces, the removed ones too")
-NEXT_SPACE = {table: Query(f"the next space with rows in {table}") for table in TABLES}
+# Bytes that are stored as text, and are none, could not be read as they are.
+_ALL_SPACES = """
+    SELECT s.id, CAST(s.name AS %s), CASE WHEN c.state = 'removed' THEN 1 ELSE 0 END
+    FROM space AS s LEFT JOIN counter AS c ON c.space = s.id ORDER BY s.id
+"""
+ALL_SPACES = Query("all spaces, the removed ones too", sqlite=_ALL_SPACES % "BLOB", postgresql=_ALL_SPACES % "BYTEA")
+NEXT_SPACE = {
+    table: Query(f"the next space with rows in {table}", f"SELECT min(space) FROM {table} WHERE space > :after")
+    for table in TABLES
+}
 LEFT = {"counter", "search", "space_log"}
 """What a removed space leaves; an index that had begun says that it holds nothing."""
 _BEFORE_ALL = -(2**63)

@@ -20,7 +20,13 @@ from headish.values.turns import reply_of, said_at_of
 
 PAGE_TURNS = 1000
 
-KEPT_AFTER = Query("turns after a commit number that keep something beside what they say")
+KEPT_AFTER = Query(
+    "turns after a commit number that keep something beside what they say",
+    """
+    SELECT seq, id, head, system FROM turn WHERE space = :space AND seq > :seq AND system IS NOT NULL ORDER BY seq
+    LIMIT :limit
+    """,
+)
 
 
 class CountedReply(NamedTuple):

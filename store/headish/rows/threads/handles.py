@@ -6,18 +6,77 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from headish.database.query import Connection, Query
-from headish.rows.payloads import in_portions
-from headish.rows.turns import StoredTurn, read_turns
+from headish.rows.payloads import WANTED, in_portions
+from headish.rows.turns import COLUMNS, StoredTurn, read_turns
 from headish.values.ids import TurnId
 
 SHORT_BYTES = 8
 
 """So much of a digest is indexed."""
 
-AROUND = Query("digests next to those of turns, and whether one is shared")
-TWINS = Query("turns of a digest's first bytes")
-BY_HANDLE = Query("turns by handle")
-LOGGED = Query("which names have a log")
+# Under a policy, no index answers a condition on a part of a digest. A secured database has an index of whole ones;
+# this makes the beginning of a digest the highest digest that begins so.
+_ABOVE = "'\\x" + "ff" * 24 + "'::bytea"
+AROUND = Query(
+    "digests next to those of turns, and whether one is shared",
+    f"""
+    SELECT t.id, t.digest, (
+      SELECT substr(o.digest, 1, 8) FROM turn AS o
+      WHERE o.space = :space AND substr(o.digest, 1, 8) < substr(t.digest, 1, 8)
+      ORDER BY substr(o.digest, 1, 8) DESC LIMIT 1
+    ), (
+      SELECT substr(o.digest, 1, 8) FROM turn AS o
+      WHERE o.space = :space AND substr(o.digest, 1, 8) > substr(t.digest, 1, 8)
+      ORDER BY substr(o.digest, 1, 8) LIMIT 1
+    ), (
+      SELECT o.id FROM turn AS o
+      WHERE o.space = :space AND substr(o.digest, 1, 8) = substr(t.digest, 1, 8) AND o.id <> t.id LIMIT 1
+    )
+    FROM turn AS t WHERE t.space = :space AND t.id IN ({WANTED})
+    """,
+    secured=f"""
+    WITH w AS MATERIALIZED (
+      SELECT t.id, t.digest, substr(t.digest, 1, 8) AS low, substr(t.digest, 1, 8) || {_ABOVE} AS high
+      FROM turn AS t WHERE t.space = :space AND t.id IN ({WANTED})
+    )
+    SELECT w.id, w.digest, (
+      SELECT substr(o.digest, 1, 8) FROM turn AS o
+      WHERE o.space = :space AND o.digest < w.low ORDER BY o.digest DESC LIMIT 1
+    ), (
+      SELECT substr(o.digest, 1, 8) FROM turn AS o
+      WHERE o.space = :space AND o.digest > w.high ORDER BY o.digest LIMIT 1
+    ), (
+      SELECT o.id FROM turn AS o
+      WHERE o.space = :space AND o.digest >= w.low AND o.digest <= w.high AND o.id <> w.id LIMIT 1
+    )
+    FROM w
+    """,
+)
+TWINS = Query(
+    "turns of a digest's first bytes",
+    "SELECT id FROM turn INDEXED BY turn_digest WHERE space = :space AND :short = substr(digest, 1, 8) LIMIT :limit",
+    secured=f"""
+    SELECT id FROM turn
+    WHERE space = :space AND digest >= :short::bytea AND digest <= :short::bytea || {_ABOVE} LIMIT :limit
+    """,
+)
+BY_HANDLE = Query(
+    "turns by handle",
+    f"""
+    SELECT {COLUMNS} FROM turn INDEXED BY turn_digest
+    WHERE space = :space AND :low_short <= substr(digest, 1, 8) AND :high_short >= substr(digest, 1, 8)
+      AND digest >= :low AND digest <= :high AND id LIKE :ending
+    LIMIT :limit
+    """,
+    secured=f"""
+    SELECT {COLUMNS} FROM turn
+    WHERE space = :space AND digest >= :low AND digest <= :high AND id LIKE :ending LIMIT :limit
+    """,
+)
+LOGGED = Query(
+    "which names have a log",
+    f"SELECT DISTINCT name FROM bookmark_log WHERE space = :space AND name IN ({WANTED})",
+)
 
 
 class Around(NamedTuple):

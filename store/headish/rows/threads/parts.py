@@ -5,12 +5,47 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headish.database.query import Connection, Query
-from headish.rows.threads.places import place_portions
+from headish.rows.threads.places import WANTED_PLACES, place_portions
+from headish.rows.threads.walks import TREE
 from headish.values.places import Place
 
-GROWN = Query("places that grew from a place, the nearest first")
-SIZES = Query("lengths of the chains of a tree")
-CONTINUED = Query("how many turns continue each of some places")
+# A recursive statement may name its own table once only: each place is looked at in two ways. Both databases yield the
+# rows of a recursion as they are found, a step further from the start each time.
+GROWN = Query(
+    "places that grew from a place, the nearest first",
+    """
+    WITH RECURSIVE ways AS (SELECT 0 AS way UNION ALL SELECT 1 AS way),
+    grown(chain, pos, next) AS (
+      SELECT CAST(:chain AS BIGINT), CAST(:pos AS BIGINT), CAST(:pos AS BIGINT) + 1
+      UNION SELECT coalesce(t.chain, l.chain), coalesce(t.pos, 0), coalesce(t.pos, 0) + 1 FROM grown CROSS JOIN ways
+      LEFT JOIN turn AS t ON ways.way = 0 AND t.space = :space AND t.chain = grown.chain AND t.pos = grown.next
+      LEFT JOIN link AS l ON ways.way = 1 AND l.space = :space AND l.parent_chain = grown.chain
+        AND l.parent_pos = grown.pos
+      WHERE t.chain IS NOT NULL OR l.chain IS NOT NULL
+    )
+    SELECT chain, pos FROM grown LIMIT :limit
+    """,
+)
+SIZES = Query(
+    "lengths of the chains of a tree",
+    f"""
+    WITH RECURSIVE {TREE}
+    SELECT (SELECT max(t.pos) + 1 FROM turn AS t WHERE t.space = :space AND t.chain = down.chain) FROM down
+    LIMIT :limit
+    """,
+)
+# The next place is made before it is compared: under a policy, no index answers a condition that computes.
+CONTINUED = Query(
+    "how many turns continue each of some places",
+    f"""
+    WITH wanted AS ({WANTED_PLACES}),
+    stepped AS MATERIALIZED (SELECT chain, pos, pos + 1 AS next FROM wanted)
+    SELECT w.chain, w.pos, (
+      SELECT count(*) FROM link AS l WHERE l.space = :space AND l.parent_chain = w.chain AND l.parent_pos = w.pos
+    ) + CASE WHEN t.pos IS NULL THEN 0 ELSE 1 END
+    FROM stepped AS w LEFT JOIN turn AS t ON t.space = :space AND t.chain = w.chain AND t.pos = w.next
+    """,
+)
 
 
 def grown_from(connection: Connection, space: int, place: Place, limit: int) -> list[Place]:
@@ -40,7 +75,10 @@ def count_continuing(connection: Connection, space: int, places: Iterable[Place]
     }
 
 
-FORKED = Query("whether a chain branches from a position on")
+FORKED = Query(
+    "whether a chain branches from a position on",
+    "SELECT chain FROM link WHERE space = :space AND parent_chain = :chain AND parent_pos >= :pos LIMIT 1",
+)
 
 
 def is_forked(connection: Connection, space: int, place: Place) -> bool:

@@ -12,13 +12,26 @@ from headish.rows.payloads import LOOKED_UP
 from headish.values.places import Place, Segment
 
 
+def _table(*columns: str) -> str:
+    """The rows of a table of ``LOOKED_UP`` parameters for each column."""
+    rows = (", ".join(f"CAST(:{each}{index} AS BIGINT) AS {each}" for each in columns) for index in range(LOOKED_UP))
+    return " UNION ALL ".join(f"SELECT {row}" for row in rows)
+
+
+WANTED_PLACES = _table("chain", "pos")
+"""What ``place_portions`` fills."""
+
+WANTED_SEGMENTS = _table("chain", "low", "high")
+"""What ``segment_portions`` fills."""
+
+
 def place_portions(places: Iterable[Place]) -> Iterator[dict[str, int]]:
-    """The places as parameters of statements with ``wanted_places``."""
+    """The places as parameters of statements with ``WANTED_PLACES``."""
     return _portions(places, ("chain", "pos"))
 
 
 def segment_portions(segments: Iterable[Segment]) -> Iterator[dict[str, int]]:
-    """The ranges as parameters of statements with ``wanted_segments``."""
+    """The ranges as parameters of statements with ``WANTED_SEGMENTS``."""
     return _portions(segments, ("chain", "low", "high"))
 
 

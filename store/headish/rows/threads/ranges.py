@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
-from headish.rows.turns import StoredTurn
+from headish.rows.payloads import LEFT_JOIN_PAYLOAD
+from headish.rows.turns import T_COLUMNS, StoredTurn
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Segment
@@ -35,11 +36,39 @@ class Said(NamedTuple):
     payload: bytes | None
 
 
-WHOLE_RANGE = Query("turns of a range, with payloads")
-SAID_RANGE = Query("what the turns of a range say")
-IDS_OF_RANGE = Query("ids of the turns of a range, and what was erased of them")
-LAST_IDS = Query("ids of the last turns of a chain in which a name ends, and what was erased of them")
-SMALL_PAYLOADS = Query("payloads in the rows of a range")
+WHOLE_RANGE = Query(
+    "turns of a range, with payloads",
+    f"""
+    SELECT {T_COLUMNS}, coalesce(t.data, p.data) FROM turn AS t {LEFT_JOIN_PAYLOAD}
+    WHERE t.space = :space AND t.chain = :chain AND t.pos BETWEEN :low AND :high ORDER BY t.pos
+    """,
+)
+SAID_RANGE = Query(
+    "what the turns of a range say",
+    f"""
+    SELECT t.pos, t.id, t.role, t.type, t.attributes, t.system, t.app, t.hash, t.erased, coalesce(t.data, p.data)
+    FROM turn AS t {LEFT_JOIN_PAYLOAD} WHERE t.space = :space AND t.chain = :chain AND t.pos BETWEEN :low AND :high
+    ORDER BY t.pos
+    """,
+)
+IDS_OF_RANGE = Query(
+    "ids of the turns of a range, and what was erased of them",
+    "SELECT id, erased FROM turn WHERE space = :space AND chain = :chain AND pos BETWEEN :low AND :high ORDER BY pos",
+)
+LAST_IDS = Query(
+    "ids of the last turns of a chain in which a name ends, and what was erased of them",
+    """
+    SELECT t.id, t.erased FROM bookmark AS b JOIN turn AS t ON t.space = :space AND t.chain = b.chain
+    WHERE b.space = :space AND b.name = :name AND t.pos BETWEEN b.pos - :before AND b.pos ORDER BY t.pos
+    """,
+)
+SMALL_PAYLOADS = Query(
+    "payloads in the rows of a range",
+    """
+    SELECT pos, data FROM turn
+    WHERE space = :space AND chain = :chain AND pos BETWEEN :low AND :high AND data IS NOT NULL
+    """,
+)
 
 
 def read_range(connection: Connection, space: int, segment: Segment) -> list[Whole]:

@@ -12,8 +12,45 @@ from headish.rows.payloads import LOOKED_UP
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
-GROWN = Query("chains that grew from places")
-ENDS = Query("heads at the ends of chains, and names in them")
+_GROWN = """
+    WITH RECURSIVE seeds(chain, pos) AS (%s),
+    grown(from_chain, from_pos, chain, low) AS (
+      SELECT chain, pos, chain, pos FROM seeds
+      UNION SELECT grown.from_chain, grown.from_pos, l.chain, 0 FROM grown
+      JOIN link AS l ON l.space = :space AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low
+    )
+    SELECT from_chain, from_pos, chain, low FROM grown LIMIT :limit
+"""
+GROWN = Query(
+    "chains that grew from places",
+    sqlite=_GROWN % "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:places)",
+    postgresql=_GROWN
+    % "SELECT CAST(value->>0 AS bigint), CAST(value->>1 AS bigint) FROM json_array_elements(CAST(:places AS json))",
+)
+LISTED = {
+    "sqlite": "SELECT value FROM json_each(:%s)",
+    "postgresql": "SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(:%s AS json))",
+}
+"""The numbers of a parameter that ``as_list`` made."""
+# The outer join fixes the order: left to itself, SQLite begins with every turn of the space. What is compared is made
+# before: under a policy, no index answers a condition that computes.
+_ENDS = """
+    WITH wanted(chain) AS MATERIALIZED (%s),
+    ends(chain, pos) AS MATERIALIZED (
+      SELECT w.chain, (SELECT max(o.pos) FROM turn AS o WHERE o.space = :space AND o.chain = w.chain) FROM wanted AS w
+    )
+    SELECT ends.chain, ends.pos, t.id, NULL AS name FROM ends
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = ends.chain AND t.pos = ends.pos
+    WHERE NOT EXISTS (
+      SELECT 1 FROM link AS l WHERE l.space = :space AND l.parent_chain = ends.chain AND l.parent_pos = ends.pos
+    )
+    UNION ALL SELECT b.chain, b.pos, NULL, b.name FROM bookmark AS b
+    WHERE b.space = :space AND b.chain IN (SELECT chain FROM wanted)
+"""
+ENDS = Query(
+    "heads at the ends of chains, and names in them",
+    **{database: _ENDS % (each % "chains") for database, each in LISTED.items()},
+)
 
 
 class End(NamedTuple):

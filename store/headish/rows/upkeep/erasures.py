@@ -11,9 +11,9 @@ from headish.database.query import Connection, Query
 from headish.database.revisions import TABLES
 from headish.errors import CorruptRecord
 from headish.rows.counters import ERASED
-from headish.rows.payloads import LOOKED_UP, in_portions
-from headish.rows.threads.places import place_portions
-from headish.rows.turns import StoredTurn
+from headish.rows.payloads import LEFT_JOIN_PAYLOAD, LOOKED_UP, WANTED, in_portions
+from headish.rows.threads.places import WANTED_PLACES, place_portions
+from headish.rows.turns import T_COLUMNS, StoredTurn
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
@@ -21,39 +21,144 @@ from headish.values.results.erasures import SCRUB, SPACE, Receipt
 
 PAGE_RECEIPTS, PAGE_PLACES = 100, 5000
 
-ADD_RECEIPT = Query("add receipt")
-LAST_RECEIPT = Query("last receipt")
-LAST_SEQ = Query("commit number of the last receipt")
-HAS_RECEIPTS = Query("whether anything was ever erased")
-RECEIPT_AT = Query("receipt of an erasure")
-RECEIPT_BY_ID = Query("receipt by id")
-RECEIPTS_AFTER = Query("receipts after a number")
-ERASABLE = Query("turns of a range, with the sizes of what they hold")
-SAYING = Query("where some addresses stand")
-ALL_SAYING = Query("where all addresses stand, a page in commit order")
-COUNT_DEFINED = Query("how many definitions have each of some addresses")
-ERASED_AT = Query("erasures of turns at places")
-COUNT_ERASED_IN = Query("how many turns of a range are erased")
-LINKS_INTO = Query("links into a chain")
-LOGGED_IN = Query("names whose logs lead into a chain")
-OVERLAYS = Query("overlays")
-COPIES = Query("turns that say they are copies")
-EMPTY = Query("empty a turn")
-EMPTY_WHOLE = Query("empty a turn and its meta")
-DISOWN = Query("a name that its turn no longer says it moved")
-DROP_PAYLOAD = Query("drop a payload")
-BAR = Query("bar content")
-BARRED = Query("barred addresses")
-GIVE_BACK = Query("count what was erased")
-UNNAMED = Query("payloads that nothing names")
+ADD_RECEIPT = Query(
+    "add receipt",
+    """
+    INSERT INTO erasure (space, number, change, seq, id, receipt, before, hash, milliseconds)
+    VALUES (:space, :number, :change, :seq, :id, :receipt, :before, :hash, :milliseconds)
+    """,
+)
+LAST_RECEIPT = Query(
+    "last receipt",
+    "SELECT number, hash, receipt FROM erasure WHERE space = :space ORDER BY number DESC LIMIT 1",
+)
+LAST_SEQ = Query(
+    "commit number of the last receipt",
+    "SELECT seq FROM erasure WHERE space = :space ORDER BY number DESC LIMIT 1",
+)
+HAS_RECEIPTS = Query("whether anything was ever erased", "SELECT number FROM erasure WHERE space = :space LIMIT 1")
+RECEIPT_AT = Query("receipt of an erasure", "SELECT receipt FROM erasure WHERE space = :space AND number = :number")
+RECEIPT_BY_ID = Query("receipt by id", "SELECT number FROM erasure WHERE space = :space AND id = :id")
+RECEIPTS_AFTER = Query(
+    "receipts after a number",
+    """
+    SELECT space, number, change, seq, id, receipt, before, hash, milliseconds FROM erasure
+    WHERE space = :space AND number > :number ORDER BY number LIMIT :limit
+    """,
+)
+ERASABLE = Query(
+    "turns of a range, with the sizes of what they hold",
+    f"""
+    SELECT {T_COLUMNS}, coalesce(length(t.data), p.size, 0) FROM turn AS t {LEFT_JOIN_PAYLOAD}
+    WHERE t.space = :space AND t.chain = :chain AND t.pos BETWEEN :low AND :high ORDER BY t.pos
+    """,
+)
+SAYING = Query(
+    "where some addresses stand",
+    f"SELECT seq, chain, pos, hash FROM turn WHERE space = :space AND hash IN ({WANTED}) AND erased IS NULL",
+)
+ALL_SAYING = Query(
+    "where all addresses stand, a page in commit order",
+    """
+    SELECT seq, chain, pos, hash FROM turn WHERE space = :space AND seq > :seq AND erased IS NULL ORDER BY seq
+    LIMIT :limit
+    """,
+)
+COUNT_DEFINED = Query(
+    "how many definitions have each of some addresses",
+    f"SELECT hash, count(*) FROM definition WHERE space = :space AND hash IN ({WANTED}) GROUP BY hash",
+)
+ERASED_AT = Query(
+    "erasures of turns at places",
+    f"""
+    WITH wanted AS ({WANTED_PLACES})
+    SELECT wanted.chain, wanted.pos, t.erased FROM wanted
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos = wanted.pos
+    """,
+)
+COUNT_ERASED_IN = Query(
+    "how many turns of a range are erased",
+    """
+    SELECT count(*) FROM turn
+    WHERE space = :space AND chain = :chain AND pos BETWEEN :low AND :high AND erased IS NOT NULL
+    """,
+)
+LINKS_INTO = Query(
+    "links into a chain",
+    "SELECT parent_pos, chain FROM link WHERE space = :space AND parent_chain = :chain AND parent_pos <= :pos",
+)
+LOGGED_IN = Query(
+    "names whose logs lead into a chain",
+    "SELECT DISTINCT name, pos FROM bookmark_log WHERE space = :space AND chain = :chain AND pos <= :pos",
+)
+OVERLAYS = Query("overlays", "SELECT id, attributes FROM turn WHERE space = :space AND type = :overlay")
+COPIES = Query(
+    "turns that say they are copies",
+    sqlite="SELECT id, system FROM turn WHERE space = :space AND system IS NOT NULL AND instr(system, :says) > 0",
+    postgresql="""
+    SELECT id, system FROM turn
+    WHERE space = :space AND system IS NOT NULL AND position(:says IN system) > 0
+    """,
+)
+EMPTY = Query(
+    "empty a turn",
+    "UPDATE turn SET data = NULL, erased = :number WHERE space = :space AND chain = :chain AND pos = :pos",
+)
+# What an overlay does and what it covers is no content: it goes on hiding (rule R34, overlays).
+EMPTY_WHOLE = Query(
+    "empty a turn and its meta",
+    """
+    UPDATE turn
+    SET attributes = CASE WHEN type = 'overlay' THEN attributes ELSE NULL END, inherited = NULL, system = NULL,
+      data = NULL, head = NULL, app = NULL, erased = :number, key = :key_hash
+    WHERE space = :space AND chain = :chain AND pos = :pos
+    """,
+)
+# The turn no longer says that it moved the name: from now on the name is found by its place.
+DISOWN = Query(
+    "a name that its turn no longer says it moved",
+    "UPDATE bookmark SET own = 0 WHERE space = :space AND name = :head AND chain = :chain AND pos = :pos",
+)
+DROP_PAYLOAD = Query("drop a payload", "DELETE FROM payload WHERE space = :space AND hash = :hash AND erased IS NULL")
+BAR = Query(
+    "bar content",
+    """
+    INSERT INTO payload (space, hash, size, data, erased) VALUES (:space, :hash, :size, NULL, :erased)
+    ON CONFLICT (space, hash) DO UPDATE SET data = NULL, erased = excluded.erased
+    """,
+)
+BARRED = Query("barred addresses", "SELECT hash, size, erased FROM payload WHERE space = :space AND erased IS NOT NULL")
+GIVE_BACK = Query(
+    "count what was erased",
+    "UPDATE counter SET given_bytes = given_bytes - :less_bytes, bars = bars + :more_bars WHERE space = :space",
+)
+UNNAMED = Query(
+    "payloads that nothing names",
+    """
+    SELECT p.hash, p.size FROM payload AS p
+    WHERE p.space = :space AND p.erased IS NULL
+      AND NOT EXISTS (SELECT 1 FROM turn AS t WHERE t.space = :space AND t.hash = p.hash AND t.erased IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM definition AS d WHERE d.space = :space AND d.hash = p.hash)
+    """,
+)
 LEFT_OF_A_SPACE = ("counter", "erasure", "space_log")
 """The tables that keep rows of a space that was erased, beside its line."""
 EMPTY_TABLES = {
-    table: Query(f"erase all rows of a space in {table}") for table in reversed(TABLES) if table not in LEFT_OF_A_SPACE
+    table: Query(f"erase all rows of a space in {table}", f"DELETE FROM {table} WHERE space = :space")
+    for table in reversed(TABLES)
+    if table not in LEFT_OF_A_SPACE
 }
 """Each table before those that it refers to."""
-FORGET_NAMES = Query("forget the names of a space")
-END_COUNTER = Query("end the counter of an erased space")
+FORGET_NAMES = Query("forget the names of a space", "DELETE FROM space_log WHERE space = :space")
+END_COUNTER = Query(
+    "end the counter of an erased space",
+    """
+    UPDATE counter
+    SET seq = 0, latest = 0, epoch = :random, state = :became, roots = 0, heads = 0, given_bytes = 0, bars = 0,
+      limit_turns = NULL, limit_bytes = NULL
+    WHERE space = :space
+    """,
+)
 
 
 class Erasable(NamedTuple):

@@ -7,14 +7,39 @@ from headish.rows.bookmarks import RENAME_LOG, find_named, has_log, rename_bookm
 from headish.rows.conversations import rename_record
 from headish.rows.turns import parent_at
 
-FORMER = Query("names that a bookmark had before")
-RENAMED_FROM = Query("bookmarks that had a name before")
-FIRST_MOVE = Query("first move of a bookmark")
-FIRST_MOVES = Query("first moves of all bookmarks")
-COUNT_MOVES = Query("how many moves a bookmark has")
-COUNT_SAYING = Query("how many turns say that they moved a name")
-FORGET_FORMER = Query("forget that bookmarks had a name before")
-MOVE_RECORD_LOG = Query("give what was said of a conversation another subject in its log")
+FORMER = Query(
+    "names that a bookmark had before",
+    "SELECT DISTINCT was FROM bookmark_log WHERE space = :space AND name = :name AND was IS NOT NULL ORDER BY was",
+)
+# Only moves that no turn made can be renames, and a sparse index has those.
+RENAMED_FROM = Query(
+    "bookmarks that had a name before",
+    "SELECT DISTINCT name FROM bookmark_log WHERE space = :space AND change IS NOT NULL AND was = :was ORDER BY name",
+)
+FIRST_MOVE = Query(
+    "first move of a bookmark",
+    "SELECT running FROM bookmark_log WHERE space = :space AND name = :name AND move = 1",
+)
+FIRST_MOVES = Query(
+    "first moves of all bookmarks",
+    "SELECT name, running FROM bookmark_log WHERE space = :space AND move = 1 ORDER BY name",
+)
+COUNT_MOVES = Query(
+    "how many moves a bookmark has",
+    "SELECT count(*) FROM bookmark_log WHERE space = :space AND name = :name",
+)
+COUNT_SAYING = Query(
+    "how many turns say that they moved a name",
+    "SELECT count(*) FROM turn WHERE space = :space AND head = :name",
+)
+FORGET_FORMER = Query(
+    "forget that bookmarks had a name before",
+    "UPDATE bookmark_log SET was = NULL WHERE space = :space AND change IS NOT NULL AND was = :was",
+)
+MOVE_RECORD_LOG = Query(
+    "give what was said of a conversation another subject in its log",
+    "UPDATE record_log SET subject = :to_subject WHERE space = :space AND subject = :subject",
+)
 
 
 def former_names(connection: Connection, space: int, name: bytes) -> list[bytes]:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from headish.database.file.fulltext import SEQ_BITS
 from headish.database.query import Connection, Query, Row
-from headish.rows.payloads import in_portions
-from headish.rows.threads.reached import as_list
-from headish.rows.turns import StoredTurn
+from headish.rows.payloads import WANTED, in_portions
+from headish.rows.threads.reached import LISTED, as_list
+from headish.rows.turns import T_COLUMNS, StoredTurn
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
@@ -76,39 +76,223 @@ class Word(NamedTuple):
     turns: int
 
 
-CAN_INDEX = Query("whether the database has a search index")
-STATE = Query("what a search can use")
-POSITION = Query("how far the search index is")
-BEGIN = Query("begin the search index of a space")
-TAKE = Query("the search index goes on")
-CONFIGURE = Query("how the search index is merged")
-EMPTIED = Query("words were taken out of the search index")
-FORGET_POSITION = Query("forget how far the search index is")
-RESTART = Query("begin the search index anew")
-EMPTY = Query("empty the search index")
-ADD = Query("add to the search index")
-SORT_IN = Query("the next row sorts in what waits beside the search index")
-REMOVE = Query("take out of the search index")
-MERGE = Query("merge the search index")
-MERGE_SOME = Query("merge some of the search index")
-CHANGED = Query("how many rows this connection has changed")
-IS_SHARED = Query("whether the search index can only be emptied for all spaces")
-IS_WIPED = Query("whether what is freed is overwritten")
-WIPE_FREED = Query("overwrite what is freed")
-KEEP_FREED = Query("leave what is freed")
-MATCHING = Query("turns that may match, the newest first")
-FOUND = Query("turns that may match, the newest first, with what of them is searched")
-COUNT_MATCHING = Query("how many turns may match, the newest up to a limit")
-WORDS = Query("words of the search index, a page")
-SUMS = Query("how many words the search index has, and of which turns")
-FIRST_WORD = Query("the next space with words in the search index")
-AFTER = Query("what of turns after a commit number is searched")
-BEFORE = Query("what of turns before a commit number is searched")
-AT = Query("what of turns with these commit numbers is searched")
-LARGE = Query("large payload of a turn")
-PAGE = Query("turns of a page of hits, with what they continue")
-SPACES = Query("numbers of all spaces")
-SUBJECTS = Query("conversations that have tags, a page")
+_SPACE = f"(CAST(:space AS INTEGER) << {SEQ_BITS})"
+"""Where the row numbers of a space begin in SQLite's index."""
+CAN_INDEX = Query(
+    "whether the database has a search index",
+    sqlite="""
+    SELECT count(*) FROM sqlite_master
+    WHERE name = 'search_text' AND EXISTS (SELECT 1 FROM pragma_module_list WHERE name = 'fts5')
+    """,
+    postgresql="SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('search_text')",
+)
+# Whether the index is switched off is not asked: that row has another space, so it may lie on another server.
+STATE = Query(
+    "what a search can use",
+    sqlite="""
+    SELECT c.seq, s.seq, s.version, EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'search_text')
+      AND EXISTS (SELECT 1 FROM pragma_module_list WHERE name = 'fts5')
+    FROM counter AS c LEFT JOIN search AS s ON s.space = :space WHERE c.space = :space
+    """,
+    postgresql="""
+    SELECT c.seq, s.seq, s.version, 1 FROM counter AS c LEFT JOIN search AS s ON s.space = :space
+    WHERE c.space = :space
+    """,
+)
+POSITION = Query("how far the search index is", "SELECT seq, version, emptied FROM search WHERE space = :space")
+BEGIN = Query(
+    "begin the search index of a space",
+    """
+    INSERT INTO search (space, seq, version, emptied) VALUES (:space, :seq, :version, :emptied)
+    ON CONFLICT DO NOTHING
+    """,
+)
+TAKE = Query(
+    "the search index goes on",
+    "UPDATE search SET seq = :to_seq WHERE space = :space AND seq = :known AND emptied = :known_emptied",
+)
+# FTS5 would write a large fill anew three times while it goes on. Whoever fills merges instead, once it is done. A
+# thousand segments are merged by FTS5 itself, which takes two thousand at most.
+CONFIGURE = Query(
+    "how the search index is merged",
+    sqlite="INSERT INTO search_text(search_text, rank) VALUES ('automerge', 0), ('crisismerge', 1000)",
+    postgresql="SELECT 1",
+)
+EMPTIED = Query(
+    "words were taken out of the search index",
+    "UPDATE search SET emptied = emptied + 1 WHERE space = :space",
+)
+FORGET_POSITION = Query("forget how far the search index is", "DELETE FROM search WHERE space = :space")
+# SQLite can empty its index, and not a part of it: every space begins anew, at its next search.
+RESTART = Query(
+    "begin the search index anew",
+    sqlite="UPDATE search SET seq = 0, version = :version, emptied = emptied + 1 WHERE seq >= 0",
+    postgresql="UPDATE search SET seq = 0, version = :version, emptied = emptied + 1 WHERE space = :space",
+)
+EMPTY = Query(
+    "empty the search index",
+    sqlite="INSERT INTO search_text(search_text) VALUES ('delete-all')",
+    postgresql="DELETE FROM search_text WHERE space = :space",
+)
+ADD = Query(
+    "add to the search index",
+    sqlite=f"INSERT INTO search_text(rowid, words) VALUES ({_SPACE} + :seq, :words)",
+    postgresql="""
+    INSERT INTO search_text (space, seq, words)
+    VALUES (:space, :seq, array_to_tsvector(string_to_array(:words, ' ')))
+    """,
+)
+# GIN looks how long its list is when a row is added, and 64 KB is the shortest that a server takes. It holds for the
+# transaction, and needs no right to the index, as its own setting or gin_clean_pending_list would.
+SORT_IN = Query(
+    "the next row sorts in what waits beside the search index",
+    sqlite="SELECT 1",
+    postgresql="SELECT set_config('gin_pending_list_limit', '64', true)",
+)
+REMOVE = Query(
+    "take out of the search index",
+    sqlite=f"INSERT INTO search_text(search_text, rowid, words) VALUES ('delete', {_SPACE} + :seq, :words)",
+    postgresql="DELETE FROM search_text WHERE space = :space AND seq = :seq",
+)
+# Without it, words that were taken out stay in the file until FTS5 happens to merge what holds them.
+MERGE = Query(
+    "merge the search index",
+    sqlite="INSERT INTO search_text(search_text) VALUES ('optimize')",
+    postgresql="SELECT 1",
+)
+# Up to 250 pages of a level that has four segments or more.
+MERGE_SOME = Query(
+    "merge some of the search index",
+    sqlite="INSERT INTO search_text(search_text, rank) VALUES ('merge', 250)",
+    postgresql="SELECT 1",
+)
+CHANGED = Query(
+    "how many rows this connection has changed",
+    sqlite="SELECT total_changes()",
+    postgresql="SELECT 0",
+)
+IS_SHARED = Query(
+    "whether the search index can only be emptied for all spaces",
+    sqlite="SELECT 1",
+    postgresql="SELECT 0",
+)
+IS_WIPED = Query(
+    "whether what is freed is overwritten",
+    sqlite="PRAGMA secure_delete",
+    postgresql="SELECT 1",
+)
+WIPE_FREED = Query(
+    "overwrite what is freed",
+    sqlite="PRAGMA secure_delete = ON",
+    postgresql="SELECT 1",
+)
+KEEP_FREED = Query(
+    "leave what is freed",
+    sqlite="PRAGMA secure_delete = OFF",
+    postgresql="SELECT 1",
+)
+_MATCHING = {
+    "sqlite": f"""
+    SELECT rowid & {LAST} AS seq FROM search_text
+    WHERE search_text MATCH :question AND rowid > {_SPACE} + :low AND rowid < {_SPACE} + :high
+    ORDER BY rowid DESC LIMIT :limit
+    """,
+    # OFFSET keeps the server from reading the space backwards until enough turns match.
+    "postgresql": """
+    SELECT seq FROM (
+      SELECT seq FROM search_text
+      WHERE space = :space AND seq > :low AND seq < :high AND words @@ CAST(replace(replace(replace(replace(
+        CAST(:question AS text), ' AND ', ' & '), ' OR ', ' | '), '" *', ''':*'), '"', '''') AS tsquery)
+      OFFSET 0
+    ) AS found
+    ORDER BY seq DESC LIMIT :limit
+    """,
+}
+MATCHING = Query("turns that may match, the newest first", **_MATCHING)
+_FOUND = """
+    SELECT f.seq, {columns} FROM ({matching}) AS f LEFT JOIN turn AS t ON t.space = :space AND t.seq = f.seq
+"""
+FOUND = Query(
+    "turns that may match, the newest first, with what of them is searched",
+    **{
+        database: _FOUND.format(columns=", ".join(f"t.{name}" for name in Source._fields), matching=matching)
+        for database, matching in _MATCHING.items()
+    },
+)
+COUNT_MATCHING = Query(
+    "how many turns may match, the newest up to a limit",
+    **{
+        database: f"SELECT count(*), coalesce(min(seq), 0) FROM ({matching}) AS counted"
+        for database, matching in _MATCHING.items()
+    },
+)
+WORDS = Query(
+    "words of the search index, a page",
+    sqlite="SELECT term, doc FROM search_word WHERE term > :after AND term < :end ORDER BY term LIMIT :limit",
+    postgresql="""
+    SELECT w.lexeme, count(*) FROM search_text AS s, unnest(s.words) AS w
+    WHERE s.space = :space AND w.lexeme COLLATE "C" > :after AND w.lexeme COLLATE "C" < :end GROUP BY w.lexeme
+    ORDER BY w.lexeme COLLATE "C" LIMIT :limit
+    """,
+)
+SUMS = Query(
+    "how many words the search index has, and of which turns",
+    sqlite=f"""
+    SELECT count(*), coalesce(sum(doc & {LAST}), 0) FROM search_entry
+    WHERE term > :after AND term < :end AND doc > {_SPACE} AND doc < {_SPACE} + {LAST}
+    """,
+    postgresql="""
+    SELECT coalesce(sum(length(words)), 0), coalesce(sum(length(words) * seq), 0) FROM search_text
+    WHERE space = :space
+    """,
+)
+# Meant for the whole database, as what it finds belongs to no space.
+FIRST_WORD = Query(
+    "the next space with words in the search index",
+    sqlite="SELECT term FROM search_word WHERE term > :after ORDER BY term LIMIT 1",
+    postgresql="SELECT min(space) || '.' FROM search_text WHERE space > CAST(:number AS bigint)",
+)
+_SOURCE = ", ".join(Source._fields)
+AFTER = Query(
+    "what of turns after a commit number is searched",
+    f"SELECT {_SOURCE} FROM turn WHERE space = :space AND seq > :seq ORDER BY seq LIMIT :limit",
+)
+BEFORE = Query(
+    "what of turns before a commit number is searched",
+    f"SELECT {_SOURCE} FROM turn WHERE space = :space AND seq > :low AND seq < :high ORDER BY seq DESC LIMIT :limit",
+)
+AT = Query(
+    "what of turns with these commit numbers is searched",
+    f"SELECT {_SOURCE} FROM turn WHERE space = :space AND seq IN ({WANTED})",
+)
+LARGE = Query(
+    "large payload of a turn",
+    """
+    SELECT p.data FROM turn AS t JOIN payload AS p ON p.space = :space AND p.hash = t.hash AND t.erased IS NULL
+    WHERE t.space = :space AND t.chain = :chain AND t.pos = :pos
+    """,
+)
+# What is compared are columns, and none is computed there: under a policy an index answers nothing else. The outer
+# joins fix the order: left to itself, SQLite begins with every turn of the space.
+_PAGE = f"""
+    WITH w(seq) AS MATERIALIZED (%s),
+    t AS MATERIALIZED (
+      SELECT {T_COLUMNS.replace("t.", "o.")}, o.pos - 1 AS earlier
+      FROM w LEFT JOIN turn AS o ON o.space = :space AND o.seq = w.seq
+    )
+    SELECT {T_COLUMNS}, before.id,
+      t.pos = 0 AND EXISTS (SELECT 1 FROM link AS l WHERE l.space = :space AND l.chain = t.chain)
+    FROM t LEFT JOIN turn AS before ON before.space = :space AND before.chain = t.chain AND before.pos = t.earlier
+"""
+PAGE = Query(
+    "turns of a page of hits, with what they continue",
+    **{database: _PAGE % (each % "seqs") for database, each in LISTED.items()},
+)
+SPACES = Query("numbers of all spaces", "SELECT id FROM space ORDER BY id")
+SUBJECTS = Query(
+    "conversations that have tags, a page",
+    "SELECT subject, data FROM conversation WHERE space = :space AND subject > :after ORDER BY subject LIMIT :limit",
+)
 
 
 def can_index(connection: Connection) -> bool:

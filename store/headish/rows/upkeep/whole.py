@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from headish.database.query import Connection, Query, Row
-from headish.database.revisions import TABLES
+from headish.database.revisions import TABLES, columns_of
 from headish.rows.counters import ERASED, state_of
 from headish.rows.upkeep import searches
 
@@ -20,15 +20,66 @@ APART = ("counter", "search", "space_log")
 makes its index from the turns."""
 BACKED_UP = tuple(table for table in TABLES if table not in APART)
 """The tables of a backup, each after those that it refers to."""
-FIRST = {table: Query(f"first rows of {table}") for table in BACKED_UP}
-NEXT = {table: Query(f"rows of {table} behind a key") for table in BACKED_UP}
-ADD = {table: Query(f"put a row of {table} back") for table in BACKED_UP}
-REMOVE = {table: Query(f"remove all rows of {table}") for table in BACKED_UP}
-READ_COUNTS = Query("all that the counter of a space says")
-BEGIN = Query("begin to restore a space")
-STILL = Query("whether a space is still being restored")
-FINISH = Query("count what was restored")
-OPEN = Query("open a restored space")
+
+
+def _listed(table: str, *, key: bool = False) -> str:
+    return ", ".join(column.name for column in columns_of(table) if column.in_key or not key)
+
+
+def _page(table: str, behind: str = "") -> str:
+    return f"""
+    SELECT {_listed(table)} FROM {table} WHERE space = :space {behind} ORDER BY {_listed(table, key=True)} LIMIT :limit
+    """
+
+
+def _behind(table: str) -> str:
+    after = ", ".join(f":after_{column.name}" for column in columns_of(table) if column.in_key)
+    return f"AND ({_listed(table, key=True)}) > ({after})"
+
+
+def _put_back(table: str) -> str:
+    values = ", ".join(f":{column.name}" for column in columns_of(table))
+    return f"INSERT INTO {table} (space, {_listed(table)}) VALUES (:space, {values})"
+
+
+FIRST = {table: Query(f"first rows of {table}", _page(table)) for table in BACKED_UP}
+NEXT = {table: Query(f"rows of {table} behind a key", _page(table, _behind(table))) for table in BACKED_UP}
+ADD = {table: Query(f"put a row of {table} back", _put_back(table)) for table in BACKED_UP}
+REMOVE = {
+    table: Query(f"remove all rows of {table}", f"DELETE FROM {table} WHERE space = :space") for table in BACKED_UP
+}
+READ_COUNTS = Query(
+    "all that the counter of a space says",
+    """
+    SELECT seq, change, latest, roots, heads, given_bytes, bars, limit_turns, limit_bytes FROM counter
+    WHERE space = :space
+    """,
+)
+# A restore that was cut off leaves its mark, and another may begin anew.
+BEGIN = Query(
+    "begin to restore a space",
+    """
+    UPDATE counter SET state = :mark
+    WHERE space = :space AND (state IS NULL AND seq = 0 AND change = 0 OR state > :low AND state < :high)
+    """,
+)
+STILL = Query(
+    "whether a space is still being restored",
+    "SELECT space FROM counter WHERE space = :space AND state = :mark FOR UPDATE",
+)
+FINISH = Query(
+    "count what was restored",
+    """
+    UPDATE counter
+    SET seq = :to_seq, change = :to_change, latest = :to_latest, roots = :to_roots, heads = :to_heads,
+      given_bytes = :to_given_bytes, bars = :to_bars, limit_turns = :to_limit_turns, limit_bytes = :to_limit_bytes
+    WHERE space = :space AND state = :mark
+    """,
+)
+OPEN = Query(
+    "open a restored space",
+    "UPDATE counter SET epoch = :random, state = :became WHERE space = :space AND state = :mark",
+)
 RESTORING = "restoring:"
 FEW, MANY = 16, 1000
 """Rows of a page: of tables whose rows may be large, and of the others."""
@@ -49,26 +100,24 @@ class Counts(NamedTuple):
     limit_bytes: int | None
 
 
-def columns_of(connection: Connection, table: str) -> tuple[str, ...]:
+def names_of(table: str) -> tuple[str, ...]:
     """The columns of a table's rows, without ``space``, in the order of a page."""
-    return connection.parameters_of(ADD[table])[1:]
+    return tuple(column.name for column in columns_of(table))
 
 
 def pages_of(connection: Connection, space: int, table: str) -> Iterator[Sequence[Row]]:
     """All rows of a table without ``space``, in pages, by key. One statement for each page."""
     limit = FEW if table in _LARGE else MANY
-    columns = columns_of(connection, table)
-    keys = [name for name in connection.parameters_of(NEXT[table]) if name.startswith("after_")]
-    places = [columns.index(name.removeprefix("after_")) for name in keys]
+    keys = [(place, f"after_{column.name}") for place, column in enumerate(columns_of(table)) if column.in_key]
     page = connection.rows(FIRST[table], space=space, limit=limit)
     while page:
         yield page
-        after = {name: page[-1][place] for name, place in zip(keys, places, strict=True)}
+        after = {name: page[-1][place] for place, name in keys}
         page = connection.rows(NEXT[table], space=space, limit=limit, **after)
 
 
 def add_rows(connection: Connection, space: int, table: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Store rows of a table, their values in the order of ``columns_of``."""
+    """Store rows of a table, their values in the order of ``names_of``."""
     connection.run_rows(ADD[table], [(space, *row) for row in rows])
 
 
