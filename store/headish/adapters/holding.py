@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
 from headish import Database, Store
 from headish.adapters.remembering import TurnMemory
+from headish.database.identity import DatabaseIdentity, identify
 from headish.errors import AdapterClosed, Closed
 
 Db = str | os.PathLike[str] | Database
@@ -41,7 +42,7 @@ class _SharedDatabase:
         return found
 
 
-_open: dict[Hashable, _SharedDatabase] = {}
+_open: dict[DatabaseIdentity, _SharedDatabase] = {}
 _given: weakref.WeakValueDictionary[int, _SharedDatabase] = weakref.WeakValueDictionary()
 """Those of callers, by ``id``: it is no other's while an entry lasts, which holds its database."""
 _lock = threading.RLock()  # a hold that is collected is released wherever its thread stands, here too
@@ -120,7 +121,7 @@ def _hold(db: Db) -> tuple[_SharedDatabase, bool]:
     if isinstance(db, Database):
         with _lock:
             return _given.setdefault(id(db), _SharedDatabase(db)), False
-    found = Database.identify(db)
+    found = identify(db)
     if found is None:
         shared = _SharedDatabase(Database.open(db))
         shared.holders = 1
@@ -129,7 +130,7 @@ def _hold(db: Db) -> tuple[_SharedDatabase, bool]:
         known = _open.get(found)
         if known is None:
             known = _SharedDatabase(Database.open(db))
-            _open[Database.identify(db) or found] = known  # asked anew: the file is there now
+            _open[identify(db) or found] = known  # asked anew: the file is there now
         known.holders += 1
         return known, True
 

@@ -34,7 +34,7 @@ from headish.store.store import Store
 FOLDER = Path(__file__).parent / "verbs"
 PARTS = (Batches, Bookmarks, Conversations, Erasures, Objects, Pointers, Spaces, Streams, Tools)
 MODULES: dict[str, tuple[type, ...]] = {"parts": PARTS, "store": (Store,), "database": (Database,)}
-BY_HAND = {"open", "close", "store", "sync", "identify"}
+BY_HAND = {"open", "close", "store", "sync"}
 """What ``AsyncStore`` and ``AsyncDatabase`` do in their own way."""
 PLAIN = {"read_only", "target", "payload_limit_bytes"}
 """Properties that read nothing."""

@@ -6,7 +6,7 @@ Many stores share one database, and so its connections. A program of one space o
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -77,16 +77,6 @@ class Database:
                 isolation=isolation,
             )
         )
-
-    @staticmethod
-    def identify(target: str | os.PathLike[str]) -> Hashable | None:
-        """What tells a path or URL from others in this process, as the file stands now; None for one in memory.
-
-        Two of one identity may share an open ``Database``. Raises: InvalidArgument.
-        """
-        from headish.database.identity import identify
-
-        return identify(target)
 
     @property
     def target(self) -> str:
