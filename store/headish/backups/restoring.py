@@ -18,7 +18,7 @@ from headish.database.query import Connection
 from headish.database.revisions import REVISION, REVISIONS
 from headish.errors import InvalidBackup, SpaceNotEmpty, SpaceRestoring
 from headish.rows.spaces import add_space, find_space
-from headish.rows.upkeep.erasures import was_erased
+from headish.rows.upkeep.receipts import was_erased
 from headish.rows.upkeep.whole import (
     BACKED_UP,
     Counts,

@@ -14,9 +14,7 @@ from headish.rows.counters import take_change
 from headish.rows.payloads import add_payloads, refuse_barred, split_payload
 
 POINTER, TOOLS, DEFAULT = "pointer", "tools", "default"
-
 """The kinds."""
-
 # Each table is bound to the space itself, so that a distributed database finds all rows in one place.
 FIND = Query(
     "find definition",
@@ -30,6 +28,14 @@ FIND = Query(
       )
     """,
 )
+
+
+def find_definition(connection: Connection, space: int, kind: str, name: bytes) -> Row | None:
+    """``(name, number, hash, data, milliseconds, running)`` of what is set under a name, or None."""
+    row = connection.row(FIND, space=space, kind=kind, name=name)
+    return row if row is not None and row[2] is not None else None
+
+
 LIST = Query(
     "list definitions",
     """
@@ -43,6 +49,13 @@ LIST = Query(
     ORDER BY d.name
     """,
 )
+
+
+def list_definitions(connection: Connection, space: int, kind: str) -> Sequence[Row]:
+    """As ``find_definition``, all of a kind, by name."""
+    return connection.rows(LIST, space=space, kind=kind)
+
+
 HISTORY = Query(
     "history of a definition",
     """
@@ -51,6 +64,13 @@ HISTORY = Query(
     WHERE d.space = :space AND d.kind = :kind AND d.name = :name ORDER BY d.number DESC
     """,
 )
+
+
+def definition_history(connection: Connection, space: int, kind: str, name: bytes) -> Sequence[Row]:
+    """As ``find_definition``, every value that was ever set, the last first; hash and data are null for a removal."""
+    return connection.rows(HISTORY, space=space, kind=kind, name=name)
+
+
 ADD = Query(
     "add definition",
     """
@@ -58,22 +78,6 @@ ADD = Query(
     VALUES (:space, :kind, :name, :number, :hash, :data, :milliseconds, :seq, :change, :running)
     """,
 )
-
-
-def find_definition(connection: Connection, space: int, kind: str, name: bytes) -> Row | None:
-    """``(name, number, hash, data, milliseconds, running)`` of what is set under a name, or None."""
-    row = connection.row(FIND, space=space, kind=kind, name=name)
-    return row if row is not None and row[2] is not None else None
-
-
-def list_definitions(connection: Connection, space: int, kind: str) -> Sequence[Row]:
-    """As ``find_definition``, all of a kind, by name."""
-    return connection.rows(LIST, space=space, kind=kind)
-
-
-def definition_history(connection: Connection, space: int, kind: str, name: bytes) -> Sequence[Row]:
-    """As ``find_definition``, every value that was ever set, the last first; hash and data are null for a removal."""
-    return connection.rows(HISTORY, space=space, kind=kind, name=name)
 
 
 def set_definition(connection: Connection, space: int, kind: str, name: bytes, data: bytes | None) -> int | None:

@@ -71,28 +71,72 @@ class Tip(NamedTuple):
 
 
 COLUMNS = ", ".join(StoredTurn._fields)
+
 T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn._fields)
 """The columns of ``StoredTurn``; those of a table ``t``."""
 
 _BEHIND_DATA = StoredTurn._fields.index("hash") + 1  # the payload's own column stands behind its address
 _TYPE, _DIGEST, _ERASED = (StoredTurn._fields.index(each) for each in ("type", "digest", "erased"))
 _NOTHING = (None,) * (_DIGEST - _TYPE), (None,) * (len(StoredTurn._fields) - _ERASED)
-
 AT_PLACE = Query(
     "turn at a place",
     f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos = :pos",
 )
+
+
+def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | None:
+    """The turn at a place."""
+    return _read_turn(connection.row(AT_PLACE, space=space, chain=place.chain, pos=place.pos))
+
+
 PARENT_AT = Query(
     "what a child needs of a turn at a place",
     "SELECT id, digest, head FROM turn WHERE space = :space AND chain = :chain AND pos = :pos",
 )
+
+
+def parent_at(connection: Connection, space: int, place: Place) -> Parent | None:
+    """What a child needs of the turn at a place: a third of what ``turn_at`` costs."""
+    row = connection.row(PARENT_AT, space=space, chain=place.chain, pos=place.pos)
+    return None if row is None else Parent._make(row)
+
+
 BY_ID = Query("turn by id", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND id = :id")
+
+
+def turn_by_id(connection: Connection, space: int, turn_id: TurnId) -> StoredTurn | None:
+    """The turn with this id."""
+    return _read_turn(connection.row(BY_ID, space=space, id=turn_id))
+
+
 BY_KEY = Query("turn by key", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND key = :key")
+
+
+def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:
+    """The turn with this key."""
+    return _read_turn(connection.row(BY_KEY, space=space, key=key))
+
+
 BY_SEQ = Query("turn by commit number", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND seq = :seq")
+
+
+def turn_by_seq(connection: Connection, space: int, seq: int) -> StoredTurn | None:
+    """The turn with this commit number."""
+    return _read_turn(connection.row(BY_SEQ, space=space, seq=seq))
+
+
 BY_PREFIX = Query(
     "turns by id prefix",
     f"SELECT {COLUMNS} FROM turn WHERE space = :space AND id >= :low AND id < :high ORDER BY id LIMIT :limit",
 )
+
+
+def turns_by_prefix(connection: Connection, space: int, prefix: str, limit: int) -> list[StoredTurn]:
+    """Turns whose ids begin so, by id."""
+    # "{" follows "z" in ASCII, so it ends the range of ids that begin with the prefix.
+    return read_turns(connection.rows(BY_PREFIX, space=space, low=prefix, high=prefix + "{", limit=limit))
+
+
 # Not the highest number: what arrives from elsewhere is not what was said here last.
 NEWEST = Query(
     "newest turn",
@@ -101,17 +145,16 @@ NEWEST = Query(
     WHERE t.space = :space AND t.seq = (SELECT n.latest FROM counter AS n WHERE n.space = :space)
     """,
 )
-# Whoever continues the middle of a chain need not look at the links: its next turn continues that place.
-TIP = Query(
-    "last position of a chain, and whether a place of it is continued",
-    """
-    SELECT chain_end.pos,
-      CASE WHEN chain_end.pos = :pos THEN EXISTS (
-        SELECT 1 FROM link AS l WHERE l.space = :space AND l.parent_chain = :chain AND l.parent_pos = :pos
-      ) ELSE true END
-    FROM (SELECT max(t.pos) AS pos FROM turn AS t WHERE t.space = :space AND t.chain = :chain) AS chain_end
-    """,
-)
+
+
+def newest_turn(connection: Connection, space: int) -> StoredTurn | None:
+    """The turn that was written here last."""
+    return _read_turn(connection.row(NEWEST, space=space))
+
+
+NO_DIGEST = b""
+"""No turn has it: it fills up a portion. A hundred thousand turns may share a digest that did."""
+
 # First from digests to places, in the index alone, then to the turns: asked for whole turns, SQLite rates the index no
 # better than the primary key and reads the whole space.
 _WANTED_DIGESTS = " UNION ALL ".join(f"SELECT :{each} AS digest" for each in PORTION)
@@ -125,6 +168,17 @@ BY_DIGEST = Query(
     LEFT JOIN turn AS t ON t.space = :space AND t.chain = other.chain AND t.pos = other.pos
     """,
 )
+
+
+def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]) -> list[StoredTurn]:
+    """All turns with one of the digests, in commit order. One statement for each ``LOOKED_UP`` digests."""
+    found: list[Row] = []
+    for portion in in_portions(digests, filler=NO_DIGEST):
+        found += connection.rows(BY_DIGEST, space=space, **portion)
+    by_seq = {stored.seq: stored for stored in read_turns(row for row in found if row[0] is not None)}
+    return [by_seq[seq] for seq in sorted(by_seq)]
+
+
 AT_DIGEST = Query(
     "places of turns by digests",
     f"""
@@ -134,6 +188,57 @@ AT_DIGEST = Query(
       AND other.digest = wanted.digest
     """,
 )
+
+
+def places_by_digest(connection: Connection, space: int, digests: Sequence[bytes]) -> list[At]:
+    """Where the turns with one of at most ``LOOKED_UP`` digests are, in no order. One statement."""
+    [portion] = in_portions(digests, filler=NO_DIGEST)
+    rows = {(bytes(digest), *place) for digest, *place in connection.rows(AT_DIGEST, space=space, **portion)}
+    return [At(*row) for row in rows]
+
+
+# Whoever continues the middle of a chain need not look at the links: its next turn continues that place.
+TIP = Query(
+    "last position of a chain, and whether a place of it is continued",
+    """
+    SELECT chain_end.pos,
+      CASE WHEN chain_end.pos = :pos THEN EXISTS (
+        SELECT 1 FROM link AS l WHERE l.space = :space AND l.parent_chain = :chain AND l.parent_pos = :pos
+      ) ELSE true END
+    FROM (SELECT max(t.pos) AS pos FROM turn AS t WHERE t.space = :space AND t.chain = :chain) AS chain_end
+    """,
+)
+
+
+def tip_of(connection: Connection, space: int, place: Place) -> Tip:
+    """Where the chain of a place ends, and whether a turn continues the place."""
+    row = connection.row(TIP, space=space, chain=place.chain, pos=place.pos)
+    return Tip(-1, False) if row is None or row[0] is None else Tip(int(row[0]), bool(row[1]))
+
+
+LINKS_OF = Query(
+    "links of a chain",
+    "SELECT parent_chain, parent_pos FROM link WHERE space = :space AND chain = :chain ORDER BY ordinal",
+)
+
+
+def links_of(connection: Connection, space: int, chain: int) -> list[Place]:
+    """What the first turn of a chain continues, in order."""
+    return [Place(*row) for row in connection.rows(LINKS_OF, space=space, chain=chain)]
+
+
+RANGE = Query(
+    "turns of a range",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos BETWEEN :low AND :high ORDER BY pos",
+)
+
+
+def turns_of(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
+    """The turns of a range of a chain, by position."""
+    chain, low, high = segment
+    return read_turns(connection.rows(RANGE, space=space, chain=chain, low=low, high=high))
+
+
 ADD_TURN = Query(
     "add turn",
     """
@@ -150,95 +255,6 @@ ADD_BARE_TURN = Query(
     VALUES (:space, :chain, :pos, :seq, :id, :role, :digest, :hash, :data, :seal, :head, :app)
     """,
 )
-ADD_LINK = Query(
-    "add link",
-    """
-    INSERT INTO link (space, chain, ordinal, parent_chain, parent_pos)
-    VALUES (:space, :chain, :ordinal, :parent_chain, :parent_pos)
-    """,
-)
-LINKS_OF = Query(
-    "links of a chain",
-    "SELECT parent_chain, parent_pos FROM link WHERE space = :space AND chain = :chain ORDER BY ordinal",
-)
-RANGE = Query(
-    "turns of a range",
-    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos BETWEEN :low AND :high ORDER BY pos",
-)
-
-
-def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | None:
-    """The turn at a place."""
-    return _read_turn(connection.row(AT_PLACE, space=space, chain=place.chain, pos=place.pos))
-
-
-def parent_at(connection: Connection, space: int, place: Place) -> Parent | None:
-    """What a child needs of the turn at a place: a third of what ``turn_at`` costs."""
-    row = connection.row(PARENT_AT, space=space, chain=place.chain, pos=place.pos)
-    return None if row is None else Parent._make(row)
-
-
-def turn_by_id(connection: Connection, space: int, turn_id: TurnId) -> StoredTurn | None:
-    """The turn with this id."""
-    return _read_turn(connection.row(BY_ID, space=space, id=turn_id))
-
-
-def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:
-    """The turn with this key."""
-    return _read_turn(connection.row(BY_KEY, space=space, key=key))
-
-
-def turn_by_seq(connection: Connection, space: int, seq: int) -> StoredTurn | None:
-    """The turn with this commit number."""
-    return _read_turn(connection.row(BY_SEQ, space=space, seq=seq))
-
-
-def turns_by_prefix(connection: Connection, space: int, prefix: str, limit: int) -> list[StoredTurn]:
-    """Turns whose ids begin so, by id."""
-    # "{" follows "z" in ASCII, so it ends the range of ids that begin with the prefix.
-    return read_turns(connection.rows(BY_PREFIX, space=space, low=prefix, high=prefix + "{", limit=limit))
-
-
-def newest_turn(connection: Connection, space: int) -> StoredTurn | None:
-    """The turn that was written here last."""
-    return _read_turn(connection.row(NEWEST, space=space))
-
-
-NO_DIGEST = b""
-"""No turn has it: it fills up a portion. A hundred thousand turns may share a digest that did."""
-
-
-def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]) -> list[StoredTurn]:
-    """All turns with one of the digests, in commit order. One statement for each ``LOOKED_UP`` digests."""
-    found: list[Row] = []
-    for portion in in_portions(digests, filler=NO_DIGEST):
-        found += connection.rows(BY_DIGEST, space=space, **portion)
-    by_seq = {stored.seq: stored for stored in read_turns(row for row in found if row[0] is not None)}
-    return [by_seq[seq] for seq in sorted(by_seq)]
-
-
-def places_by_digest(connection: Connection, space: int, digests: Sequence[bytes]) -> list[At]:
-    """Where the turns with one of at most ``LOOKED_UP`` digests are, in no order. One statement."""
-    [portion] = in_portions(digests, filler=NO_DIGEST)
-    rows = {(bytes(digest), *place) for digest, *place in connection.rows(AT_DIGEST, space=space, **portion)}
-    return [At(*row) for row in rows]
-
-
-def tip_of(connection: Connection, space: int, place: Place) -> Tip:
-    """Where the chain of a place ends, and whether a turn continues the place."""
-    row = connection.row(TIP, space=space, chain=place.chain, pos=place.pos)
-    return Tip(-1, False) if row is None or row[0] is None else Tip(int(row[0]), bool(row[1]))
-
-
-def links_of(connection: Connection, space: int, chain: int) -> list[Place]:
-    """What the first turn of a chain continues, in order."""
-    return [Place(*row) for row in connection.rows(LINKS_OF, space=space, chain=chain)]
-
-
-def turns_of(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
-    """The turns of a range of a chain, by position."""
-    chain, low, high = segment
-    return read_turns(connection.rows(RANGE, space=space, chain=chain, low=low, high=high))
 
 
 def add_turns(connection: Connection, space: int, turns: Iterable[tuple[StoredTurn, bytes | None]]) -> None:
@@ -268,6 +284,15 @@ def _bare(space: int, turn: StoredTurn, data: bytes | None) -> tuple[Any, ...]:
 
 def _whole(space: int, turn: StoredTurn, data: bytes | None) -> tuple[Any, ...]:
     return (space, *turn[:_BEHIND_DATA], data, *turn[_BEHIND_DATA:])
+
+
+ADD_LINK = Query(
+    "add link",
+    """
+    INSERT INTO link (space, chain, ordinal, parent_chain, parent_pos)
+    VALUES (:space, :chain, :ordinal, :parent_chain, :parent_pos)
+    """,
+)
 
 
 def add_links(connection: Connection, space: int, links: Iterable[tuple[int, Sequence[Place]]]) -> None:

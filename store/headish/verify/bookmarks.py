@@ -45,17 +45,6 @@ class _Logged(NamedTuple):
     erased: int | None
 
 
-LOG = Query(
-    "moves of all bookmarks, a page",
-    """
-    SELECT m.name, m.move, m.chain, m.pos, m.milliseconds, m.change, m.running, m.was, t.id, t.digest, t.head, m.seq,
-      t.seq, b.chain, b.pos, b.move, b.own, b.running, (SELECT n.seq FROM counter AS n WHERE n.space = :space),
-      t.erased
-    FROM bookmark_log AS m LEFT JOIN turn AS t ON t.space = :space AND t.chain = m.chain AND t.pos = m.pos
-    LEFT JOIN bookmark AS b ON b.space = :space AND b.name = m.name
-    WHERE m.space = :space AND (m.name, m.move) > (:name, :move) ORDER BY m.name, m.move LIMIT :limit
-    """,
-)
 UNLOGGED = Query(
     "bookmarks without a log",
     """
@@ -94,6 +83,19 @@ def check_bookmarks(connection: Connection, space: int) -> Iterator[Problem]:
         if turns != moves_of_turns:
             what = f"{turns} turns say that they moved it, and {moves_of_turns} moves are logged"
             yield Problem(_subject(name), what)
+
+
+LOG = Query(
+    "moves of all bookmarks, a page",
+    """
+    SELECT m.name, m.move, m.chain, m.pos, m.milliseconds, m.change, m.running, m.was, t.id, t.digest, t.head, m.seq,
+      t.seq, b.chain, b.pos, b.move, b.own, b.running, (SELECT n.seq FROM counter AS n WHERE n.space = :space),
+      t.erased
+    FROM bookmark_log AS m LEFT JOIN turn AS t ON t.space = :space AND t.chain = m.chain AND t.pos = m.pos
+    LEFT JOIN bookmark AS b ON b.space = :space AND b.name = m.name
+    WHERE m.space = :space AND (m.name, m.move) > (:name, :move) ORDER BY m.name, m.move LIMIT :limit
+    """,
+)
 
 
 def _all_moves(connection: Connection, space: int) -> Iterator[_Logged]:

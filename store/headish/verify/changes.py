@@ -9,7 +9,7 @@ from headish.database.query import Connection, Query
 from headish.history.reading.decode import is_time
 from headish.rows.counters import ERASED, REMOVED, Counter, read_counter
 from headish.rows.spaces import removed_name
-from headish.rows.upkeep.erasures import was_erased
+from headish.rows.upkeep.receipts import was_erased
 from headish.rows.upkeep.whole import RESTORING
 from headish.values.names import stored_name
 from headish.values.results.reports import Problem
@@ -39,11 +39,6 @@ STATE = Query(
     FROM counter AS n WHERE n.space = :space
     """,
 )
-NAMES = Query(
-    "names of a space",
-    "SELECT number, name, milliseconds, running FROM space_log WHERE space = :space ORDER BY number",
-)
-NAME = Query("name of a space", "SELECT name FROM space WHERE id = :space")
 
 
 def check_changes(connection: Connection, space: int, subject: str = "space") -> Iterator[Problem]:
@@ -71,6 +66,13 @@ def check_changes(connection: Connection, space: int, subject: str = "space") ->
         yield Problem(subject, f"it gave out {given_out} numbers of changes and holds {different}")
     for change, seq, before in connection.rows(OUT_OF_ORDER, space=space):
         yield Problem(subject, f"change {change} was made at commit number {seq}, and the one before it at {before}")
+
+
+NAMES = Query(
+    "names of a space",
+    "SELECT number, name, milliseconds, running FROM space_log WHERE space = :space ORDER BY number",
+)
+NAME = Query("name of a space", "SELECT name FROM space WHERE id = :space")
 
 
 def check_names(connection: Connection, space: int, subject: str = "space") -> Iterator[Problem]:

@@ -112,6 +112,23 @@ NAMED = Query(
     ORDER BY page.recent DESC, page.name DESC
     """,
 )
+
+
+def list_named(
+    connection: Connection,
+    space: int,
+    *,
+    before: tuple[int, bytes],
+    archived: bool | None,
+    pinned: bool | None,
+    limit: int,
+) -> list[Listed]:
+    """Names whose last move is older than ``before``, or as old and of a lower name; the last moved first."""
+    flags = {"archived": _flag(archived), "pinned": _flag(pinned)}
+    rows = connection.rows(NAMED, space=space, recent=before[0], name=before[1], limit=limit, **flags)
+    return [Listed(*_two_words(row[3:]), name=row[0], recent=row[1], turns=int(row[2] or 0)) for row in rows]
+
+
 # The next chains below a number, the highest first.
 _CHAINS = """
     WITH RECURSIVE chains(chain, n) AS (
@@ -119,6 +136,7 @@ _CHAINS = """
       UNION ALL SELECT (SELECT max(o.chain) FROM turn AS o WHERE o.space = :space AND o.chain < chains.chain), n + 1
       FROM chains WHERE chains.chain IS NOT NULL AND n < :looked_at
     )"""
+
 _SAID = "o.role <> 'system' AND o.role <> 'developer'"
 NAMELESS = Query(
     "conversations without a name, the newest first",
@@ -231,22 +249,6 @@ NAMELESS = Query(
     ORDER BY shown.chain DESC
     """,
 )
-LOWEST = Query("the last of the chains that a list looked at", f"{_CHAINS} SELECT count(chain), min(chain) FROM chains")
-
-
-def list_named(
-    connection: Connection,
-    space: int,
-    *,
-    before: tuple[int, bytes],
-    archived: bool | None,
-    pinned: bool | None,
-    limit: int,
-) -> list[Listed]:
-    """Names whose last move is older than ``before``, or as old and of a lower name; the last moved first."""
-    flags = {"archived": _flag(archived), "pinned": _flag(pinned)}
-    rows = connection.rows(NAMED, space=space, recent=before[0], name=before[1], limit=limit, **flags)
-    return [Listed(*_two_words(row[3:]), name=row[0], recent=row[1], turns=int(row[2] or 0)) for row in rows]
 
 
 def list_nameless(connection: Connection, space: int, *, before: int, limit: int, window: int) -> list[Listed]:
@@ -256,6 +258,9 @@ def list_nameless(connection: Connection, space: int, *, before: int, limit: int
         Listed(*_two_words(row[4:]), chain=row[0], start=row[1], branches=int(row[2]), turns=int(row[3]))
         for row in rows
     ]
+
+
+LOWEST = Query("the last of the chains that a list looked at", f"{_CHAINS} SELECT count(chain), min(chain) FROM chains")
 
 
 def lowest_chain(connection: Connection, space: int, *, before: int, window: int) -> int | None:

@@ -11,40 +11,7 @@ from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
 from headish.values.places import Place
 
 CHAINS_READ = 500
-
 """The ends of how many chains one statement reads."""
-
-AFTER = Query(
-    "turns after a commit number",
-    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND seq > :seq ORDER BY seq LIMIT :limit",
-)
-# The next of the same chain, if there is one, and the first of each chain that begins here, as many as are wanted: the
-# number of a chain is the commit number of its first. The outer join fixes the order: left to itself, SQLite begins
-# with every turn of the space.
-CHILDREN = Query(
-    "turns that continue a place",
-    f"""
-    WITH continuing AS (
-      SELECT CAST(:chain AS BIGINT) AS chain, CAST(:pos AS BIGINT) + 1 AS pos
-      UNION ALL SELECT begun.chain, 0 FROM (
-        SELECT l.chain FROM link AS l
-        WHERE l.space = :space AND l.parent_chain = :chain AND l.parent_pos = :pos AND l.chain > :seq
-        ORDER BY l.chain LIMIT :limit
-      ) AS begun
-    )
-    SELECT {T_COLUMNS} FROM continuing
-    LEFT JOIN turn AS t ON t.space = :space AND t.chain = continuing.chain AND t.pos = continuing.pos
-    """,
-)
-# A row value seeks along the primary key on both databases; the same condition in OR and AND reads from the start. So
-# it does on SQLite if a value is cast: the comparison then is not the index's own.
-PAGE = Query(
-    "turns by place, a page, with the bytes in their rows",
-    f"""
-    SELECT {COLUMNS}, data FROM turn WHERE space = :space AND (chain, pos) > (:chain, :pos) ORDER BY chain, pos
-    LIMIT :limit
-    """,
-)
 LINKS_BETWEEN = Query(
     "links of a range of chains",
     """
@@ -80,28 +47,47 @@ LINKS_OF_NOTHING = Query(
     ORDER BY l.chain, l.ordinal
     """,
 )
-COUNT_TURNS = Query("count turns", "SELECT count(*) FROM turn WHERE space = :space")
-# The chains of a space, by skipping from one to the next along the primary key instead of reading every turn. Their
-# ends are looked up before they are joined: under a policy, no index answers a condition that holds a sub-select.
-_CHAINS = """
-    WITH RECURSIVE chains(chain) AS (
-      SELECT min(t.chain) FROM turn AS t WHERE t.space = :space
-      UNION ALL SELECT (SELECT min(o.chain) FROM turn AS o WHERE o.space = :space AND o.chain > chains.chain)
-      FROM chains WHERE chains.chain IS NOT NULL
-    )"""
-_HEADS = f"""{_CHAINS},
-    ends AS MATERIALIZED (
-      SELECT chains.chain, (SELECT max(o.pos) FROM turn AS o WHERE o.space = :space AND o.chain = chains.chain) AS pos
-      FROM chains
-    )
-    SELECT %s FROM ends CROSS JOIN turn AS t
-    WHERE t.space = :space AND t.chain = ends.chain AND t.pos = ends.pos AND NOT EXISTS (
-      SELECT 1 FROM link AS l WHERE l.space = :space AND l.parent_chain = t.chain AND l.parent_pos = t.pos
-    )"""
-HEADS_BY_TIP = Query(
-    "turns that nothing continues, the last stored first",
-    f"{_HEADS % T_COLUMNS} AND t.seq < :before ORDER BY t.seq DESC LIMIT :limit",
+AFTER = Query(
+    "turns after a commit number",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND seq > :seq ORDER BY seq LIMIT :limit",
 )
+
+
+def turns_after(connection: Connection, space: int, seq: int, limit: int) -> list[StoredTurn]:
+    """A page of turns in commit order."""
+    return read_turns(connection.rows(AFTER, space=space, seq=seq, limit=limit))
+
+
+# The next of the same chain, if there is one, and the first of each chain that begins here, as many as are wanted: the
+# number of a chain is the commit number of its first. The outer join fixes the order: left to itself, SQLite begins
+# with every turn of the space.
+CHILDREN = Query(
+    "turns that continue a place",
+    f"""
+    WITH continuing AS (
+      SELECT CAST(:chain AS BIGINT) AS chain, CAST(:pos AS BIGINT) + 1 AS pos
+      UNION ALL SELECT begun.chain, 0 FROM (
+        SELECT l.chain FROM link AS l
+        WHERE l.space = :space AND l.parent_chain = :chain AND l.parent_pos = :pos AND l.chain > :seq
+        ORDER BY l.chain LIMIT :limit
+      ) AS begun
+    )
+    SELECT {T_COLUMNS} FROM continuing
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = continuing.chain AND t.pos = continuing.pos
+    """,
+)
+
+
+def children(connection: Connection, space: int, place: Place, *, after: int = 0, limit: int = ALL) -> list[StoredTurn]:
+    """The turns that continue the one at a place, in commit order, behind a commit number; ``limit`` at the most.
+
+    Cost: one statement. PostgreSQL looks at an index entry for each of them.
+    """
+    rows = connection.rows(CHILDREN, space=space, chain=place.chain, pos=place.pos, seq=after, limit=limit)
+    found = (stored for stored in read_turns(row for row in rows if row[0] is not None) if stored.seq > after)
+    return sorted(found, key=lambda stored: stored.seq)[:limit]
+
+
 # The chains below a number, the highest first: as many as are wanted, and no more of the space is looked at.
 ENDS = Query(
     "last turns of chains, the youngest chain first",
@@ -124,36 +110,6 @@ ENDS = Query(
     FROM ends LEFT JOIN turn AS t ON t.space = :space AND t.chain = ends.chain AND t.pos = ends.pos
     """,
 )
-COUNT_HEADS = Query("count turns that nothing continues", _HEADS % "count(*)")
-SUM_PAYLOADS = Query(
-    "bytes of the payloads of all turns",
-    f"""
-    SELECT coalesce(sum(coalesce(length(t.data), p.size, 0)), 0) FROM turn AS t {LEFT_JOIN_PAYLOAD}
-    WHERE t.space = :space
-    """,
-)
-COUNT_ROOTS = Query(
-    "count turns that continue nothing",
-    f"""{_CHAINS}
-    SELECT count(*) FROM chains WHERE chains.chain IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM link AS l WHERE l.space = :space AND l.chain = chains.chain)
-    """,
-)
-
-
-def turns_after(connection: Connection, space: int, seq: int, limit: int) -> list[StoredTurn]:
-    """A page of turns in commit order."""
-    return read_turns(connection.rows(AFTER, space=space, seq=seq, limit=limit))
-
-
-def children(connection: Connection, space: int, place: Place, *, after: int = 0, limit: int = ALL) -> list[StoredTurn]:
-    """The turns that continue the one at a place, in commit order, behind a commit number; ``limit`` at the most.
-
-    Cost: one statement. PostgreSQL looks at an index entry for each of them.
-    """
-    rows = connection.rows(CHILDREN, space=space, chain=place.chain, pos=place.pos, seq=after, limit=limit)
-    found = (stored for stored in read_turns(row for row in rows if row[0] is not None) if stored.seq > after)
-    return sorted(found, key=lambda stored: stored.seq)[:limit]
 
 
 def heads(connection: Connection, space: int, *, before: int = ALL, limit: int = ALL) -> list[StoredTurn]:
@@ -175,12 +131,47 @@ def heads(connection: Connection, space: int, *, before: int = ALL, limit: int =
     return found
 
 
+# The chains of a space, by skipping from one to the next along the primary key instead of reading every turn. Their
+# ends are looked up before they are joined: under a policy, no index answers a condition that holds a sub-select.
+_CHAINS = """
+    WITH RECURSIVE chains(chain) AS (
+      SELECT min(t.chain) FROM turn AS t WHERE t.space = :space
+      UNION ALL SELECT (SELECT min(o.chain) FROM turn AS o WHERE o.space = :space AND o.chain > chains.chain)
+      FROM chains WHERE chains.chain IS NOT NULL
+    )"""
+
+_HEADS = f"""{_CHAINS},
+    ends AS MATERIALIZED (
+      SELECT chains.chain, (SELECT max(o.pos) FROM turn AS o WHERE o.space = :space AND o.chain = chains.chain) AS pos
+      FROM chains
+    )
+    SELECT %s FROM ends CROSS JOIN turn AS t
+    WHERE t.space = :space AND t.chain = ends.chain AND t.pos = ends.pos AND NOT EXISTS (
+      SELECT 1 FROM link AS l WHERE l.space = :space AND l.parent_chain = t.chain AND l.parent_pos = t.pos
+    )"""
+HEADS_BY_TIP = Query(
+    "turns that nothing continues, the last stored first",
+    f"{_HEADS % T_COLUMNS} AND t.seq < :before ORDER BY t.seq DESC LIMIT :limit",
+)
+
+
 def heads_by_tip(connection: Connection, space: int, *, before: int = ALL, limit: int = ALL) -> list[StoredTurn]:
     """The turns that nothing continues, the last stored first; those below a commit number.
 
     Cost: one statement, with a few index look-ups for each chain of the space.
     """
     return read_turns(connection.rows(HEADS_BY_TIP, space=space, before=before, limit=limit))
+
+
+# A row value seeks along the primary key on both databases; the same condition in OR and AND reads from the start. So
+# it does on SQLite if a value is cast: the comparison then is not the index's own.
+PAGE = Query(
+    "turns by place, a page, with the bytes in their rows",
+    f"""
+    SELECT {COLUMNS}, data FROM turn WHERE space = :space AND (chain, pos) > (:chain, :pos) ORDER BY chain, pos
+    LIMIT :limit
+    """,
+)
 
 
 def turns_page(connection: Connection, space: int, after: Place, limit: int) -> list[tuple[StoredTurn, bytes | None]]:
@@ -196,6 +187,24 @@ class Counted(NamedTuple):
     roots: int
     heads: int
     given_bytes: int
+
+
+COUNT_TURNS = Query("count turns", "SELECT count(*) FROM turn WHERE space = :space")
+COUNT_HEADS = Query("count turns that nothing continues", _HEADS % "count(*)")
+SUM_PAYLOADS = Query(
+    "bytes of the payloads of all turns",
+    f"""
+    SELECT coalesce(sum(coalesce(length(t.data), p.size, 0)), 0) FROM turn AS t {LEFT_JOIN_PAYLOAD}
+    WHERE t.space = :space
+    """,
+)
+COUNT_ROOTS = Query(
+    "count turns that continue nothing",
+    f"""{_CHAINS}
+    SELECT count(*) FROM chains WHERE chains.chain IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM link AS l WHERE l.space = :space AND l.chain = chains.chain)
+    """,
+)
 
 
 def count_again(connection: Connection, space: int) -> Counted:

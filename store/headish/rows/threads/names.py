@@ -10,15 +10,10 @@ from collections.abc import Iterable, Sequence
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import WANTED, in_portions
-from headish.rows.threads.places import WANTED_SEGMENTS, segment_portions
-from headish.rows.threads.walks import TREE
+from headish.rows.threads.places import TREE, WANTED_SEGMENTS, segment_portions
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
-PLACES_OF = Query(
-    "places of turns by their ids",
-    f"SELECT id, chain, pos FROM turn WHERE space = :space AND id IN ({WANTED})",
-)
 NAMES_OF_TREE = Query(
     "names at the turns of a tree",
     f"""
@@ -33,6 +28,13 @@ NAMES_OF_TREE = Query(
     LEFT JOIN bookmark AS b ON b.space = :space AND b.name = heads.head AND b.own = 1
     """,
 )
+
+
+def names_of_tree(connection: Connection, space: int, place: Place) -> dict[Place, list[bytes]]:
+    """The names at each turn that grew from the roots of a place, in their order. Cost: one statement."""
+    return _by_place(connection.rows(NAMES_OF_TREE, space=space, chain=place.chain))
+
+
 NAMES_OF_SEGMENTS = Query(
     "names at the turns of ranges of chains",
     f"""
@@ -51,11 +53,6 @@ NAMES_OF_SEGMENTS = Query(
 )
 
 
-def names_of_tree(connection: Connection, space: int, place: Place) -> dict[Place, list[bytes]]:
-    """The names at each turn that grew from the roots of a place, in their order. Cost: one statement."""
-    return _by_place(connection.rows(NAMES_OF_TREE, space=space, chain=place.chain))
-
-
 def names_of_segments(connection: Connection, space: int, segments: Iterable[Segment]) -> dict[Place, list[bytes]]:
     """The names at each turn of ranges, in their order; those at other turns of these names may be there, too.
 
@@ -65,6 +62,12 @@ def names_of_segments(connection: Connection, space: int, segments: Iterable[Seg
     for portion in segment_portions(segments):
         rows += connection.rows(NAMES_OF_SEGMENTS, space=space, **portion)
     return _by_place(rows)
+
+
+PLACES_OF = Query(
+    "places of turns by their ids",
+    f"SELECT id, chain, pos FROM turn WHERE space = :space AND id IN ({WANTED})",
+)
 
 
 def names_of_turns(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, list[bytes]]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import LEFT_JOIN_PAYLOAD
-from headish.rows.threads.places import WANTED_PLACES, place_portions
+from headish.rows.threads.places import TREE, WANTED_PLACES, place_portions
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Place
@@ -50,27 +50,59 @@ REACH = """reach(chain, pos) AS (
       SELECT CAST(:chain AS BIGINT), CAST(:pos AS BIGINT)
       UNION SELECT l.parent_chain, l.parent_pos FROM link AS l, reach WHERE l.space = :space AND l.chain = reach.chain
     )"""
+
 # What several places lead to: each place once, however many of them lead to it.
 REACH_OF_SEVERAL = f"""places AS ({WANTED_PLACES}), reach(chain, pos) AS (
       SELECT chain, pos FROM places
       UNION SELECT l.parent_chain, l.parent_pos FROM link AS l, reach WHERE l.space = :space AND l.chain = reach.chain
     )"""
-TOP = "top AS (SELECT chain, max(pos) AS pos FROM reach GROUP BY chain)"
-TREE = """up(chain) AS (
-      SELECT CAST(:chain AS BIGINT)
-      UNION SELECT l.parent_chain FROM link AS l, up WHERE l.space = :space AND l.chain = up.chain
-    ),
-    down(chain) AS (
-      SELECT chain FROM up
-      UNION SELECT l.chain FROM link AS l, down WHERE l.space = :space AND l.parent_chain = down.chain
-    )"""
-"""The chains of a tree: up to those that continue nothing, then down to all that grew from them."""
 
+TOP = "top AS (SELECT chain, max(pos) AS pos FROM reach GROUP BY chain)"
 # Beginning a recursion costs more than reading a few turns, and most threads are one chain.
 HAS_LINKS = Query(
     "whether a chain continues anything",
     "SELECT ordinal FROM link WHERE space = :space AND chain = :chain LIMIT 1",
 )
+READ_LINKS = Query(
+    "links that lead to a place",
+    f"""
+    WITH RECURSIVE {REACH}
+    SELECT l.chain, l.parent_chain, l.parent_pos FROM link AS l
+    WHERE l.space = :space AND l.chain IN (SELECT chain FROM reach) ORDER BY l.chain, l.ordinal
+    """,
+)
+
+
+def read_links(connection: Connection, space: int, end: Place) -> dict[int, list[Place]]:
+    """For each chain on the way to ``end``: what its first turn continues, in order.
+
+    Cost: one look-up if the thread is linear, otherwise one more statement.
+    """
+    if connection.row(HAS_LINKS, space=space, chain=end.chain) is None:
+        return {}
+    return _grouped(connection.rows(READ_LINKS, space=space, chain=end.chain, pos=end.pos))
+
+
+READ_LINKS_OF_SEVERAL = Query(
+    "links that lead to some places",
+    f"""
+    WITH RECURSIVE {REACH_OF_SEVERAL}
+    SELECT l.chain, l.parent_chain, l.parent_pos FROM link AS l
+    WHERE l.space = :space AND l.chain IN (SELECT chain FROM reach) ORDER BY l.chain, l.ordinal
+    """,
+)
+
+
+def read_links_of(connection: Connection, space: int, ends: Sequence[Place]) -> dict[int, list[Place]]:
+    """As ``read_links``, of all chains on the way to any of the ends. Cost: one statement for ``LOOKED_UP`` ends."""
+    if len(ends) == 1:
+        return read_links(connection, space, ends[0])
+    links: dict[int, list[Place]] = {}
+    for portion in place_portions(ends):
+        links |= _grouped(connection.rows(READ_LINKS_OF_SEVERAL, space=space, **portion))
+    return links
+
+
 # Outer joins, because they fix the order: left to itself, SQLite begins with every turn of the space.
 READ_THREAD = Query(
     "turns that lead to a place, with payloads",
@@ -88,30 +120,35 @@ READ_CHAIN = Query(
     ORDER BY t.pos
     """,
 )
-READ_PLACES = Query(
-    "turns at places, with payloads",
+
+
+def read_thread(connection: Connection, space: int, end: Place, *, linear: bool) -> list[Walked]:
+    """The turns that lead to ``end`` with their payloads, by place; ``linear`` if nothing leads to its chain."""
+    query = READ_CHAIN if linear else READ_THREAD
+    rows = connection.rows(query, space=space, chain=end.chain, pos=end.pos)
+    return _walked(rows if linear else _sorted(rows))
+
+
+READ_THREADS = Query(
+    "turns that lead to some places, with payloads",
     f"""
-    WITH wanted AS ({WANTED_PLACES})
-    SELECT {WALKED} FROM wanted
-    LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos = wanted.pos {LEFT_JOIN_PAYLOAD}
+    WITH RECURSIVE {REACH_OF_SEVERAL},
+    {TOP}
+    SELECT {WALKED} FROM top LEFT JOIN turn AS t ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
+    {LEFT_JOIN_PAYLOAD}
     """,
 )
-READ_LINKS = Query(
-    "links that lead to a place",
-    f"""
-    WITH RECURSIVE {REACH}
-    SELECT l.chain, l.parent_chain, l.parent_pos FROM link AS l
-    WHERE l.space = :space AND l.chain IN (SELECT chain FROM reach) ORDER BY l.chain, l.ordinal
-    """,
-)
-READ_LINKS_OF_SEVERAL = Query(
-    "links that lead to some places",
-    f"""
-    WITH RECURSIVE {REACH_OF_SEVERAL}
-    SELECT l.chain, l.parent_chain, l.parent_pos FROM link AS l
-    WHERE l.space = :space AND l.chain IN (SELECT chain FROM reach) ORDER BY l.chain, l.ordinal
-    """,
-)
+
+
+def read_threads(connection: Connection, space: int, ends: Sequence[Place]) -> Iterator[list[Walked]]:
+    """The turns that lead to any of the ends with their payloads, by place; a list for ``LOOKED_UP`` ends.
+
+    Cost: one statement for a list, which reads each turn once.
+    """
+    for portion in place_portions(ends):
+        yield _walked(_sorted(connection.rows(READ_THREADS, space=space, **portion)))
+
+
 # The primary key has the columns of this index, too, and would read every turn of the thread.
 READ_INHERITED = Query(
     "turns that set options on the way to a place",
@@ -133,68 +170,6 @@ READ_INHERITED_OF_SEVERAL = Query(
       AND t.inherited IS NOT NULL
     """,
 )
-READ_THREADS = Query(
-    "turns that lead to some places, with payloads",
-    f"""
-    WITH RECURSIVE {REACH_OF_SEVERAL},
-    {TOP}
-    SELECT {WALKED} FROM top LEFT JOIN turn AS t ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
-    {LEFT_JOIN_PAYLOAD}
-    """,
-)
-# By IN and without an order: for a join, or to save the sort, SQLite would read the whole space.
-READ_TREE = Query(
-    "turns of a tree, with payloads",
-    f"""
-    WITH RECURSIVE {TREE}
-    SELECT {WALKED} FROM turn AS t {LEFT_JOIN_PAYLOAD}
-    WHERE t.space = :space AND t.chain IN (SELECT chain FROM down)
-    """,
-)
-READ_TREE_LINKS = Query(
-    "links of a tree",
-    f"""
-    WITH RECURSIVE {TREE}
-    SELECT l.chain, l.parent_chain, l.parent_pos FROM link AS l
-    WHERE l.space = :space AND l.chain IN (SELECT chain FROM down) ORDER BY l.chain, l.ordinal
-    """,
-)
-
-
-def read_links(connection: Connection, space: int, end: Place) -> dict[int, list[Place]]:
-    """For each chain on the way to ``end``: what its first turn continues, in order.
-
-    Cost: one look-up if the thread is linear, otherwise one more statement.
-    """
-    if connection.row(HAS_LINKS, space=space, chain=end.chain) is None:
-        return {}
-    return _grouped(connection.rows(READ_LINKS, space=space, chain=end.chain, pos=end.pos))
-
-
-def read_links_of(connection: Connection, space: int, ends: Sequence[Place]) -> dict[int, list[Place]]:
-    """As ``read_links``, of all chains on the way to any of the ends. Cost: one statement for ``LOOKED_UP`` ends."""
-    if len(ends) == 1:
-        return read_links(connection, space, ends[0])
-    links: dict[int, list[Place]] = {}
-    for portion in place_portions(ends):
-        links |= _grouped(connection.rows(READ_LINKS_OF_SEVERAL, space=space, **portion))
-    return links
-
-
-def read_thread(connection: Connection, space: int, end: Place, *, linear: bool) -> list[Walked]:
-    """The turns that lead to ``end`` with their payloads, by place; ``linear`` if nothing leads to its chain."""
-    query = READ_CHAIN if linear else READ_THREAD
-    rows = connection.rows(query, space=space, chain=end.chain, pos=end.pos)
-    return _walked(rows if linear else _sorted(rows))
-
-
-def read_threads(connection: Connection, space: int, ends: Sequence[Place]) -> Iterator[list[Walked]]:
-    """The turns that lead to any of the ends with their payloads, by place; a list for ``LOOKED_UP`` ends.
-
-    Cost: one statement for a list, which reads each turn once.
-    """
-    for portion in place_portions(ends):
-        yield _walked(_sorted(connection.rows(READ_THREADS, space=space, **portion)))
 
 
 def read_inherited(connection: Connection, space: int, ends: Sequence[Place]) -> Sequence[Row]:
@@ -215,6 +190,16 @@ def _sorted(rows: Sequence[Row]) -> Sequence[Row]:
     return sorted(row for row in rows if row[0] is not None)
 
 
+READ_PLACES = Query(
+    "turns at places, with payloads",
+    f"""
+    WITH wanted AS ({WANTED_PLACES})
+    SELECT {WALKED} FROM wanted
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos = wanted.pos {LEFT_JOIN_PAYLOAD}
+    """,
+)
+
+
 def read_places(connection: Connection, space: int, places: Iterable[Place]) -> list[Walked]:
     """The turns at places with their payloads, in no order. Cost: one statement for each ``LOOKED_UP`` places."""
     found: dict[Place, Walked] = {}
@@ -224,9 +209,30 @@ def read_places(connection: Connection, space: int, places: Iterable[Place]) -> 
     return list(found.values())
 
 
+# By IN and without an order: for a join, or to save the sort, SQLite would read the whole space.
+READ_TREE = Query(
+    "turns of a tree, with payloads",
+    f"""
+    WITH RECURSIVE {TREE}
+    SELECT {WALKED} FROM turn AS t {LEFT_JOIN_PAYLOAD}
+    WHERE t.space = :space AND t.chain IN (SELECT chain FROM down)
+    """,
+)
+
+
 def read_tree(connection: Connection, space: int, place: Place) -> list[Walked]:
     """All turns that grew from the roots of ``place``, with payloads, in no order."""
     return _walked(connection.rows(READ_TREE, space=space, chain=place.chain))
+
+
+READ_TREE_LINKS = Query(
+    "links of a tree",
+    f"""
+    WITH RECURSIVE {TREE}
+    SELECT l.chain, l.parent_chain, l.parent_pos FROM link AS l
+    WHERE l.space = :space AND l.chain IN (SELECT chain FROM down) ORDER BY l.chain, l.ordinal
+    """,
+)
 
 
 def read_tree_links(connection: Connection, space: int, place: Place) -> dict[int, list[Place]]:

@@ -70,10 +70,25 @@ class Numbered(NamedTuple):
 
 
 NUMBERS = Query("how far a space is", "SELECT seq, change, epoch, state FROM counter WHERE space = :space")
+
+
+def read_reached(connection: Connection, space: int) -> Reached | None:
+    """How far a space is; None where its counter is missing."""
+    row = connection.row(NUMBERS, space=space)
+    return None if row is None else Reached(int(row[0]), int(row[1]), bytes(row[2]), row[3])
+
+
 TURNS = Query(
     "turns of a range of commit numbers",
     f"SELECT {COLUMNS} FROM turn WHERE space = :space AND seq > :low AND seq <= :high ORDER BY seq",
 )
+
+
+def turns_between(connection: Connection, space: int, low: int, high: int) -> list[StoredTurn]:
+    """The turns behind one commit number, up to another, in order."""
+    return read_turns(connection.rows(TURNS, space=space, low=low, high=high))
+
+
 # The move before is numbered before it is compared: under a policy, no index answers a condition that computes.
 MOVES = Query(
     "moves of a range of changes",
@@ -110,44 +125,6 @@ ERASURES = Query(
     WHERE space = :space AND change > :low AND change <= :high
     """,
 )
-SEAL = Query("seal of the turn with a commit number", "SELECT seal FROM turn WHERE space = :space AND seq = :seq")
-# By the index: where a space has few rows, SQLite reads all of them instead.
-MARK = Query(
-    "mark of a change",
-    """
-    SELECT running FROM bookmark_log INDEXED BY bookmark_log_change WHERE space = :space AND change = :change
-    UNION ALL SELECT running FROM definition INDEXED BY definition_change WHERE space = :space AND change = :change
-    UNION ALL SELECT hash FROM erasure INDEXED BY erasure_change WHERE space = :space AND change = :change
-    """,
-)
-RECORD_MARK = Query(
-    "when something was said of a conversation",
-    "SELECT milliseconds FROM record_log WHERE space = :space AND change = :change",
-)
-# A name's moves are in the order of their numbers, so it is read from its end: as far as there are moves behind.
-PLACE_UP_TO = Query(
-    "where a name was at a position",
-    """
-    SELECT chain, pos FROM bookmark_log
-    WHERE space = :space AND name = :name AND (seq < :seq OR seq = :seq AND (change IS NULL OR change <= :change))
-    ORDER BY move DESC LIMIT 1
-    """,
-)
-RENAMED = Query(
-    "what a name was renamed to since a change",
-    "SELECT name FROM bookmark_log WHERE space = :space AND change > :change AND was = :name ORDER BY change LIMIT 1",
-)
-
-
-def read_reached(connection: Connection, space: int) -> Reached | None:
-    """How far a space is; None where its counter is missing."""
-    row = connection.row(NUMBERS, space=space)
-    return None if row is None else Reached(int(row[0]), int(row[1]), bytes(row[2]), row[3])
-
-
-def turns_between(connection: Connection, space: int, low: int, high: int) -> list[StoredTurn]:
-    """The turns behind one commit number, up to another, in order."""
-    return read_turns(connection.rows(TURNS, space=space, low=low, high=high))
 
 
 def changes_between(connection: Connection, space: int, low: int, high: int) -> list[Numbered]:
@@ -162,10 +139,28 @@ def changes_between(connection: Connection, space: int, low: int, high: int) -> 
     return sorted(found, key=lambda each: each.change)
 
 
+SEAL = Query("seal of the turn with a commit number", "SELECT seal FROM turn WHERE space = :space AND seq = :seq")
+
+
 def seal_at(connection: Connection, space: int, seq: int) -> bytes:
     """The seal of the turn with a commit number; empty where there is none."""
     row = connection.row(SEAL, space=space, seq=seq) if seq else None
     return b"" if row is None else bytes(row[0])
+
+
+# By the index: where a space has few rows, SQLite reads all of them instead.
+MARK = Query(
+    "mark of a change",
+    """
+    SELECT running FROM bookmark_log INDEXED BY bookmark_log_change WHERE space = :space AND change = :change
+    UNION ALL SELECT running FROM definition INDEXED BY definition_change WHERE space = :space AND change = :change
+    UNION ALL SELECT hash FROM erasure INDEXED BY erasure_change WHERE space = :space AND change = :change
+    """,
+)
+RECORD_MARK = Query(
+    "when something was said of a conversation",
+    "SELECT milliseconds FROM record_log WHERE space = :space AND change = :change",
+)
 
 
 def mark_at(connection: Connection, space: int, change: int) -> bytes:
@@ -175,6 +170,21 @@ def mark_at(connection: Connection, space: int, change: int) -> bytes:
         said = connection.row(RECORD_MARK, space=space, change=change)
         return b"" if said is None else _record_mark(said[0])
     return b"" if row is None else bytes(row[0])
+
+
+# A name's moves are in the order of their numbers, so it is read from its end: as far as there are moves behind.
+PLACE_UP_TO = Query(
+    "where a name was at a position",
+    """
+    SELECT chain, pos FROM bookmark_log
+    WHERE space = :space AND name = :name AND (seq < :seq OR seq = :seq AND (change IS NULL OR change <= :change))
+    ORDER BY move DESC LIMIT 1
+    """,
+)
+RENAMED = Query(
+    "what a name was renamed to since a change",
+    "SELECT name FROM bookmark_log WHERE space = :space AND change > :change AND was = :name ORDER BY change LIMIT 1",
+)
 
 
 def place_up_to(connection: Connection, space: int, name: bytes, seq: int, change: int) -> Place | None:

@@ -17,11 +17,11 @@ from headish.history.reading.find import find_turn
 from headish.history.reading.order import arrange
 from headish.history.reading.walk import walk, walk_first_parents
 from headish.history.windows.transcripts import kept_thread
-from headish.rows.bookmarks import ALL, bookmarks_at, find_bookmark, has_log
+from headish.rows.bookmarks import ALL, bookmarks_at, find_bookmark
 from headish.rows.conversations import find_record, names_in, record_by_key
+from headish.rows.moves import has_log
 from headish.rows.objects import find_object, list_objects, list_objects_backwards
-from headish.rows.threads.ranges import Said as TurnBytes
-from headish.rows.threads.ranges import ids_of_range, last_ids, said_range
+from headish.rows.threads.ranges import TurnBytes, ids_of_range, last_ids, said_range
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn, turn_at, turn_by_id, turn_by_key
 from headish.store.keeping.objects import read_object

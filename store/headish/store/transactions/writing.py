@@ -22,9 +22,10 @@ from headish.history.writing.batches import read_item
 from headish.history.writing.moves import Moved, is_logged, remove_name, undo_name
 from headish.history.writing.tips import NOTHING, append_all_remembered
 from headish.limits import INLINE_BYTES
-from headish.rows.bookmarks import places_reached, set_bookmark
+from headish.rows.bookmarks import set_bookmark
 from headish.rows.conversations import find_record
 from headish.rows.counters import lock_space
+from headish.rows.moves import places_reached
 from headish.rows.objects import find_object, object_is, put_object, remove_object, remove_objects
 from headish.rows.turns import turn_by_id
 from headish.store.keeping.objects import make_put
