@@ -35,7 +35,7 @@ from headish.content.strictjson import encode as encode_json
 from headish.content.strictjson import plain as plain_json
 from headish.errors import CorruptTurn, InvalidContent
 from headish.limits import MAPPING_LIMIT_BYTES
-from headish.store.transactions.reading import TurnBytes
+from headish.store.transactions.reading import SpokenTurn
 from headish.values.blocks import (
     ContentBlock,
     Document,
@@ -58,12 +58,54 @@ from headish.values.messages import NO_ATTRIBUTES, Kept, Message
 from headish.values.names import Absent, check_name
 
 __all__ = [
-    "FORM", "MAPPING_LIMIT_BYTES", "NO_ATTRIBUTES", "ContentBlock", "Document", "Draft", "Erased", "Kept", "KnownBlock",
-    "Mark", "Message", "Other", "ProviderBlock", "Read", "Text", "Thinking", "ToolResult", "ToolUse", "Tools",
-    "TurnBytes", "TurnId", "arguments_of", "check_json", "decode_json", "decode_payload", "decode_payloads",
-    "encode_json", "encode_payload", "erased_in", "find_secret", "is_form", "is_plain", "is_sayable",
-    "make_checked_draft", "make_draft", "make_plain_draft", "make_read_draft", "message_of", "message_of_draft",
-    "place", "plain_json", "read_block", "read_call", "read_form", "to_mapping", "with_app", "with_reply", "write_form",
+    "FORM",
+    "MAPPING_LIMIT_BYTES",
+    "NO_ATTRIBUTES",
+    "ContentBlock",
+    "Document",
+    "Draft",
+    "Erased",
+    "Kept",
+    "KnownBlock",
+    "Mark",
+    "Message",
+    "Other",
+    "ProviderBlock",
+    "Read",
+    "SpokenTurn",
+    "Text",
+    "Thinking",
+    "ToolResult",
+    "ToolUse",
+    "Tools",
+    "TurnId",
+    "arguments_of",
+    "check_json",
+    "decode_json",
+    "decode_payload",
+    "decode_payloads",
+    "encode_json",
+    "encode_payload",
+    "erased_in",
+    "find_secret",
+    "is_form",
+    "is_plain",
+    "is_sayable",
+    "make_checked_draft",
+    "make_draft",
+    "make_plain_draft",
+    "make_read_draft",
+    "message_of",
+    "message_of_draft",
+    "place",
+    "plain_json",
+    "read_block",
+    "read_call",
+    "read_form",
+    "to_mapping",
+    "with_app",
+    "with_reply",
+    "write_form",
 ]  # fmt: skip
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -74,7 +116,7 @@ def decode_json(data: bytes | None) -> dict[str, Any]:
     return {} if data is None else _decode(data)
 
 
-def message_of(turn: TurnBytes) -> Kept:
+def message_of(turn: SpokenTurn) -> Kept:
     """The message of a turn that was not erased, and headish's own keys beside it. Raises: CorruptTurn."""
     try:
         assert turn.payload is not None
@@ -90,7 +132,7 @@ def message_of_draft(draft: Draft) -> Kept:
     return Kept(message, decode_json(draft.system))
 
 
-def is_plain(turns: Sequence[TurnBytes]) -> bool:
+def is_plain(turns: Sequence[SpokenTurn]) -> bool:
     """Whether turns are what a model sees: no overlay is among them, and none is hidden from it."""
     return not any(
         each.type == "overlay" or (each.attributes is not None and b'"hidden"' in each.attributes) for each in turns

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from headish import ReadTransaction, Store, WriteTransaction
 from headish.adapters.healing import heal_text
-from headish.adapters.messages import Draft, Kept, TurnBytes, TurnId
+from headish.adapters.messages import Draft, Kept, SpokenTurn, TurnId
 from headish.adapters.naming import key_of, safe_name, text_of
 from headish.errors import BookmarkTaken
 
@@ -68,21 +68,21 @@ def extend(write: WriteTransaction, session: NamedSession, drafts: Sequence[Draf
     return write.extend(session.name, drafts, key=session.key, app=session.app)
 
 
-def read(store: Store, session: NamedSession, limit: int | None = None) -> list[TurnBytes]:
+def read(store: Store, session: NamedSession, limit: int | None = None) -> list[SpokenTurn]:
     """What the last ``limit`` turns of a session say, or all of them, oldest first. Empty where there is none.
 
     A turn that was erased has ``erased``, and no payload. Overlays are turns as any other: ``is_plain`` tells whether
     a thread is what a model sees. Cost, Raises: as ``ReadTransaction.thread``.
     """
-    return [each for each in read_unknown(store, session, limit) if isinstance(each, TurnBytes)]
+    return [each for each in read_unknown(store, session, limit) if isinstance(each, SpokenTurn)]
 
 
 def read_unknown(
     store: Store, session: NamedSession, limit: int | None = None, known: Collection[TurnId] = ()
-) -> list[TurnBytes | TurnId]:
+) -> list[SpokenTurn | TurnId]:
     """``read`` for a caller that remembers turns, as ``ReadTransaction.thread_unless_known``."""
 
-    def work(read: ReadTransaction) -> list[TurnBytes | TurnId]:
+    def work(read: ReadTransaction) -> list[SpokenTurn | TurnId]:
         found = read.thread_unless_known(session.name, known, limit)
         if found:
             return found
@@ -115,8 +115,8 @@ def pop(
     session: NamedSession,
     *,
     erase: bool = False,
-    rest: Callable[[TurnBytes], Sequence[Draft]] | None = None,
-) -> TurnBytes | None:
+    rest: Callable[[SpokenTurn], Sequence[Draft]] | None = None,
+) -> SpokenTurn | None:
     """Take the last turn off a session, and give what it says; None where nothing is in it.
 
     What another writer adds meanwhile stays. ``rest`` gives turns that take the place of the one that was taken: of a
@@ -124,7 +124,7 @@ def pop(
     Cost: one transaction of about ten statements; with ``erase`` it reads the space a few times.
     """
 
-    def work(write: WriteTransaction) -> TurnBytes | None:
+    def work(write: WriteTransaction) -> SpokenTurn | None:
         name = find_session(write, session)
         if name is None:
             return None
@@ -142,7 +142,7 @@ def replace_last(
     drafts: Sequence[Draft],
     *,
     erase: bool = False,
-    stay: Callable[[Sequence[TurnBytes]], Sequence[Draft] | None] | None = None,
+    stay: Callable[[Sequence[SpokenTurn]], Sequence[Draft] | None] | None = None,
 ) -> bool:
     """Put other turns in the place of the last ones, which must be the ones with these ids; False, and nothing is
     changed, where they are not.
@@ -166,7 +166,7 @@ def replace_last(
     return store.write(work)
 
 
-def _before(read: ReadTransaction, name: str, count: int) -> list[TurnBytes]:
+def _before(read: ReadTransaction, name: str, count: int) -> list[SpokenTurn]:
     """What the turns of a thread before its last ``count`` say. Nothing where branches were merged in it: first parents
     alone are taken back. Cost: the whole thread."""
     said = read.thread(name)

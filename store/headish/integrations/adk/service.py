@@ -25,7 +25,7 @@ from headish.adapters import sessions
 from headish.adapters.healing import heal, heal_text
 from headish.adapters.hiding import check_erase, erases
 from headish.adapters.holding import DatabaseHold, Db
-from headish.adapters.messages import TurnBytes, TurnId, is_plain, message_of
+from headish.adapters.messages import SpokenTurn, TurnId, is_plain, message_of
 from headish.aio import finish
 from headish.integrations.adk import records
 from headish.integrations.adk.events import events_of, make_event_draft
@@ -271,5 +271,5 @@ def _events(store: Store, place: SessionPlace, limit: int | None) -> list[Event]
     return seen if limit is None else seen[max(0, len(seen) - limit) :]
 
 
-def _events_of(said: TurnBytes) -> list[Event]:
+def _events_of(said: SpokenTurn) -> list[Event]:
     return [] if said.payload is None else events_of(message_of(said), said.app)

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Any
 
 from headish import Store
-from headish.adapters.messages import Draft, TurnBytes, TurnId, is_plain
+from headish.adapters.messages import Draft, SpokenTurn, TurnId, is_plain
 from headish.adapters.sessions import NamedSession, read, replace_last
 from headish.integrations.agents.items import make_draft
 from headish.integrations.agents.loading import items_of_turn
@@ -32,7 +32,7 @@ async def snapshot(
         from agents.memory.session import _CompactionSnapshot  # not public: without it the wrapper goes its other way
     except ImportError:
         return None
-    turns: list[TurnBytes] = await run(read, limit + 1)
+    turns: list[SpokenTurn] = await run(read, limit + 1)
     listed = [items_of_turn(each) for each in turns]
     if not is_plain(turns) or any(len(items) != 1 for items in listed):
         return None
@@ -56,12 +56,12 @@ def _replace(
 
 
 def _without_expired(
-    is_expired: Callable[[Any], bool], limit_bytes: int, before: Sequence[TurnBytes]
+    is_expired: Callable[[Any], bool], limit_bytes: int, before: Sequence[SpokenTurn]
 ) -> list[Draft] | None:
     """The drafts of what comes behind the expired items at the beginning; None where there are none, or where a draft
     would not say all that its turn says."""
 
-    def is_over(said: TurnBytes) -> bool:
+    def is_over(said: SpokenTurn) -> bool:
         items = items_of_turn(said)
         return bool(items) and all(map(is_expired, items))
 
@@ -72,7 +72,7 @@ def _without_expired(
     return None if None in drafts else drafts  # type: ignore[return-value]  # none is None
 
 
-def _draft_of(said: TurnBytes, limit_bytes: int) -> Draft | None:
+def _draft_of(said: SpokenTurn, limit_bytes: int) -> Draft | None:
     items = items_of_turn(said)
     draft = make_draft(items[0], limit_bytes).draft if len(items) == 1 else None
     if draft is None or (draft.payload, draft.said.role, draft.said.attributes, draft.system, draft.app) != (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import chain, groupby
 
 from headish import Store
-from headish.adapters.messages import TurnBytes, TurnId, is_plain, message_of
+from headish.adapters.messages import SpokenTurn, TurnId, is_plain, message_of
 from headish.adapters.remembering import TurnMemory, encode
 from headish.adapters.sessions import NamedSession, read, read_unknown, see
 from headish.integrations.agents.items import items_of
@@ -31,7 +31,7 @@ def load(store: Store, session: NamedSession, limit: int | None, memory: TurnMem
         window = 2 * (window or 1)
 
 
-def items_of_turn(said: TurnBytes) -> list[Item]:
+def items_of_turn(said: SpokenTurn) -> list[Item]:
     """The items of a turn; none where it was erased. Raises: CorruptTurn."""
     if said.payload is None or said.type is not None:
         return []
@@ -39,17 +39,17 @@ def items_of_turn(said: TurnBytes) -> list[Item]:
 
 
 def _as_items(
-    store: Store, session: NamedSession, turns: Sequence[TurnBytes | TurnId], memory: TurnMemory
+    store: Store, session: NamedSession, turns: Sequence[SpokenTurn | TurnId], memory: TurnMemory
 ) -> list[Item]:
     known = memory.decode(turns)
     if known is not None:  # nearly always
         return known
-    unknown = [each for each in turns if isinstance(each, TurnBytes)]
+    unknown = [each for each in turns if isinstance(each, SpokenTurn)]
     if not is_plain(unknown) or any(each.type is not None for each in unknown):
         return _see(store, session)
     made = iter(_items_of(unknown, memory))
     items: list[Item] = []
-    for are_read, group in groupby(turns, lambda each: isinstance(each, TurnBytes)):
+    for are_read, group in groupby(turns, lambda each: isinstance(each, SpokenTurn)):
         if are_read:
             items += chain.from_iterable(next(made) for _ in group)
             continue
@@ -60,7 +60,7 @@ def _as_items(
     return items
 
 
-def _items_of(turns: Sequence[TurnBytes], memory: TurnMemory) -> list[list[Item]]:
+def _items_of(turns: Sequence[SpokenTurn], memory: TurnMemory) -> list[list[Item]]:
     """The items of turns that were read, which are remembered from now on. Raises: CorruptTurn."""
     quick = items_of_plain(turns)
     memory.keep_all([(turn.id, encode(item)) for turn, item in zip(turns, quick, strict=True) if item is not None])

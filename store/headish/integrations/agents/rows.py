@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from headish.adapters.messages import ContentBlock, TurnBytes, decode_payloads
+from headish.adapters.messages import ContentBlock, SpokenTurn, decode_payloads
 from headish.integrations.agents.items import is_plain_text
 from headish.integrations.agents.shapes import Item, write_shape
 
@@ -30,7 +30,7 @@ _NOTHING = b"null"
 _decode_apps = msgspec.json.Decoder(list[_AgentsApp | None]).decode
 
 
-def items_of_plain(turns: Sequence[TurnBytes]) -> list[Item | None]:
+def items_of_plain(turns: Sequence[SpokenTurn]) -> list[Item | None]:
     """The item of each turn; None for one that takes ``loading.items_of_turn``, or is damaged."""
     bare = [each for each in turns if _is_bare(each)]
     made: list[Item | None] = []
@@ -43,12 +43,12 @@ def items_of_plain(turns: Sequence[TurnBytes]) -> list[Item | None]:
     return [next(each_made) if _is_bare(each) else None for each in turns]
 
 
-def _is_bare(turn: TurnBytes) -> bool:
+def _is_bare(turn: SpokenTurn) -> bool:
     """Whether a turn has blocks, and keeps nothing beside them but the application's meta."""
     return turn.type is None and turn.system is None and turn.attributes is None and turn.payload is not None
 
 
-def _together(turns: Sequence[TurnBytes]) -> list[Item | None] | None:
+def _together(turns: Sequence[SpokenTurn]) -> list[Item | None] | None:
     """The items of bare turns; None where one of them does not decode by the typed readers."""
     contents = decode_payloads([each.payload for each in turns if each.payload is not None])
     apps = None if contents is None else _read_apps([each.app for each in turns])

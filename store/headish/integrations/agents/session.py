@@ -11,7 +11,7 @@ from headish import Store
 from headish.adapters import sessions
 from headish.adapters.hiding import check_erase, erases
 from headish.adapters.holding import DatabaseHold, Db
-from headish.adapters.messages import Draft, TurnBytes
+from headish.adapters.messages import Draft, SpokenTurn
 from headish.adapters.sessions import NamedSession, session_of
 from headish.aio import finish
 from headish.integrations.agents import usage
@@ -166,7 +166,7 @@ class HeadishSession:
     def _pop(
         self, store: Store, session: NamedSession, erase: bool, validate: Callable[[Item], None] | None = None
     ) -> Item | None:
-        def rest(said: TurnBytes) -> list[Draft]:
+        def rest(said: SpokenTurn) -> list[Draft]:
             items = items_of_turn(said)
             if validate is not None and items:
                 validate(items[-1])

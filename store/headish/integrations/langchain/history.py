@@ -12,7 +12,7 @@ from headish import Store
 from headish.adapters import sessions
 from headish.adapters.hiding import check_erase, erases
 from headish.adapters.holding import DatabaseHold, Db, Scoped
-from headish.adapters.messages import TurnBytes, TurnId, is_plain, message_of
+from headish.adapters.messages import SpokenTurn, TurnId, is_plain, message_of
 from headish.adapters.sessions import NamedSession, session_of
 from headish.aio import finish
 from headish.integrations.langchain.messages import make_message_draft, messages_of
@@ -93,5 +93,5 @@ def _read(store: Store, session: NamedSession) -> list[BaseMessage]:
     return [message for kept in seen for message in messages_of(kept, apps.get(kept.message.turn or TurnId("")))]
 
 
-def _messages(said: TurnBytes) -> list[BaseMessage]:
+def _messages(said: SpokenTurn) -> list[BaseMessage]:
     return [] if said.payload is None else messages_of(message_of(said), said.app)

@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from headish import Object, ReadTransaction
-from headish.adapters.messages import ContentBlock, TurnBytes, decode_json, decode_payload, decode_payloads
+from headish.adapters.messages import ContentBlock, SpokenTurn, decode_json, decode_payload, decode_payloads
 from headish.errors import CorruptRecord, CorruptTurn, InvalidContent, UnknownTurn
 from headish.integrations.langgraph import messages, records
 from headish.integrations.langgraph.known import KnownList
@@ -141,7 +141,7 @@ def read_messages(read: ReadTransaction, turns: MessageList, serde: SaverSerde) 
     return _messages(said, serde)
 
 
-def _messages(turns: Sequence[TurnBytes], serde: SaverSerde) -> list[Any]:
+def _messages(turns: Sequence[SpokenTurn], serde: SaverSerde) -> list[Any]:
     together = decode_payloads([each.payload for each in turns if each.payload is not None])
     blocks = None if together is None else iter(together)
     return [
@@ -150,7 +150,7 @@ def _messages(turns: Sequence[TurnBytes], serde: SaverSerde) -> list[Any]:
     ]
 
 
-def _message(turn: TurnBytes, payload: bytes, blocks: tuple[ContentBlock, ...] | None, serde: SaverSerde) -> Any:
+def _message(turn: SpokenTurn, payload: bytes, blocks: tuple[ContentBlock, ...] | None, serde: SaverSerde) -> Any:
     try:
         blocks = decode_payload(payload) if blocks is None else blocks
         return messages.read(blocks, decode_json(turn.app), serde.load)

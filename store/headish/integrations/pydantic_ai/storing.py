@@ -21,7 +21,7 @@ from pydantic_ai.conversation_store import ConversationConflict, ConversationEnt
 
 from headish import ReadTransaction, WriteTransaction
 from headish.adapters.healing import heal_text
-from headish.adapters.messages import Draft, TurnBytes, TurnId, decode_json, make_draft, message_of, place
+from headish.adapters.messages import Draft, SpokenTurn, TurnId, decode_json, make_draft, message_of, place
 from headish.adapters.naming import safe_name
 from headish.errors import CorruptRecord, CorruptTurn, InvalidContent
 from headish.integrations.pydantic_ai import messages
@@ -232,7 +232,7 @@ def _ends(read: ReadTransaction, found: StoredConversation) -> list[TurnId]:
     return [turn for turn in (_find_entry(read, each) for each in ids) if turn is not None]
 
 
-def _id_of(turn: TurnBytes) -> str:
+def _id_of(turn: SpokenTurn) -> str:
     """The id of a turn's entry; of a turn that is none its own. Raises: KeyError for one that was erased."""
     if turn.payload is None:
         raise KeyError(turn.id)
@@ -243,7 +243,7 @@ def _id_of(turn: TurnBytes) -> str:
     return key.removeprefix(PREFIX) if key.startswith(PREFIX) else turn.id
 
 
-def _message(turn: TurnBytes) -> Any:
+def _message(turn: SpokenTurn) -> Any:
     try:
         return messages.read(message_of(turn).message.content, decode_json(turn.app))
     except (LookupError, TypeError, ValueError) as error:

@@ -11,8 +11,9 @@ from headish.rows.bookmarks import ALL
 from headish.rows.conversations import names_in
 from headish.rows.threads.listings import children
 from headish.rows.threads.names import names_of_segments
+from headish.rows.threads.ranges import turns_of
 from headish.rows.threads.walks import read_links_of
-from headish.rows.turns import StoredTurn, turns_of
+from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.erasures import names_logged
 from headish.values.places import Place, Segment
 

@@ -21,7 +21,7 @@ from headish.rows.bookmarks import ALL, bookmarks_at, find_bookmark
 from headish.rows.conversations import find_record, names_in, record_by_key
 from headish.rows.moves import has_log
 from headish.rows.objects import find_object, list_objects, list_objects_backwards
-from headish.rows.threads.ranges import TurnBytes, ids_of_range, last_ids, said_range
+from headish.rows.threads.ranges import SpokenTurn, ids_of_range, last_ids, said_range
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn, turn_at, turn_by_id, turn_by_key
 from headish.store.keeping.objects import read_object
@@ -33,7 +33,7 @@ from headish.values.names import check_name, stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.objects import Object, check_key, check_kind, encode_key
 
-__all__ = ["ReadTransaction", "TurnBytes", "step"]
+__all__ = ["ReadTransaction", "SpokenTurn", "step"]
 P = ParamSpec("P")
 T = TypeVar("T")
 S = TypeVar("S", bound="ReadTransaction")
@@ -112,7 +112,7 @@ class ReadTransaction:
         return [self._seen(each) for each in islice(walked, turns)][::-1]
 
     @step
-    def thread(self, end: str, limit: int | None = None) -> builtins.list[TurnBytes]:
+    def thread(self, end: str, limit: int | None = None) -> builtins.list[SpokenTurn]:
         """The turns that lead to an end, or the last ``limit`` of them, parents first; empty where there is none.
 
         A turn that was erased has ``erased``, and no payload. Overlays are turns as any other; ``window`` shows what
@@ -125,7 +125,7 @@ class ReadTransaction:
     @step
     def thread_unless_known(
         self, end: str, known: Collection[TurnId], limit: int | None = None
-    ) -> builtins.list[TurnBytes | TurnId]:
+    ) -> builtins.list[SpokenTurn | TurnId]:
         """``thread`` for a caller that remembers turns, which never change: of those that are ``known``, up to the
         first in each chain that is not or was erased, the id alone is read.
 
@@ -275,9 +275,9 @@ class ReadTransaction:
     def _ends(self, ends: Iterable[str]) -> builtins.list[Place]:
         return [place for place in map(self._end, dict.fromkeys(ends)) if place is not None]
 
-    def _thread(self, end: str, limit: int | None, known: Collection[TurnId]) -> builtins.list[TurnBytes | TurnId]:
+    def _thread(self, end: str, limit: int | None, known: Collection[TurnId]) -> builtins.list[SpokenTurn | TurnId]:
         place = None if limit == 0 else self._end(end)
-        found: builtins.list[TurnBytes | TurnId] = []
+        found: builtins.list[SpokenTurn | TurnId] = []
         for each in [] if place is None else self._last_segments(place, limit):
             ids = self._known_ids(each, known) if known else []
             found += ids
@@ -321,7 +321,7 @@ class ReadTransaction:
             return ids
         return [turn for turn, _ in takewhile(lambda each: each[1] is None and each[0] in known, found)]
 
-    def _read(self, segment: Segment) -> builtins.list[TurnBytes]:
+    def _read(self, segment: Segment) -> builtins.list[SpokenTurn]:
         turns = said_range(self._connection, self._number, segment)
         if len(turns) != segment.high - segment.low + 1:
             raise _missing(segment)

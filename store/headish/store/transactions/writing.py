@@ -31,7 +31,7 @@ from headish.rows.turns import turn_by_id
 from headish.store.keeping.objects import make_put
 from headish.store.space import Space
 from headish.store.transactions.freeing import free_end, free_turns
-from headish.store.transactions.reading import ReadTransaction, TurnBytes, step
+from headish.store.transactions.reading import ReadTransaction, SpokenTurn, step
 from headish.values.grammar import parse_headish
 from headish.values.ids import KeptIds, TurnId
 from headish.values.names import ABSENT, Absent, check_name
@@ -103,7 +103,7 @@ class WriteTransaction(ReadTransaction):
         return self._added(written)
 
     @step
-    def undo(self, name: str, turns: int = 1, *, erase: str | None = None) -> list[TurnBytes]:
+    def undo(self, name: str, turns: int = 1, *, erase: str | None = None) -> list[SpokenTurn]:
         """Move a name back by some turns along first parents; what they say, oldest first. Past the root it goes.
 
         ``erase`` is the reason to erase them for; those stay that something else leads to.
