@@ -17,6 +17,8 @@ from support.insides import counted_statements, run_sql, unchanged
 from support.places import FilePlace, Place
 
 NAMES_USED = ("main", "side")
+TEXT = {"type": "text", "text": "answer"}
+REPLY = {"type": "message", "content": [TEXT], "stop_reason": "end_turn"}
 
 
 def _another_name(store: Store, name: str) -> None:
@@ -38,6 +40,11 @@ STEPS: dict[str, Callable[[Store, str], Any]] = {
         [{"content": "b", "continues": name}, {"content": "c", "continues": 0}]
     ),
     "another name": _another_name,
+    "reply": lambda store, name: store.reply(name, "anthropic", REPLY),
+    "reply by id": lambda store, name: store.reply(store.bookmarks[name], "anthropic", REPLY),
+    "large reply": lambda store, name: store.reply(
+        name, "anthropic", {**REPLY, "content": [TEXT | {"text": "x" * 3000}]}
+    ),
     "pointer": lambda store, name: store.pointers.set(name, f"openai/{store.stats().turns}"),
 }
 
