@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from headish.content.hashes import chain_receipt
-from headish.content.receipts import Told, decode_receipt, decode_told, encode_receipt
+from headish.content.receipts import ErasureNotice, decode_receipt, decode_told, encode_receipt
 from headish.database.query import Connection, Query
 from headish.database.revisions import TABLES
 from headish.errors import CorruptRecord
@@ -76,7 +76,7 @@ class Logged(NamedTuple):
     milliseconds: int
 
 
-def last_receipt(connection: Connection, space: int) -> tuple[int, bytes, Told | None]:
+def last_receipt(connection: Connection, space: int) -> tuple[int, bytes, ErasureNotice | None]:
     """The number and hash of the last receipt, and what it tells; 0 and empty where there is none."""
     row = connection.row(LAST_RECEIPT, space=space)
     return (0, b"", None) if row is None else (int(row[0]), row[1], decode_told(row[2], int(row[0])))
