@@ -111,7 +111,9 @@ def _read_assistant(message: Mapping[str, Any], path: str) -> Iterator[ApiStep]:
 def _read_call(function: Mapping[str, Any], path: str, call_id: str | None) -> ApiStep:
     refuse_keys(function, ("name", "arguments"), TARGET, path)
     arguments = arguments_text(function.get("arguments"), TARGET, f"{path}.arguments")
-    return ApiStep(kind="call", role="assistant", text=arguments, name=string(function, "name", TARGET, path), id=call_id)
+    return ApiStep(
+        kind="call", role="assistant", text=arguments, name=string(function, "name", TARGET, path), id=call_id
+    )
 
 
 def _read_text(message: Mapping[str, Any], path: str) -> ApiStep:
@@ -122,7 +124,9 @@ def _read_text(message: Mapping[str, Any], path: str) -> ApiStep:
     return ApiStep(kind="text", role=str(message["role"]), text=text, name=name)
 
 
-def _read_result(message: Mapping[str, Any], path: str, steps: list[ApiStep], legacy: list[int], known: set[str]) -> ApiStep:
+def _read_result(
+    message: Mapping[str, Any], path: str, steps: list[ApiStep], legacy: list[int], known: set[str]
+) -> ApiStep:
     """A result. One with no id, or with an unknown one, answers the earliest open call without an id."""
     text = text_of(message.get("content"), TARGET, f"{path}.content")
     name = message.get("name")
@@ -135,5 +139,7 @@ def _read_result(message: Mapping[str, Any], path: str, steps: list[ApiStep], le
             raise InvalidInterchange(TARGET, "a result without its call", path)
         legacy.remove(place)
         call_id = call_id or f"noid_{place + 1}"
-        steps[place] = ApiStep(kind="call", role="assistant", text=steps[place].text, name=steps[place].name, id=call_id)
+        steps[place] = ApiStep(
+            kind="call", role="assistant", text=steps[place].text, name=steps[place].name, id=call_id
+        )
     return ApiStep(kind="result", role="tool", text=text, name=name, id=call_id)
