@@ -1,1 +1,1 @@
-"""The statements by table, each as SQL above the function that runs it. A function runs one or two and returns values."""
+"""The statements by table, each as SQL above the function that runs it. A function runs one or two of them."""
