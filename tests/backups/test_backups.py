@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 
 from headish import Database, Store, restore
-from headish.backups.frames import MAGIC, FrameWriter, Kind
+from headish.backups.frames import MAGIC, FrameKind, FrameWriter
 from headish.backups.restoring import restore_file
 from headish.errors import (
     FileTaken,
@@ -220,35 +220,41 @@ class TestHostileFiles:
     @pytest.mark.parametrize(
         "frames",
         [
-            [(Kind.END, {})],
-            [(Kind.HEADER, {"revision": "headish_9999"})],
-            [(Kind.HEADER, None)],
-            [(Kind.SPACE, {"name": b"a"})],
-            [(Kind.SPACE, {"name": "text"})],
-            [(Kind.SPACE, {"name": b"a"}), (Kind.ROWS, {"table": "counter", "columns": [], "rows": []})],
-            [(Kind.SPACE, {"name": b"a"}), (Kind.ROWS, {"table": "turn", "columns": ["id"], "rows": [["x"]]})],
-            [(Kind.SPACE, {"name": b"a"}), (Kind.ROWS, {"table": "turn", "columns": ["id"], "rows": [["x", 1]]})],
-            [(Kind.SPACE, {"name": b"a"}), (Kind.ROWS, {"table": "turn", "columns": ["id"], "rows": [[{}]]})],
-            [(Kind.SPACE, {"name": b"a"}), (Kind.COUNTER, {"seq": 1})],
-            [(Kind.SPACE, {"name": b"a"}), (Kind.COUNTER, None)],
-            [(Kind.SPACE, {"name": b"a"}), (Kind.END, {})],
-            [(Kind.SPACE, {"name": b"-bad name"}), (Kind.COUNTER, None)],
-            [(Kind.ROWS, {"table": "turn", "columns": [], "rows": []})],
+            [(FrameKind.END, {})],
+            [(FrameKind.HEADER, {"revision": "headish_9999"})],
+            [(FrameKind.HEADER, None)],
+            [(FrameKind.SPACE, {"name": b"a"})],
+            [(FrameKind.SPACE, {"name": "text"})],
+            [(FrameKind.SPACE, {"name": b"a"}), (FrameKind.ROWS, {"table": "counter", "columns": [], "rows": []})],
+            [
+                (FrameKind.SPACE, {"name": b"a"}),
+                (FrameKind.ROWS, {"table": "turn", "columns": ["id"], "rows": [["x"]]}),
+            ],
+            [
+                (FrameKind.SPACE, {"name": b"a"}),
+                (FrameKind.ROWS, {"table": "turn", "columns": ["id"], "rows": [["x", 1]]}),
+            ],
+            [(FrameKind.SPACE, {"name": b"a"}), (FrameKind.ROWS, {"table": "turn", "columns": ["id"], "rows": [[{}]]})],
+            [(FrameKind.SPACE, {"name": b"a"}), (FrameKind.COUNTER, {"seq": 1})],
+            [(FrameKind.SPACE, {"name": b"a"}), (FrameKind.COUNTER, None)],
+            [(FrameKind.SPACE, {"name": b"a"}), (FrameKind.END, {})],
+            [(FrameKind.SPACE, {"name": b"-bad name"}), (FrameKind.COUNTER, None)],
+            [(FrameKind.ROWS, {"table": "turn", "columns": [], "rows": []})],
         ],
     )
     def test_frames_that_nobody_writes_are_refused_by_name(
-        self, frames: list[tuple[Kind, Any]], tmp_path: Path
+        self, frames: list[tuple[FrameKind, Any]], tmp_path: Path
     ) -> None:
         from headish.database.revisions import REVISION
 
         file = BytesIO()
         writer = FrameWriter(file)
-        if frames[0][0] is not Kind.HEADER:
-            writer.write(Kind.HEADER, {"revision": REVISION, "made_at": 0})
+        if frames[0][0] is not FrameKind.HEADER:
+            writer.write(FrameKind.HEADER, {"revision": REVISION, "made_at": 0})
         for kind, value in frames:
             writer.write(kind, value)
         (tmp_path / "bad").write_bytes(file.getvalue())
-        if frames == [(Kind.END, {})]:
+        if frames == [(FrameKind.END, {})]:
             assert restore(tmp_path / "bad", tmp_path / "target.db").spaces == ()
             return
         with pytest.raises(HeadishError):
@@ -259,7 +265,7 @@ class TestHostileFiles:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         file = BytesIO()
-        FrameWriter(file).write(Kind.HEADER, {"x": b"\0" * 100_000})
+        FrameWriter(file).write(FrameKind.HEADER, {"x": b"\0" * 100_000})
         (tmp_path / "bomb").write_bytes(file.getvalue())
         monkeypatch.setattr("headish.backups.frames.BODY_LIMIT_BYTES", 10_000)
         with pytest.raises(InvalidBackup, match="unpacks to more"):

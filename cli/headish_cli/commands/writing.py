@@ -11,7 +11,7 @@ from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish_cli.commands.talking.saying import attach_option, read_content
 from headish_cli.options import (
     CachingCommand,
-    Settings,
+    GlobalOptions,
     cache_option,
     expect_options,
     force_option,
@@ -82,7 +82,7 @@ def _read_given(
 @json_option
 @pass_settings
 def add_command(
-    settings: Settings, text: str | None, continues: tuple[str, ...], servers: tuple[str, ...],
+    settings: GlobalOptions, text: str | None, continues: tuple[str, ...], servers: tuple[str, ...],
     settings_pairs: tuple[str, ...], json_blocks: bool, speaker: str | None, channel: str | None,
     intent: str | None, said_at: str | None, expect: str | None, absent: bool, as_json: bool,
     attached: tuple[str, ...], **options: Any,
@@ -126,7 +126,7 @@ def add_command(
 @json_option
 @pass_settings
 def doc_command(
-    settings: Settings, path: str, continues: tuple[str, ...], servers: tuple[str, ...],
+    settings: GlobalOptions, path: str, continues: tuple[str, ...], servers: tuple[str, ...],
     settings_pairs: tuple[str, ...], said_at: str | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Store a document as a turn and print its id. PATH may be - for standard input."""

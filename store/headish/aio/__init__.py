@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from headish.aio.answers import AsyncCapture as AsyncCapture
     from headish.aio.store import AsyncDatabase as AsyncDatabase
     from headish.aio.store import AsyncStore as AsyncStore
-    from headish.aio.streams import Stream as Stream
+    from headish.aio.streams import AsyncStream as Stream
     from headish.aio.threads import finish as finish
     from headish.aio.threads import outcome_of as outcome_of
 
