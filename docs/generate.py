@@ -42,11 +42,11 @@ from headish.store.asking.batches import Batches
 from headish.store.asking.pointers import Pointers
 from headish.store.asking.streams import Streams
 from headish.store.asking.tools import Tools
-from headish.store.database import Spaces
 from headish.store.keeping.bookmarks import Bookmarks
 from headish.store.keeping.conversations import Conversations
 from headish.store.keeping.erase import Erasures
 from headish.store.keeping.objects import Objects
+from headish.store.keeping.spaces import Spaces
 from headish.values.blocks import KINDS, Erased
 from headish.values.messages import Attributes, Overlay, ThreadRecord
 from headish.values.results.audits import Audited, Authored

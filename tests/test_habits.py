@@ -169,14 +169,6 @@ def test_what_tests_share_says_what_it_is_for(path: Path) -> None:
 IN_CIRCLES: set[str] = {
     "headish.integrations.agents.compacting",
     "headish.integrations.agents.session",
-    "headish.store.database",
-    "headish.store.reading.awaited",
-    "headish.store.keeping.backup",
-    "headish.store.keeping.export_all",
-    "headish.store.keeping.bookmarks",
-    "headish.store.keeping.erase",
-    "headish.store.space",
-    "headish.store.store",
 }
 """Modules whose circles are still to be untied."""
 

@@ -424,7 +424,7 @@ class TestOpening:
                 AsyncStore.open(os.path.relpath(file_place.target), space="other") as other,
                 AsyncDatabase.open(file_place.target) as database,
             ):
-                assert one.sync._database is other.sync._database is database.sync
+                assert one.sync._database is other.sync._database is database.sync._connections
                 await one.add_turn("Hello")
             async with AsyncStore.open(file_place.target) as again:
                 assert (await again.stats()).turns == 1

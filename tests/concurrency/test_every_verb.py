@@ -17,10 +17,10 @@ from headish.store.asking.batches import Batches
 from headish.store.asking.pointers import Pointers
 from headish.store.asking.streams import Streams
 from headish.store.asking.tools import Tools
-from headish.store.database import Spaces
 from headish.store.keeping.bookmarks import Bookmarks
 from headish.store.keeping.conversations import Conversations
 from headish.store.keeping.objects import Objects
+from headish.store.keeping.spaces import Spaces
 
 TESTS = Path(__file__).parents[1]
 KINDS = (Store, Batches, Bookmarks, Conversations, Objects, Pointers, Streams, Tools, Database, Spaces)

@@ -40,12 +40,12 @@ from headish.store.asking.pointers import Pointers
 from headish.store.asking.streams import Streams
 from headish.store.asking.tools import Tools
 from headish.store.call_options import CallOptions
-from headish.store.database import Spaces
 from headish.store.keeping.bookmarks import Bookmarks
 from headish.store.keeping.conversations import Conversations
 from headish.store.keeping.erase import Erasures
 from headish.store.keeping.export_all import ExportOptions
 from headish.store.keeping.objects import Objects
+from headish.store.keeping.spaces import Spaces
 from headish.values.blocks import Text
 from headish.values.checks import doors
 
@@ -213,8 +213,8 @@ PARTS: dict[type, Callable[[Store], Any]] = {
     Objects: lambda store: store.objects,
     Batches: lambda store: store.batches,
     Conversations: lambda store: store.conversations,
-    Database: lambda store: store._database,
-    Spaces: lambda store: store._database.spaces,
+    Database: lambda store: Database(store._database),
+    Spaces: lambda store: Database(store._database).spaces,
     Erasures: lambda store: store.erasures,
 }
 

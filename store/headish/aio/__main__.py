@@ -23,11 +23,12 @@ from headish.store.asking.batches import Batches
 from headish.store.asking.pointers import Pointers
 from headish.store.asking.streams import Streams
 from headish.store.asking.tools import Tools
-from headish.store.database import Database, Spaces
+from headish.store.database import Database
 from headish.store.keeping.bookmarks import Bookmarks
 from headish.store.keeping.conversations import Conversations
 from headish.store.keeping.erase import Erasures
 from headish.store.keeping.objects import Objects
+from headish.store.keeping.spaces import Spaces
 from headish.store.store import Store
 
 FOLDER = Path(__file__).parent / "verbs"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from headish.database.backend import Durability
 from headish.errors import HeadishError
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.streams import has_open_streams
 from headish.rows.upkeep.erasures import has_erasures
+from headish.store.connections import Connections
 from headish.store.space import Space
 from headish.values.checks.doors import PATH, door
 from headish.values.later import Later
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from headish.store.asking.pointers import Pointers
     from headish.store.asking.streams import Streams
     from headish.store.asking.tools import Tools
-    from headish.store.database import Database, Isolation
+    from headish.store.connections import Isolation
     from headish.store.keeping.bookmarks import Bookmarks
     from headish.store.keeping.conversations import Conversations
     from headish.store.keeping.erase import Erasures
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from headish.store.keeping import erase as erasing
     from headish.store.keeping import export_all as exporting
     from headish.store.reading import audit as auditing
-    from headish.store.reading import awaited as awaiting
     from headish.store.reading import compare as comparing
     from headish.store.reading import export as exports
     from headish.store.reading import follow as feeding
@@ -52,7 +52,6 @@ else:
     # A command reads or writes: it does not wait for what it does not need.
     asking = Later("headish.store.asking.ask")
     auditing = Later("headish.store.reading.audit")
-    awaiting = Later("headish.store.reading.awaited")
     calls = Later("headish.store.asking.tool_calls")
     changing = Later("headish.store.writing.edit")
     comparing = Later("headish.store.reading.compare")
@@ -134,7 +133,7 @@ class Store(Space):
     # Follow
     follow = feeding.follow
     position = feeding.position
-    at_least = awaiting.at_least
+    at_least = feeding.at_least
     audit = auditing.audit
 
     # Change
@@ -188,9 +187,7 @@ class Store(Space):
         open read-only, and the log (``headish``) says so. ``close`` closes the database.
         Raises: as ``Database.open`` and ``Database.store``.
         """
-        from headish.store.database import Database  # late: a database makes stores
-
-        database = Database.open(
+        connections = Connections.open(
             target,
             durability=durability,
             create=create,
@@ -200,12 +197,21 @@ class Store(Space):
             isolation=isolation,
         )
         try:
-            store = database.store(space, create=create, author=author)
+            store = cls._enter(connections, space, create=create, author=author)
         except BaseException:
-            database.close()
+            connections.close()
             raise
         store._owns_database = True
         return store._begin()
+
+    @classmethod
+    def _enter(cls, connections: Connections, space: str, *, create: bool, author: str | None) -> Store:
+        """What ``Database.store`` gives."""
+        if author is not None:
+            from headish.content.facts import read_short  # late: few programs name an author
+
+            author = read_short("author", author)
+        return cls(connections, space, connections.enter(space, create=create), author)
 
     def _begin(self) -> Self:
         """What opening a store does once: look after what others left undone."""
@@ -247,7 +253,7 @@ class Store(Space):
         from headish.store.keeping.backup import back_up
 
         self._open_backend()
-        return back_up(cast("Database", self._database), os.fspath(dest), [self.space.encode()], verify, progress)
+        return back_up(self._database, os.fspath(dest), [self.space.encode()], verify, progress)
 
     @property
     def read_only(self) -> bool:

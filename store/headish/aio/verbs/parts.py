@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from headish.store.asking.streams import Streams
     from headish.store.asking.tools import Tools
     from headish.store.asking.unfinished import Fetched
-    from headish.store.database import Spaces
     from headish.store.keeping.bookmarks import Bookmarks
     from headish.store.keeping.conversations import Conversations
     from headish.store.keeping.erase import Erasures
     from headish.store.keeping.objects import Objects
+    from headish.store.keeping.spaces import Spaces
     from headish.values.ids import TurnId
     from headish.values.names import Absent
     from headish.values.results.batches import Batch, BatchStatus, CollectedBatch

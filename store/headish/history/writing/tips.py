@@ -51,9 +51,10 @@ def is_plain(draft: Draft) -> bytes | None:
     if len(draft.continues) != 1 or draft.respond or draft.expect is not None or len(draft.payload) > INLINE_BYTES:
         return None
     [reference] = draft.continues
-    if not isinstance(reference, Headish) or reference.bookmark is None:
+    bookmark = reference.bookmark if isinstance(reference, Headish) else None
+    if bookmark is None:
         return None
-    name = reference.bookmark.encode()
+    name = bookmark.encode()
     return name if draft.bookmark in (None, name) else None
 
 

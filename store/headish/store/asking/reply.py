@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,8 +17,9 @@ from headish.history.definitions import tools_served
 from headish.history.reading.decode import complete_turn
 from headish.history.reading.options import fold_options
 from headish.history.reading.walk import walk_inherited
-from headish.history.writing.append import Appended
-from headish.history.writing.replies import append_reply, pin_turns
+from headish.history.writing.append import Appended, Written
+from headish.history.writing.replies import Pinned, append_reply, pin_headishes, write_reply
+from headish.limits import INLINE_BYTES
 from headish.providers.pointers import Pointer
 from headish.providers.registry import check_provider
 from headish.providers.shared.tools import may_be_rewritten
@@ -27,12 +29,12 @@ from headish.rows.streams import FINISHED, StoredStream
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.store.asking.request import pointer_named, request, usable_pointer
 from headish.store.space import Headishes, Space
+from headish.store.writing.add import store_draft
 from headish.values.blocks import ToolUse
 from headish.values.checks.doors import an, door
 from headish.values.grammar import parse_headishes
 from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
-from headish.values.places import Place
 from headish.values.turns import Turn
 
 if TYPE_CHECKING:
@@ -121,7 +123,7 @@ def _store_reply(space: Space, headish: Asked, about: About, read: Reply) -> Tur
 
     named = read if isinstance(headish, Request) else with_own_names(space, about, read)
     draft = reply_draft(about, named, space._payload_limit_bytes)
-    return space._as_turn(space._store(lambda connection, mint: _append(connection, space, about, draft, mint)))
+    return store_draft(space, draft, _left_name(space, about, draft), partial(_write, space, about, draft))
 
 
 def _request_about(asked: Request, provider: str) -> About:
@@ -132,42 +134,42 @@ def _request_about(asked: Request, provider: str) -> About:
     return About.of_request(asked)
 
 
-def _first_bookmark(headish: Headishes) -> str | None:
-    """The bookmark that the first of some headishes is."""
+def _asked_about(space: Space, headish: Headishes, provider: str) -> About:
+    """What a reply to a headish belongs to, from the thread's options alone: its messages are not read."""
+    check_provider(provider)
     listed = parse_headishes(headish)
     if not listed:
         raise InvalidArgument("a reply continues a headish, or several")
-    return listed[0].bookmark
+
+    def work(connection: Connection) -> tuple[Pinned, list[tuple[str, bytes]]]:
+        places, pinned = pin_headishes(connection, space._number, listed)
+        return pinned, walk_inherited(connection, space._number, places)
+
+    pinned, inherited = space._read(work)
+    about = About(provider=provider, turns=pinned.turns, bookmark=pinned.bookmark)
+    return _with_options(space, about, fold_options(inherited)) if inherited else about
 
 
-def _asked_about(space: Space, headish: Headishes, provider: str) -> About:
-    """What a reply to a headish belongs to, from the thread's options alone: its messages are not read."""
+def _with_options(space: Space, about: About, options: Mapping[str, Any]) -> About:
+    """What a reply belongs to, and what the options of its thread say of who was asked for what."""
     from headish.providers.preparing import rewritten_names  # late, as above
 
-    check_provider(provider)
-    first = _first_bookmark(headish)
+    def work(connection: Connection) -> tuple[bytes | None, Pointer | None, list[Mapping[str, Any]]]:
+        return *_known_pointer(connection, space, options, about.provider), _known_tools(connection, space, options)
 
-    def work(connection: Connection, places: list[Place]) -> tuple[About, dict[str, Any], list[Mapping[str, Any]]]:
-        pinned = pin_turns(connection, space._number, places, first)
-        options = fold_options(walk_inherited(connection, space._number, places))
-        ptr, pointer = _known_pointer(connection, space, options, provider)
-        params = options.get("params")
-        params = params if isinstance(params, Mapping) else {}
-        asked, schema = params.get("model"), params.get("schema")
-        about = About(
-            provider=provider,
-            turns=pinned.turns,
-            bookmark=pinned.bookmark,
-            model=pointer.model if pointer else asked if isinstance(asked, str) else None,
-            ptr=ptr.decode() if ptr and pointer else None,
-            dialect=pointer.spelling if pointer else None,
-            schema=dict(schema) if isinstance(schema, Mapping) else None,
-        )
-        return about, options, _known_tools(connection, space, options)
-
-    about, options, tools = space._read_from(headish, work)
+    ptr, pointer, tools = space._read(work)
+    params = options.get("params")
+    params = params if isinstance(params, Mapping) else {}
+    asked, schema = params.get("model"), params.get("schema")
+    about = replace(
+        about,
+        model=pointer.model if pointer else asked if isinstance(asked, str) else None,
+        ptr=ptr.decode() if ptr and pointer else None,
+        dialect=pointer.spelling if pointer else None,
+        schema=dict(schema) if isinstance(schema, Mapping) else None,
+    )
     try:
-        return replace(about, tool_names=rewritten_names(provider, options, tools))
+        return replace(about, tool_names=rewritten_names(about.provider, options, tools))
     except (InputError, Unrepresentable):
         return about  # no request could be made of it now, but an answer came all the same
 
@@ -238,6 +240,20 @@ def _behind(connection: Connection, space: Space, about: About, found: StoredStr
     if half is None:
         return about
     return replace(about, replaces=half.id, bookmark=stored_name(half.head) if half.head else about.bookmark)
+
+
+def _left_name(space: Space, about: About, draft: Draft) -> bytes | None:
+    """The bookmark of an answer, where this store left it at the very turn that is answered, and the row of the turn
+    will hold the answer."""
+    if about.bookmark is None or space._remembered is None or len(draft.payload) > INLINE_BYTES:
+        return None
+    name = about.bookmark.encode()
+    left = space._remembered.names.get(name)
+    return name if left is not None and (left.id,) == about.turns else None
+
+
+def _write(space: Space, about: About, draft: Draft, connection: Connection, mint: Mint) -> Written:
+    return write_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, mint)
 
 
 def _append(connection: Connection, space: Space, about: About, draft: Draft, mint: Mint) -> Appended:

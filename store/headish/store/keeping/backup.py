@@ -7,6 +7,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 from blake3 import blake3
@@ -17,9 +18,14 @@ from headish.backups.places import whole_file
 from headish.backups.receipts import read_receipts
 from headish.backups.restoring import Receipts, restore_file
 from headish.backups.writing import write_spaces
+from headish.database.backend import Backend
+from headish.database.query import Connection
 from headish.errors import HeadishError, InvalidArgument, InvalidBackup, UnknownDatabase, shown
-from headish.store.database import Database
+from headish.rows.counters import read_counter
+from headish.store.connections import Connections
 from headish.store.keeping.erase import scrub_now
+from headish.store.keeping.spaces import Spaces
+from headish.store.reading.reports import verify_all
 from headish.values.checks.doors import PATH, door
 from headish.values.results.backups import Backup, Restored
 from headish.values.results.erasures import Receipt
@@ -70,54 +76,60 @@ def restore(
     with _opened(source) as opened:
         if _is_new_file(target):
             return _restore_to_file(opened, os.fspath(target), chosen)
-        with Database.open(target) as database:
-            return _restore_into(database, opened, chosen)
+        with closing(Connections.open(target)) as connections:
+            return _restore_into(connections, opened, chosen)
 
 
 def back_up(
-    database: Database, path: str, names: Sequence[bytes] | None, verify: Verify, progress: Progress | None
+    connections: Connections, path: str, names: Sequence[bytes] | None, verify: Verify, progress: Progress | None
 ) -> Backup:
     """What ``Database.backup`` does for all spaces, or for the named ones."""
     if verify not in ("full", "quick"):
         raise InvalidArgument(f"verify is full or quick, not {shown(verify)}")
     if not path.endswith(COPIES):
-        return _write_frames(database, path, names, verify, progress)
+        return _write_frames(connections, path, names, verify, progress)
     if names is not None:
         raise InvalidArgument("one space is backed up into a file of frames: choose a name such as chat.hbackup")
     with whole_file(path, _OURS_ALONE) as part:
-        if not database.backend.copy_into(part):
+        if not connections.backend.copy_into(part):
             raise InvalidArgument(
                 "only a SQLite file can be backed up into one: choose a name such as chat.hbackup, and restore it there"
             )
-        with Database.open(part, create=False, read_only=True) as copy:
-            _check_copy(copy, path, verify)
-            spaces = tuple(copy.spaces)
-            turns = sum(copy.store(each, create=False).stats().turns for each in spaces)
+        with closing(Connections.open(part, create=False, read_only=True)) as copy:
+            _check_copy(copy.backend, path, verify)
+            spaces = tuple(Spaces(copy))
+            turns = sum(
+                copy.backend.read(partial(_count_turns, space=copy.enter(each, create=False))) for each in spaces
+            )
         return Backup(path, os.path.getsize(part), blake3().update_mmap(part).hexdigest(), spaces, turns)
 
 
-def _check_copy(copy: Database, path: str, verify: Verify) -> None:
+def _count_turns(connection: Connection, space: int) -> int:
+    return read_counter(connection, space).seq
+
+
+def _check_copy(copy: Backend, path: str, verify: Verify) -> None:
     if verify == "quick":
-        problems = copy.backend.check_integrity()
+        problems = copy.check_integrity()
     else:
-        reports = copy.verify()
+        reports = verify_all(copy)
         problems = [f"{each.subject}: {each.what}" for report in reports.values() for each in report.problems]
     if problems:
         raise InvalidBackup(path, f"the backup does not verify ({len(problems)} problems): {'; '.join(problems[:3])}")
 
 
 def _write_frames(
-    database: Database, path: str, names: Sequence[bytes] | None, verify: Verify, progress: Progress | None
+    connections: Connections, path: str, names: Sequence[bytes] | None, verify: Verify, progress: Progress | None
 ) -> Backup:
     with whole_file(path, _OURS_ALONE) as part, open(part, "r+b") as file:
 
         def work(connection: Any) -> Backup:
             file.seek(0)  # the database may ask for it again
             file.truncate()
-            writer, spaces, turns = write_spaces(connection, database.target, file, names, progress)
+            writer, spaces, turns = write_spaces(connection, connections.backend.target, file, names, progress)
             return Backup(path, writer.size_bytes, writer.digest(), tuple(spaces), turns)
 
-        found = database.backend.read(work)
+        found = connections.backend.read(work)
         file.flush()
         file.seek(0)
         _check_frames(file, path, verify)
@@ -132,7 +144,7 @@ def _check_frames(file: BinaryIO, path: str, verify: Verify) -> None:
     beside = os.path.dirname(os.path.abspath(path))
     with (
         tempfile.TemporaryDirectory(dir=beside, prefix=".headish-") as folder,
-        Database.open(os.path.join(folder, "verified.db"), durability="normal") as copy,
+        closing(Connections.open(os.path.join(folder, "verified.db"), durability="normal")) as copy,
     ):
         restore_file(copy.backend, file, path, only=None, to=None, progress=None)
 
@@ -146,28 +158,28 @@ def _restore_to_file(opened: BinaryIO, target: str, chosen: _Chosen) -> Restored
     path = os.path.abspath(os.path.expanduser(target))
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with whole_file(path, _OURS_ALONE) as part:
-        with Database.open(part) as database:
-            found = _restore_into(database, opened, chosen)
+        with closing(Connections.open(part)) as connections:
+            found = _restore_into(connections, opened, chosen)
         with closing(sqlite3.connect(part)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")  # the log would keep the part's name
     return replace(found, target=target)
 
 
-def _restore_into(database: Database, opened: BinaryIO, chosen: _Chosen) -> Restored:
+def _restore_into(connections: Connections, opened: BinaryIO, chosen: _Chosen) -> Restored:
     spaces = restore_file(
-        database.backend,
+        connections.backend,
         opened,
         chosen.source,
         only=chosen.only,
         to=chosen.to,
         progress=chosen.progress,
-        receipts=Receipts(chosen.receipts, database.mint),
+        receipts=Receipts(chosen.receipts, connections.mint),
     )
     if chosen.only is not None and not spaces:
         raise InvalidBackup(chosen.source, f"it has no space {chosen.only!r}")
     names, turns = tuple(each.name for each in spaces), sum(each.turns for each in spaces)
     erased = sum(each.erased for each in spaces)
-    return Restored(database.target, names, turns, erased, scrub_now(database) if erased else "")
+    return Restored(connections.backend.target, names, turns, erased, scrub_now(connections) if erased else "")
 
 
 def _opened(source: str) -> BinaryIO:
@@ -183,8 +195,8 @@ def _opened(source: str) -> BinaryIO:
     file.close()
     frames = tempfile.TemporaryFile()  # noqa: SIM115 - returned
     try:
-        with Database.open(source, create=False, read_only=True) as database:
-            database.backend.read(lambda connection: write_spaces(connection, source, frames, None, None))
+        with closing(Connections.open(source, create=False, read_only=True)) as connections:
+            connections.backend.read(lambda connection: write_spaces(connection, source, frames, None, None))
     except HeadishError:
         frames.close()
         raise

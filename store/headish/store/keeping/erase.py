@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -29,7 +29,8 @@ from headish.limits import REASON_LIMIT_BYTES
 from headish.rows.counters import lock_counter, lock_space
 from headish.rows.spaces import find_space, space_numbers
 from headish.rows.upkeep.erasures import all_receipts, has_receipt, is_scrubbed, read_receipt
-from headish.store.space import Headishes, Opened, Space
+from headish.store.connections import Connections
+from headish.store.space import Headishes, Space
 from headish.values.checks.doors import COUNT_LIMIT, FLAG, door
 from headish.values.grammar import Headish, parse_headishes
 from headish.values.ids import KeptIds
@@ -37,9 +38,6 @@ from headish.values.names import check_name
 from headish.values.places import Place
 from headish.values.results.erasures import SCOPES, Collected, Erasure, Found, Receipt
 from headish.values.times import milliseconds_of
-
-if TYPE_CHECKING:
-    from headish.store.database import Database
 
 log = logging.getLogger("headish")
 
@@ -134,18 +132,24 @@ class Erasures:
 
 
 def erase_whole(
-    database: Database, space: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
+    connections: Connections,
+    space: str,
+    *,
+    reason: str,
+    by: str | None = None,
+    dry_run: bool = False,
+    scrub: bool = True,
 ) -> Erasure:
     """Erase a space: its rows go, its line stays with its receipts."""
     name = check_name(space, "space")
-    said = _read_said(reason, by, database.backend)
+    said = _read_said(reason, by, connections.backend)
     if dry_run:
-        return Erasure(database.backend.read(partial(_find_whole, database=database, name=name, space=space)))
-    kept = KeptIds(database.mint)
+        return Erasure(connections.backend.read(partial(_find_whole, connections=connections, name=name, space=space)))
+    kept = KeptIds(connections.mint)
 
     def work(connection: Connection) -> tuple[Found, Receipt, str, int]:
         kept.rewind()
-        number = _number_of(connection, database, name, space)
+        number = _number_of(connection, connections, name, space)
         inside = connection.within(number)
         lock_space(inside, number)
         return *erase_space(inside, number, said, kept), number
@@ -153,9 +157,9 @@ def erase_whole(
     def settle(connection: Connection, done: tuple[Found, Receipt, str, int]) -> bool:
         return _is_stored(connection.within(done[3]), done[3], kept)
 
-    found, receipt, became, _ = database.backend.write(work, settle)
+    found, receipt, became, _ = connections.backend.write(work, settle)
     return _finish(
-        database, replace(found, copies=tuple(database.backend.copies())), receipt, scrub=scrub, became=became
+        connections, replace(found, copies=tuple(connections.backend.copies())), receipt, scrub=scrub, became=became
     )
 
 
@@ -179,9 +183,9 @@ def erase_bookmark(
     return _finish(space._database, replace(found, copies=copies), receipt, scrub=scrub, became=became)
 
 
-def collect_all(database: Database, *, dry_run: bool = False, forced: bool = False) -> Collected:
+def collect_all(connections: Connections, *, dry_run: bool = False, forced: bool = False) -> Collected:
     """Collect in every space, then take what was erased off the disk where that was not done."""
-    backend = database.backend
+    backend = connections.backend
     payloads = size = streams = 0
     for number, _ in backend.read(space_numbers):
         work = partial(collect, space=number, dry_run=dry_run)
@@ -191,7 +195,7 @@ def collect_all(database: Database, *, dry_run: bool = False, forced: bool = Fal
     files = tuple(backend.remove_parts(dry_run=dry_run))
     if dry_run:
         return Collected(payloads, size, streams, files)
-    why = scrub(backend, database.mint, forced=forced) if forced or backend.scrubs_itself else SERVER
+    why = scrub(backend, connections.mint, forced=forced) if forced or backend.scrubs_itself else SERVER
     return Collected(payloads, size, streams, files, not why, why)
 
 
@@ -212,20 +216,20 @@ SERVER = "a server keeps dead rows until 'headish gc --scrub', which locks its t
 
 
 def _finish(
-    database: Opened, found: Found, receipt: Receipt | None, *, scrub: bool, became: str | None = None
+    connections: Connections, found: Found, receipt: Receipt | None, *, scrub: bool, became: str | None = None
 ) -> Erasure:
     if receipt is None:
         return Erasure(found)
     forget_proven()  # behind the commit: whoever read meanwhile saw what was there before
-    if not scrub and database.backend.scrubs_itself:
+    if not scrub and connections.backend.scrubs_itself:
         return Erasure(found, receipt, False, "it was not asked for; 'headish gc' does it", became)
-    why = scrub_now(database)
+    why = scrub_now(connections)
     return Erasure(found, receipt, not why, why, became)
 
 
-def _on_a_server(database: Opened) -> str:
+def _on_a_server(connections: Connections) -> str:
     """What a server has collected of the values can be read by everybody, and dead rows by nobody."""
-    why = database.backend.forget_statistics()
+    why = connections.backend.forget_statistics()
     return (
         f"{SERVER}; its statistics may hold words of it until the owner of the tables does that ({why})"
         if why
@@ -233,12 +237,12 @@ def _on_a_server(database: Opened) -> str:
     )
 
 
-def scrub_now(database: Opened) -> str:
+def scrub_now(connections: Connections) -> str:
     """Take what was erased off the disk; on a server, out of its statistics. Empty, or why it is on the disk still."""
-    if not database.backend.scrubs_itself:
-        return _on_a_server(database)
+    if not connections.backend.scrubs_itself:
+        return _on_a_server(connections)
     try:
-        return scrub(database.backend, database.mint)
+        return scrub(connections.backend, connections.mint)
     except DatabaseError as error:
         return error.reason  # it is erased all the same, and nobody may take it for undone
 
@@ -248,14 +252,14 @@ def _collect_locked(connection: Connection, space: int) -> tuple[int, int, int]:
     return collect(connection, space, dry_run=False)
 
 
-def _find_whole(connection: Connection, database: Database, name: bytes, space: str) -> Found:
-    return find_in_space(connection, _number_of(connection, database, name, space))
+def _find_whole(connection: Connection, connections: Connections, name: bytes, space: str) -> Found:
+    return find_in_space(connection, _number_of(connection, connections, name, space))
 
 
-def _number_of(connection: Connection, database: Database, name: bytes, space: str) -> int:
+def _number_of(connection: Connection, connections: Connections, name: bytes, space: str) -> int:
     number = find_space(connection, name)
     if number is None:
-        raise UnknownSpace(database.target, space)
+        raise UnknownSpace(connections.backend.target, space)
     return number
 
 

@@ -1,11 +1,13 @@
-"""``store.follow``: every change of a space, once and in the order of the commits; ``store.position``, its end."""
+"""``store.follow``: every change of a space, once and in the order of the commits; ``store.position``, its end, and
+``store.at_least``, reads that have seen it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator
+from copy import copy
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -13,6 +15,7 @@ from headish.errors import CorruptRecord, InvalidArgument, shown
 from headish.feeds.brought import find_brought, read_brought
 from headish.feeds.cursors import Cursor, Position, find_end, find_start, parse_cursor, resume
 from headish.feeds.pages import PAGE, Page, read_page
+from headish.feeds.waiting import Awaited
 from headish.history.conversations import read_record
 from headish.history.reading.decode import complete_turns, read_time
 from headish.rows.turns import StoredTurn
@@ -34,6 +37,7 @@ from headish.values.results.changes import (
 )
 from headish.values.turns import Turn
 
+S = TypeVar("S", bound=Space)
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 """Seconds between two looks at a space where nothing happens: from the shortest on, each twice as long as the last."""
 _decode_receipt = msgspec.json.Decoder(dict[str, Any]).decode
@@ -113,6 +117,25 @@ def _sleeping(steps: Iterator[Change | Pause]) -> Iterator[Change]:
             time.sleep(each.seconds)
         else:
             yield each
+
+
+@door(timeout=SECONDS)
+def at_least(space: S, cursor: str, *, timeout: float = 10.0) -> S:
+    """The same space for reads that must see what a cursor has seen: each waits until the database is as far.
+
+    For a reader behind a replica, or behind several, one of which answers: the writer hands over ``store.position()``,
+    and what was stored up to there is seen. Each read looks at the space's counter in its own transaction, and reads
+    again where it is not as far, for ``timeout`` seconds. What is written here is written at once.
+    Cost: four statements more for each read, at the most. The store that this one came from stays as it is; it shares
+    the connections.
+    Raises: InvalidArgument; from each read NotReplicated, and CursorLost if the database was put back.
+    """
+    parsed = parse_cursor(cursor)
+    space._open_backend()
+    view: Any = copy(space)
+    view._owns_database, view._awaited = False, Awaited(parsed, float(timeout))
+    found: S = view
+    return found
 
 
 def position(space: Space) -> str:

@@ -8,15 +8,17 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.history.reading.usage import Count, CountedReply, count_usage, read_page, read_replies
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.counters import read_counter
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import ANYTHING, door
-from headish.values.results.reports import Report, Stats
+from headish.values.results.reports import Problem, Report, Stats
 from headish.values.times import read_moment
 from headish.verify.space import Progress, verify_space
+from headish.verify.spaces import check_spaces
 
 if TYPE_CHECKING:
     from headish.content.prices import Prices
@@ -92,6 +94,19 @@ def verify(space: Space, progress: Progress | None = None) -> Report:
     ``Database.verify`` checks every space, and the database's own indexes too.
     """
     return verify_space(space._open_backend(), space._number, progress)
+
+
+def verify_all(backend: Backend, progress: Progress | None = None) -> dict[str, Report]:
+    """What ``Database.verify`` returns."""
+    found = [Problem("database", what) for what in backend.check_integrity()]
+    spaces, problems = check_spaces(backend)
+    reports = {"": Report(turns=0, payloads=0, bookmarks=0, problems=(*found, *problems))}
+    # By number: a space whose name was damaged cannot be opened, and what it holds is checked all the same.
+    # Names that were damaged may look alike, or be empty.
+    for number, name in spaces:
+        told = f"{name} ({number})" if name in reports else name
+        reports[told] = verify_space(backend.within(number), number, progress)
+    return reports
 
 
 def _all_replies(space: Space) -> Iterator[CountedReply]:

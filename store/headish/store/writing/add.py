@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -223,11 +223,18 @@ def record(
 
 
 def _add(space: Space, draft: Draft) -> Turn:
-    if draft.facts.is_looked_up:
+    name = is_plain(draft)
+    if name is None and draft.facts.is_looked_up:
         return _add_once(space, draft)
-    known, name = space._remembered or NOTHING, is_plain(draft)
+    return store_draft(space, draft, name, partial(_append_one, space, draft))
+
+
+def store_draft(space: Space, draft: Draft, name: bytes | None, careful: Callable[[Connection, Mint], Written]) -> Turn:
+    """Store one draft, which continues the turn that ``name`` was left at if this store remembers the name; else, and
+    where the space has changed since, the ``careful`` way."""
+    known = space._remembered or NOTHING
     quick = None if name is None or name not in known.names else partial(_append_remembered, space, draft, name, known)
-    written = space._store(partial(_append_one, space, draft), quick)
+    written = space._store(careful, quick)
     # Only what is committed is remembered, and what other threads wrote meanwhile is noticed by its numbers.
     space._remembered = remember(space._remembered or NOTHING, written)
     return space._as_turn(written.built[0])

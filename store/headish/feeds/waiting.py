@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from copy import copy
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import NotReplicated
-from headish.feeds.cursors import Cursor, find_reached, parse_cursor, resume
-from headish.store.space import Space
-from headish.values.checks.doors import SECONDS, door
+from headish.feeds.cursors import Cursor, find_reached, resume
 
 T = TypeVar("T")
-S = TypeVar("S", bound=Space)
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.25
 """Seconds between two looks at a counter, from the shortest on, each twice as long as the last."""
 
@@ -32,25 +28,6 @@ class _Behind(NamedTuple):
 
     seq: int
     change: int
-
-
-@door(timeout=SECONDS)
-def at_least(space: S, cursor: str, *, timeout: float = 10.0) -> S:
-    """The same space for reads that must see what a cursor has seen: each waits until the database is as far.
-
-    For a reader behind a replica, or behind several, one of which answers: the writer hands over ``store.position()``,
-    and what was stored up to there is seen. Each read looks at the space's counter in its own transaction, and reads
-    again where it is not as far, for ``timeout`` seconds. What is written here is written at once.
-    Cost: four statements more for each read, at the most. The store that this one came from stays as it is; it shares
-    the connections.
-    Raises: InvalidArgument; from each read NotReplicated, and CursorLost if the database was put back.
-    """
-    parsed = parse_cursor(cursor)
-    space._open_backend()
-    view: Any = copy(space)
-    view._owns_database, view._awaited = False, Awaited(parsed, float(timeout))
-    found: S = view
-    return found
 
 
 def read_awaited(backend: Backend, space: int, awaited: Awaited, work: Callable[[Connection], T]) -> T:

@@ -5,11 +5,7 @@ Source: the types of the official SDK, anthropic 2.12.0, read on 2026-11-22.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from headish.providers.shared.rest import Known, keys
-from headish.providers.shared.shapes import record
 
 DETAILS = ("stop_sequence", "stop_details", "container", "context_management", "input_transformations")
 BEDROCK_METRICS = "amazon-bedrock-invocationMetrics"
@@ -21,13 +17,13 @@ _USAGE = keys(
     output_tokens_details=keys("thinking_tokens"),
 )  # fmt: skip
 _MESSAGE = keys("id", "type", "role", "model", "stop_reason", "diagnostics", *DETAILS, content=keys(), usage=_USAGE)
-_BLOCKS: dict[Any, Known] = {
+BLOCKS = {
     "text": keys("type", "text", "citations"),
     "thinking": keys("type", "thinking", "signature"),
     "tool_use": keys("type", "id", "name", "input", "caller", "toolset_name"),
 }
 """Blocks of other types are kept whole."""
-_DELTAS: dict[Any, Known] = {
+DELTAS = {
     "text_delta": keys("type", "text"),
     "thinking_delta": keys("type", "thinking", "estimated_tokens"),
     "input_json_delta": keys("type", "partial_json"),
@@ -35,7 +31,7 @@ _DELTAS: dict[Any, Known] = {
     "citations_delta": keys("type", "citation"),
 }
 """Deltas of other types are kept whole, or are read whole."""
-_EVENTS: dict[Any, Known] = {
+EVENTS = {
     "message_start": keys("type", message=_MESSAGE),
     "content_block_stop": keys("type", "index"),
     "message_delta": keys("type", *DETAILS, delta=keys("stop_reason", *DETAILS), usage=_USAGE),
@@ -43,24 +39,10 @@ _EVENTS: dict[Any, Known] = {
     "error": keys("type", "error"),
     "ping": keys("type"),
 }
+"""Events whose keys do not depend on what they hold."""
+BLOCK_EVENT, DELTA_EVENT = keys("type", "index", "content_block"), keys("type", "index", "delta")
 
 
-def known_of(event: Mapping[str, Any]) -> Known:
-    """The table of an event."""
-    kind = event.get("type")
-    if kind == "content_block_delta":
-        return _DELTA_EVENTS.get(_type(event.get("delta")), _ANY_DELTA)
-    if kind == "content_block_start":
-        return _START_EVENTS.get(_type(event.get("content_block")), _ANY_START)
-    return _EVENTS.get(kind, _ERROR)
-
-
-def _type(value: object) -> str | None:
-    kind = record(value).get("type")
-    return kind if isinstance(kind, str) else None
-
-
-_DELTA_EVENTS = {kind: keys("type", "index", delta=known) for kind, known in _DELTAS.items()}
-_START_EVENTS = {kind: keys("type", "index", content_block=known) for kind, known in _BLOCKS.items()}
-_ANY_DELTA, _ANY_START = keys("type", "index", "delta"), keys("type", "index", "content_block")
-_ERROR = keys("type", "error")
+def within(event: Known, key: str, inner: Known | None) -> Known:
+    """The table of an event that holds a block or a delta of a known type; of an unknown one, which is kept whole."""
+    return event if inner is None else Known(event.all, {key: inner})
