@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headish import Store
 from headish.content.searching.pieces import Piece
-from headish.rows.upkeep.searches import Source
+from headish.rows.upkeep.matches import Source
 from headish.searching import entries
 from headish.searching.entries import Said, entry_of, unread_fact
 from headish.values.ids import TurnId

@@ -15,8 +15,9 @@ from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import DatabaseError
 from headish.rows.counters import read_counter
-from headish.rows.upkeep import searches
-from headish.rows.upkeep.searches import Indexed, Source
+from headish.rows.upkeep import matches, searches
+from headish.rows.upkeep.matches import Source
+from headish.rows.upkeep.searches import Indexed
 from headish.searching.entries import BEFORE, BEHIND, FACT, entry_of, read_said
 from headish.values.results.reports import Problem
 
@@ -115,7 +116,7 @@ def _page(backend: Backend, space: int, seq: int, last: int) -> list[tuple[Sourc
     """Turns with the words that the index is to hold of them."""
 
     def work(connection: Connection) -> list[tuple[Source, set[str]]]:
-        sources = [each for each in searches.sources_after(connection, space, seq, PAGE_TURNS) if each.seq <= last]
+        sources = [each for each in matches.sources_after(connection, space, seq, PAGE_TURNS) if each.seq <= last]
         return [(said.source, set(entry_of(space, said).split())) for said in read_said(connection, space, sources)]
 
     return backend.read(work)
@@ -153,7 +154,7 @@ def _differences(
     present = _entries(connection, space, low, high)
     lacking, wrong = set(), set()
     for word, seqs in wanted.items():
-        found = set(searches.matching(connection, space, f'"{word}"', low, high, high - low))
+        found = set(matches.matching(connection, space, f'"{word}"', low, high, high - low))
         lacking |= {seq for seq in seqs - found if seq not in present}
         wrong |= {seq for seq in seqs ^ found if seq in present}
     ids = {source.seq: source.id for source, _ in page}
@@ -168,4 +169,4 @@ def _differences(
 
 def _entries(connection: Connection, space: int, low: int, high: int) -> set[int]:
     """The turns that the index holds: each of them has a fact."""
-    return set(searches.matching(connection, space, f'"{space}{FACT}" *', low, high, high - low))
+    return set(matches.matching(connection, space, f'"{space}{FACT}" *', low, high, high - low))

@@ -22,7 +22,7 @@ from headish.content.searching.words import portions_of, signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
 from headish.history.reading.decode import DECODED_TOGETHER
-from headish.rows.upkeep.searches import Source, large_payload
+from headish.rows.upkeep.matches import Source, large_payload
 from headish.values.blocks import ContentBlock, Text
 from headish.values.turns import DOCUMENT, reply_of
 

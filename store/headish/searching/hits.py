@@ -15,7 +15,8 @@ from headish.content.searching.pieces import Piece
 from headish.content.searching.questions import EVERYTHING, Phrase, as_match, phrases_of
 from headish.content.searching.texts import Body, matches
 from headish.database.query import Connection
-from headish.rows.upkeep.searches import LAST, Source, count_matching
+from headish.rows.upkeep.matches import Source, count_matching
+from headish.rows.upkeep.searches import LAST
 from headish.searching.candidates import PAGE, Asked, Found, beginnings, candidates
 from headish.searching.entries import Said, last_part, model_of, read_said, system_of
 from headish.searching.scopes import Ranges, is_within

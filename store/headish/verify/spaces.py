@@ -19,10 +19,9 @@ from headish.verify.changes import check_changes, check_names
 from headish.verify.space import STUMBLING
 from headish.verify.types import check_types, check_types_of_spaces
 
-ALL_SPACES = Query("all spaces, the removed ones too")
-NEXT_SPACE = {table: Query(f"the next space with rows in {table}") for table in TABLES}
 LEFT = {"counter", "search", "space_log"}
 """What a removed space leaves; an index that had begun says that it holds nothing."""
+
 _BEFORE_ALL = -(2**63)
 
 
@@ -31,6 +30,14 @@ class Known(NamedTuple):
 
     number: int
     name: str
+
+
+# Bytes that are stored as text, and are none, could not be read as they are.
+_ALL_SPACES = """
+    SELECT s.id, CAST(s.name AS %s), CASE WHEN c.state = 'removed' THEN 1 ELSE 0 END
+    FROM space AS s LEFT JOIN counter AS c ON c.space = s.id ORDER BY s.id
+"""
+ALL_SPACES = Query("all spaces, the removed ones too", sqlite=_ALL_SPACES % "BLOB", postgresql=_ALL_SPACES % "BYTEA")
 
 
 def check_spaces(backend: Backend) -> tuple[list[Known], list[Problem]]:
@@ -78,6 +85,12 @@ def _check_left(connection: Connection, number: int) -> Iterator[Problem]:
     yield from check_changes(connection, number, subject)
     if read_counter(connection, number) != Counter(0, 0, 0, 0, 0, 0):
         yield Problem(subject, "it was removed, and its counter is not at 0")
+
+
+NEXT_SPACE = {
+    table: Query(f"the next space with rows in {table}", f"SELECT min(space) FROM {table} WHERE space > :after")
+    for table in TABLES
+}
 
 
 def _strangers(connection: Connection, known: Collection[int], removed: Collection[int]) -> Iterator[Problem]:

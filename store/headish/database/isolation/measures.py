@@ -22,7 +22,9 @@ from headish.database.isolation.objects import (
     Policy,
     policies_of,
 )
-from headish.database.isolation.plans import DIGESTS
+
+DIGESTS = ("turn_digest_whole", "turn", "(space, digest)")
+"""The index of whole digests, which statements of a secured database ask: its name, its table, its columns."""
 
 
 class Measure(Struct, frozen=True):

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from headish.content.words import one_line, words_of_payload
 from headish.database.query import Connection
 from headish.history.reading.decode import read_mapping
+from headish.rows.keys import Around, digests_around, names_with_log, twins_of
 from headish.rows.payloads import read_payload_at
-from headish.rows.threads.handles import Around, digests_around, names_with_log, twins_of
 from headish.rows.threads.names import names_of_turns
 from headish.rows.turns import StoredTurn
 from headish.values.handles import HANDLE_LETTERS, HANDLE_MINIMUM, TWIN_DIGITS, letters_of, shared_letters

@@ -29,7 +29,7 @@ from headish.rows.counters import take_seq
 from headish.rows.keys import turns_by_ids, turns_by_keys
 from headish.rows.payloads import add_payloads, read_payload_at, refuse_barred, split_payload
 from headish.rows.threads.names import names_of_segments
-from headish.rows.threads.parents import parents_of_turns
+from headish.rows.threads.places import parents_of_turns
 from headish.rows.threads.ranges import small_payloads
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of, turn_at, turns_of

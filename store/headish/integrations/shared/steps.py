@@ -25,8 +25,9 @@ from headish.history.writing.tips import Remembered, append_all_remembered
 from headish.integrations.shared.healing import heal_text
 from headish.integrations.shared.names import key_of, text_of
 from headish.limits import INLINE_BYTES
-from headish.rows.bookmarks import ALL, find_bookmark, has_log, places_reached, set_bookmark
+from headish.rows.bookmarks import ALL, find_bookmark, set_bookmark
 from headish.rows.conversations import find_record, names_in, record_by_key
+from headish.rows.moves import has_log, places_reached
 from headish.rows.objects import Put, put_object
 from headish.rows.threads.listings import children
 from headish.rows.threads.ranges import Said, ids_of_range, last_ids, said_range
