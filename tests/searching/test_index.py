@@ -215,7 +215,7 @@ class TestForgetting:
         question = f'"{store._number},cat"'
         left = read(store, lambda connection: matches.matching(connection, store._number, question, low, high, 9))
         assert left == [4, 1]
-        words = read(store, lambda connection: searches.words_page(connection, store._number, f"{store._number}+",
+        words = read(store, lambda connection: matches.words_page(connection, store._number, f"{store._number}+",
                                                                   f"{store._number}/", 99))  # fmt: skip
         assert {each.word for each in words} >= {f"{store._number},word0", f"{store._number},word3"}
         assert not {each.word for each in words} & {f"{store._number},word1", f"{store._number},word2"}

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import headish
-from headish.database.query import POSTGRESQL, SECURED, SQLITE, Query, Words
+from headish.database.query import POSTGRESQL, SECURED, SQLITE, Query, Spelling
 
 LIBRARY = Path(headish.__path__[0])
 DATABASES = {
@@ -26,7 +26,7 @@ def all_queries() -> dict[str, Query]:
     """Every statement by its name, wherever it stands. Adapters hold none: no framework is imported."""
     found: dict[str, Query] = {}
     for path in sorted(LIBRARY.rglob("*.py")):
-        if "Query(" in path.read_text("utf-8"):
+        if re.search(r"\bQuery\(", path.read_text("utf-8")):
             module = importlib.import_module(".".join(("headish", *path.relative_to(LIBRARY).with_suffix("").parts)))
             found |= {each.name: each for each in _within(module)}
     return found
@@ -45,7 +45,7 @@ def texts_of(database: str) -> dict[str, str]:
     return {name: _named(query, words, placeholder) for name, query in sorted(all_queries().items())}
 
 
-def _named(query: Query, words: Words, placeholder: str) -> str:
+def _named(query: Query, words: Spelling, placeholder: str) -> str:
     sql, names = words[query]
     following = iter(names)
     return re.sub(placeholder, lambda _: f":{next(following)}", sql)

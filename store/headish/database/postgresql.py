@@ -25,7 +25,7 @@ from headish.database.isolation.grants import WRITER
 from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
-from headish.database.query import POSTGRESQL, SECURED, Connection, Query, Statement, Words
+from headish.database.query import POSTGRESQL, SECURED, Connection, Query, Spelling, Statement
 from headish.database.revisions import ALL_TABLES
 from headish.database.urls import URL, server_arguments
 from headish.errors import (
@@ -109,7 +109,7 @@ class _ServerConnection(Connection):
 
     __slots__ = ("_driver", "_sent", "_space")
 
-    def __init__(self, driver: Any, sent: Sent, words: Words, space: int | None = None) -> None:
+    def __init__(self, driver: Any, sent: Sent, words: Spelling, space: int | None = None) -> None:
         super().__init__(driver.cursor(), words)
         self._driver, self._sent, self._space = driver, sent, space
 
@@ -164,7 +164,7 @@ class _ServerConnection(Connection):
             raise
 
 
-class _Shared:
+class _SharedPool:
     """What the backend of a database and those of its spaces share."""
 
     pool: Pool[Any]
@@ -198,7 +198,7 @@ class PostgreSQLBackend:
         self._arguments = self._read_arguments()
         self.is_confined = False
         self._space: int | None = None
-        self._shared = _Shared()
+        self._shared = _SharedPool()
         self._owner = Owner(self.target, self._renew)
         self._renew()
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 Row = tuple[Any, ...]
 
 
-class Cursor(Protocol):
+class DriverCursor(Protocol):
     """What is used of a driver's cursor (PEP 249)."""
 
     @property
@@ -50,7 +50,7 @@ class Query:
         self._texts = {"sqlite": sqlite or sql, "postgresql": server, "secured": secured or server}
 
     def text_for(self, database: str) -> str:
-        """The words for one of the ``Words``."""
+        """The words for one of the databases: ``sqlite``, ``postgresql`` or ``secured``."""
         return self._texts[database]
 
     def __repr__(self) -> str:
@@ -61,7 +61,7 @@ _PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
 _COMMENT = re.compile(r"--[^\n]*")
 
 
-class Words(dict[Query, Compiled]):
+class Spelling(dict[Query, Compiled]):
     """The statements as one database takes them, each spelled at its first use."""
 
     def __init__(self, database: str, placeholder: str, *, leaves_out: str) -> None:
@@ -77,9 +77,9 @@ class Words(dict[Query, Compiled]):
 
 # A hint for SQLite's planner, and a lock that SQLite does not need, are read by one of them alone.
 _HINT, _LOCK = r" INDEXED BY \w+", " FOR UPDATE$"
-SQLITE = Words("sqlite", "?", leaves_out=_LOCK)
-POSTGRESQL = Words("postgresql", "%s", leaves_out=_HINT)
-SECURED = Words("secured", "%s", leaves_out=_HINT)
+SQLITE = Spelling("sqlite", "?", leaves_out=_LOCK)
+POSTGRESQL = Spelling("postgresql", "%s", leaves_out=_HINT)
+SECURED = Spelling("secured", "%s", leaves_out=_HINT)
 
 
 class Statement(NamedTuple):
@@ -94,7 +94,7 @@ class Connection:
 
     __slots__ = ("_cursor", "_words", "statements")
 
-    def __init__(self, cursor: Cursor, words: Words) -> None:
+    def __init__(self, cursor: DriverCursor, words: Spelling) -> None:
         self._cursor, self._words = cursor, words
         self.statements = 0
 

@@ -30,7 +30,7 @@ class Named(NamedTuple):
     running: bytes
 
 
-class Step(NamedTuple):
+class NameMove(NamedTuple):
     """A move of a name to a turn. ``own``: the turn itself says so (``turn.head``), so the move needs no number of its
     own among the space's changes. ``recent`` orders lists, in Unix milliseconds; None is now."""
 
@@ -183,7 +183,7 @@ ADD_LOG = Query(
 
 
 def move_bookmark(
-    connection: Connection, space: int, name: bytes, steps: Sequence[Step], before: Named | None
+    connection: Connection, space: int, name: bytes, steps: Sequence[NameMove], before: Named | None
 ) -> Named:
     """Move a name along the steps: it ends at the last, each is logged. ``before`` is where it is, None if it is not.
 
@@ -205,7 +205,7 @@ def move_bookmark(
     return Named(last.place, number, running)
 
 
-def move_on(space: int, name: bytes, step: Step, before: Named) -> tuple[Named, Statement, Statement]:
+def move_on(space: int, name: bytes, step: NameMove, before: Named) -> tuple[Named, Statement, Statement]:
     """Move a name by one step from where it is known to be: where it is then, and the statements that do it."""
     now, number = _now(), before.move + 1
     running = run_on(MOVE_LOG, before.running, number, hexlify(step.digest), now)
@@ -219,13 +219,13 @@ def move_on(space: int, name: bytes, step: Step, before: Named) -> tuple[Named, 
 
 
 def set_bookmark(connection: Connection, space: int, name: bytes, turn: StoredTurn, recent: int | None = None) -> int:
-    """Set a name onto a turn, made where it is missing; the number of the move. ``recent`` is that of ``Step``.
+    """Set a name onto a turn, made where it is missing; the number of the move. ``recent`` is that of ``NameMove``.
 
     Cost: four statements, or five.
     """
     before = find_named(connection, space, name)
     seq, change = take_change(connection, space)
-    step = Step(turn.place, turn.digest, turn.head == name, seq, change, recent)
+    step = NameMove(turn.place, turn.digest, turn.head == name, seq, change, recent)
     return move_bookmark(connection, space, name, [step], before).move
 
 
@@ -234,7 +234,7 @@ def bookmark_if_free(
 ) -> bool:
     """Whether the name was free, and now points at the turn; a name that exists stays where it is.
 
-    ``recent`` is that of ``Step``.
+    ``recent`` is that of ``NameMove``.
     """
     if find_bookmark(connection, space, name) is not None:
         return False
@@ -258,7 +258,7 @@ def remove_bookmark(connection: Connection, space: int, name: bytes) -> int | No
     return number
 
 
-def _log_row(space: int, name: bytes, number: int, step: Step, now: int, running: bytes) -> tuple[object, ...]:
+def _log_row(space: int, name: bytes, number: int, step: NameMove, now: int, running: bytes) -> tuple[object, ...]:
     return (space, name, number, *step.place, now, step.seq, step.change, running, None)
 
 

@@ -24,7 +24,7 @@ class First(NamedTuple):
     id: TurnId
 
 
-class Stored(NamedTuple):
+class StoredRecord(NamedTuple):
     """What a row says of a conversation."""
 
     subject: bytes
@@ -38,7 +38,7 @@ FIND = Query(
 )
 
 
-def find_record(connection: Connection, space: int, subject: bytes) -> Stored | None:
+def find_record(connection: Connection, space: int, subject: bytes) -> StoredRecord | None:
     """What is said of a conversation."""
     return _read(connection.row(FIND, space=space, subject=subject))
 
@@ -49,7 +49,7 @@ FIND_SOME = Query(
 )
 
 
-def find_records(connection: Connection, space: int, subjects: Iterable[bytes]) -> dict[bytes, Stored]:
+def find_records(connection: Connection, space: int, subjects: Iterable[bytes]) -> dict[bytes, StoredRecord]:
     """What is said of conversations, of those of which something is. Cost: one statement for each 64 of them."""
     rows = [row for portion in in_portions(subjects) for row in connection.rows(FIND_SOME, space=space, **portion)]
     return {stored.subject: stored for stored in map(_read, rows) if stored is not None}
@@ -61,7 +61,7 @@ BY_KEY = Query(
 )
 
 
-def record_by_key(connection: Connection, space: int, key: bytes) -> Stored | None:
+def record_by_key(connection: Connection, space: int, key: bytes) -> StoredRecord | None:
     """What is said of the conversation that has this key."""
     return _read(connection.row(BY_KEY, space=space, key=key))
 
@@ -81,7 +81,7 @@ WRITE = Query(
 def write_record(
     connection: Connection,
     space: int,
-    stored: Stored,
+    stored: StoredRecord,
     *,
     archived: bool,
     pinned: bool,
@@ -249,5 +249,5 @@ def _log(connection: Connection, space: int, subject: bytes, now: int | None = N
     connection.run(LOG, space=space, change=change, seq=seq, subject=subject, milliseconds=milliseconds)
 
 
-def _read(row: Row | None) -> Stored | None:
-    return None if row is None else Stored(row[0], int(row[1]), row[2])
+def _read(row: Row | None) -> StoredRecord | None:
+    return None if row is None else StoredRecord(row[0], int(row[1]), row[2])

@@ -16,7 +16,7 @@ ERASED = "erased"
 """The state of a space whose rows were erased: its receipts stay, and its number is never given out again."""
 
 
-class Numbers(NamedTuple):
+class SpaceNumbers(NamedTuple):
     """How far a space is: the number of its last turn, and that of the last change beside the turns."""
 
     seq: int
@@ -112,7 +112,7 @@ TAKE_NEXT = Query(
 
 
 def take_next(
-    space: int, known: Numbers, given_bytes: int, named: tuple[bytes, int, int, int, bytes], count: int = 1
+    space: int, known: SpaceNumbers, given_bytes: int, named: tuple[bytes, int, int, int, bytes], count: int = 1
 ) -> Statement:
     """Take commit numbers for turns that continue a head, one behind the other, and lock the space, if it is as far as
     is known.

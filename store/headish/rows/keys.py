@@ -87,7 +87,7 @@ SHORT_BYTES = 8
 """So much of a digest is indexed."""
 
 
-class Around(NamedTuple):
+class NearDigests(NamedTuple):
     """A turn's digest, the beginnings of those next to it, and the id of another turn that has the same beginning."""
 
     digest: bytes
@@ -136,10 +136,10 @@ AROUND = Query(
 )
 
 
-def digests_around(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, Around]:
+def digests_around(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, NearDigests]:
     """What is around the digests of turns; nothing for an id that is not stored. One statement for each 64 ids."""
     rows = [row for portion in in_portions(ids) for row in connection.rows(AROUND, space=space, **portion)]
-    return {row[0]: Around(*row[1:]) for row in rows}
+    return {row[0]: NearDigests(*row[1:]) for row in rows}
 
 
 TWINS = Query(

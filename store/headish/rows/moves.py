@@ -13,7 +13,7 @@ from headish.database.query import Connection, Query, Row
 from headish.rows.bookmarks import ADD_LOG, LAST_LOG, Named, find_named
 from headish.rows.conversations import rename_record
 from headish.rows.counters import take_change
-from headish.rows.turns import Parent, parent_at
+from headish.rows.turns import ParentTurn, parent_at
 from headish.values.places import Place
 
 RENAME = Query(
@@ -29,7 +29,7 @@ RENAME_LOG = Query(
 )
 
 
-def rename_bookmark(connection: Connection, space: int, old: bytes, new: bytes, before: Named, turn: Parent) -> int:
+def rename_bookmark(connection: Connection, space: int, old: bytes, new: bytes, before: Named, turn: ParentTurn) -> int:
     """Give a name another one that never was: its log, and what is said of it, go with it. The number of the move.
 
     Cost: five statements, seven where something is said of it.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from headish.database.query import Connection, Query, Row, Statement
 from headish.rows.payloads import PORTION, in_portions
 from headish.values.ids import TurnId
-from headish.values.places import Place, Segment
+from headish.values.places import Place
 
 
 class StoredTurn(NamedTuple):
@@ -42,7 +42,7 @@ class StoredTurn(NamedTuple):
         return Place(self.chain, self.pos)
 
 
-class Parent(NamedTuple):
+class ParentTurn(NamedTuple):
     """What a child needs of a stored turn, and what tells which names point at it."""
 
     id: TurnId
@@ -95,10 +95,10 @@ PARENT_AT = Query(
 )
 
 
-def parent_at(connection: Connection, space: int, place: Place) -> Parent | None:
+def parent_at(connection: Connection, space: int, place: Place) -> ParentTurn | None:
     """What a child needs of the turn at a place: a third of what ``turn_at`` costs."""
     row = connection.row(PARENT_AT, space=space, chain=place.chain, pos=place.pos)
-    return None if row is None else Parent._make(row)
+    return None if row is None else ParentTurn._make(row)
 
 
 BY_ID = Query("turn by id", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND id = :id")
@@ -225,18 +225,6 @@ LINKS_OF = Query(
 def links_of(connection: Connection, space: int, chain: int) -> list[Place]:
     """What the first turn of a chain continues, in order."""
     return [Place(*row) for row in connection.rows(LINKS_OF, space=space, chain=chain)]
-
-
-RANGE = Query(
-    "turns of a range",
-    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos BETWEEN :low AND :high ORDER BY pos",
-)
-
-
-def turns_of(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
-    """The turns of a range of a chain, by position."""
-    chain, low, high = segment
-    return read_turns(connection.rows(RANGE, space=space, chain=chain, low=low, high=high))
 
 
 ADD_TURN = Query(

@@ -13,7 +13,7 @@ from headish.content.searching.questions import EVERYTHING, Question, as_match, 
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.query import Connection
 from headish.rows.upkeep import matches, searches
-from headish.rows.upkeep.matches import Source
+from headish.rows.upkeep.matches import SearchedTurn
 from headish.searching.entries import (
     READ,
     REASONED,
@@ -60,7 +60,7 @@ def state_of(connection: Connection, space: int) -> Found:
 
 def candidates(
     connection: Connection, space: int, asked: Asked, state: Found, first: int, between: tuple[int, int]
-) -> Iterator[list[Source]]:
+) -> Iterator[list[SearchedTurn]]:
     """Turns that may match, the newest first, in pages: one with the ``first`` turns of the index, then larger ones.
 
     ``between`` are commit numbers, both left out.
@@ -82,7 +82,7 @@ def candidates(
         limit = PAGE
 
 
-def _after(connection: Connection, space: int, low: int, high: int) -> Iterator[list[Source]]:
+def _after(connection: Connection, space: int, low: int, high: int) -> Iterator[list[SearchedTurn]]:
     """All turns between two commit numbers, the newest first."""
     while page := matches.sources_before(connection, space, low, high, READ_PAGE):
         yield page

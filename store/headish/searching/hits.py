@@ -11,11 +11,11 @@ from fnmatch import fnmatchcase
 from math import log
 from typing import NamedTuple
 
-from headish.content.searching.pieces import Piece
+from headish.content.searching.pieces import FieldText
 from headish.content.searching.questions import EVERYTHING, Phrase, as_match, phrases_of
-from headish.content.searching.texts import Body, matches
+from headish.content.searching.texts import SearchedText, matches
 from headish.database.query import Connection
-from headish.rows.upkeep.matches import Source, count_matching
+from headish.rows.upkeep.matches import SearchedTurn, count_matching
 from headish.rows.upkeep.searches import LAST
 from headish.searching.candidates import PAGE, Asked, Found, beginnings, candidates
 from headish.searching.entries import Said, last_part, model_of, read_said, system_of
@@ -47,9 +47,9 @@ class Wanted(NamedTuple):
 class Match(NamedTuple):
     """A turn that matches, and the texts that were searched."""
 
-    source: Source
-    pieces: list[Piece]
-    texts: list[Body]
+    source: SearchedTurn
+    pieces: list[FieldText]
+    texts: list[SearchedText]
     score: float = 0.0
 
 
@@ -84,12 +84,12 @@ def each_match(connection: Connection, space: int, wanted: Wanted, state: Found)
         if not pieces or not _uses(said, asked.tool):
             continue
         # Where filters alone choose, no word has to be cut.
-        texts = [Body(piece.text) for piece in pieces] if phrases else []
+        texts = [SearchedText(piece.text) for piece in pieces] if phrases else []
         if matches(asked.question, texts):
             yield Match(said.source, pieces, texts)
 
 
-def _may_be(source: Source, wanted: Wanted) -> bool:
+def _may_be(source: SearchedTurn, wanted: Wanted) -> bool:
     """What can be said of a turn before its payload is read."""
     asked = wanted.asked
     if source.erased is not None or (asked.role is not None and source.role != asked.role):

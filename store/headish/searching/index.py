@@ -137,7 +137,7 @@ def _remove_all(connection: Connection, space: int, last: int) -> None:
 
 def _holds_words(connection: Connection, space: int) -> bool:
     """Every sign of a word is between these two."""
-    return bool(searches.words_page(connection, space, f"{space}{BEFORE}", f"{space}{BEHIND}", 1))
+    return bool(matches.words_page(connection, space, f"{space}{BEFORE}", f"{space}{BEHIND}", 1))
 
 
 def _next_portion(connection: Connection, space: int) -> Portion | None:

@@ -25,7 +25,7 @@ LEFT = {"counter", "search", "space_log"}
 _BEFORE_ALL = -(2**63)
 
 
-class Known(NamedTuple):
+class SpaceInUse(NamedTuple):
     """A space that is in use."""
 
     number: int
@@ -40,17 +40,17 @@ _ALL_SPACES = """
 ALL_SPACES = Query("all spaces, the removed ones too", sqlite=_ALL_SPACES % "BLOB", postgresql=_ALL_SPACES % "BYTEA")
 
 
-def check_spaces(backend: Backend) -> tuple[list[Known], list[Problem]]:
+def check_spaces(backend: Backend) -> tuple[list[SpaceInUse], list[Problem]]:
     """The spaces in use by name, and what is wrong with them or lies outside of them.
 
     Where policies keep spaces apart, only the spaces of this login are seen, and nothing outside of them.
     Cost: one statement, two for each removed space, and one seek for each table and space.
     """
     if backend.is_confined:
-        open_to_us = [Known(number, stored_name(name)) for number, name in backend.read(space_numbers)]
+        open_to_us = [SpaceInUse(number, stored_name(name)) for number, name in backend.read(space_numbers)]
         return sorted(open_to_us, key=lambda each: each.name), []
     rows = backend.read(lambda connection: connection.rows(ALL_SPACES))
-    known = [Known(number, stored_name(name or b"")) for number, name, is_removed in rows if not is_removed]
+    known = [SpaceInUse(number, stored_name(name or b"")) for number, name, is_removed in rows if not is_removed]
     removed = [number for number, _, is_removed in rows if is_removed]
     problems = backend.read(check_types_of_spaces)
     problems += [Problem(f"space {row[0]}", what) for row in rows if (what := _space_problem(*row))]

@@ -15,13 +15,12 @@ from typing import Any
 
 from litellm.integrations.custom_logger import CustomLogger
 
+from headish.adapters.healing import heal
+from headish.adapters.holding import DatabaseHold, Db, Scoped
+from headish.adapters.naming import check_name
 from headish.aio.threads import WAITING_THREADS, finish_or_stop
 from headish.errors import HeadishError, InvalidArgument, shown
 from headish.integrations.litellm.open_calls import OpenCall, OpenCalls
-from headish.integrations.shared.healing import heal
-from headish.integrations.shared.opening import Db, Held
-from headish.integrations.shared.scopes import Scoped
-from headish.values.names import check_name
 
 log = logging.getLogger("headish")
 
@@ -51,7 +50,7 @@ class HeadishLogger(CustomLogger, Scoped):
         elif bookmark is not None and not callable(bookmark):
             raise InvalidArgument(f"bookmark is a name or a function, not {shown(bookmark)}")
         self._bookmark = bookmark
-        self._held = Held(db, "the logger", space)
+        self._held = DatabaseHold(db, "the logger", space)
         self._open = OpenCalls()
 
     def log_pre_api_call(self, model: str, messages: list[Any], kwargs: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ CUT_BYTES = 2048
 """So much is read of a payload that is larger than ``PREVIEW_BYTES``."""
 
 
-class Words(NamedTuple):
+class ListedTurn(NamedTuple):
     """A turn as a list shows it: of a large payload only the beginning, and then ``cut`` is 1. ``overlay`` are the
     attributes of an overlay, which say what it does."""
 
@@ -43,8 +43,8 @@ class Listed(NamedTuple):
     one.
     """
 
-    last: Words
-    first: Words
+    last: ListedTurn
+    first: ListedTurn
     name: bytes | None = None
     recent: int = 0
     chain: int = 0
@@ -273,6 +273,6 @@ def _flag(wanted: bool | None) -> int:
     return -1 if wanted is None else int(wanted)
 
 
-def _two_words(row: Sequence[object] | Row) -> tuple[Words, Words]:
-    middle = len(Words._fields)
-    return Words._make(row[:middle]), Words._make(row[middle:])
+def _two_words(row: Sequence[object] | Row) -> tuple[ListedTurn, ListedTurn]:
+    middle = len(ListedTurn._fields)
+    return ListedTurn._make(row[:middle]), ListedTurn._make(row[middle:])

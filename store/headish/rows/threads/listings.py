@@ -180,7 +180,7 @@ def turns_page(connection: Connection, space: int, after: Place, limit: int) -> 
     return [(StoredTurn._make(row[:-1]), row[-1]) for row in rows]
 
 
-class Counted(NamedTuple):
+class SpaceTotals(NamedTuple):
     """What a space holds, counted again."""
 
     turns: int
@@ -207,7 +207,7 @@ COUNT_ROOTS = Query(
 )
 
 
-def count_again(connection: Connection, space: int) -> Counted:
+def count_again(connection: Connection, space: int) -> SpaceTotals:
     """Count what the counter keeps. Cost: four statements that read the whole space."""
     counts = (connection.row(query, space=space) for query in (COUNT_TURNS, COUNT_ROOTS, COUNT_HEADS, SUM_PAYLOADS))
-    return Counted(*(0 if row is None else int(row[0]) for row in counts))
+    return SpaceTotals(*(0 if row is None else int(row[0]) for row in counts))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import LEFT_JOIN_PAYLOAD
-from headish.rows.turns import T_COLUMNS, StoredTurn
+from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Segment
@@ -21,7 +21,7 @@ class Whole(NamedTuple):
     payload: bytes | Erased | None
 
 
-class Said(NamedTuple):
+class SpokenTurn(NamedTuple):
     """What a turn says, without its place and its proofs. ``payload`` is None where it is missing, or was erased."""
 
     pos: int
@@ -62,10 +62,10 @@ SAID_RANGE = Query(
 )
 
 
-def said_range(connection: Connection, space: int, segment: Segment) -> list[Said]:
+def said_range(connection: Connection, space: int, segment: Segment) -> list[SpokenTurn]:
     """What the turns of a range of a chain say, by position. Cost: half of ``read_range``."""
     chain, low, high = segment
-    return [*map(Said._make, connection.rows(SAID_RANGE, space=space, chain=chain, low=low, high=high))]
+    return [*map(SpokenTurn._make, connection.rows(SAID_RANGE, space=space, chain=chain, low=low, high=high))]
 
 
 IDS_OF_RANGE = Query(
@@ -108,3 +108,15 @@ def small_payloads(connection: Connection, space: int, segment: Segment) -> dict
     """The payloads that stand in the rows of a range, by position: at most ``INLINE_BYTES`` each."""
     chain, low, high = segment
     return dict(connection.rows(SMALL_PAYLOADS, space=space, chain=chain, low=low, high=high))
+
+
+RANGE = Query(
+    "turns of a range",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos BETWEEN :low AND :high ORDER BY pos",
+)
+
+
+def turns_of(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
+    """The turns of a range of a chain, by position."""
+    chain, low, high = segment
+    return read_turns(connection.rows(RANGE, space=space, chain=chain, low=low, high=high))

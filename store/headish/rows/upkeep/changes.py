@@ -14,7 +14,7 @@ from headish.values.ids import TurnId
 from headish.values.places import Place
 
 
-class Reached(NamedTuple):
+class SpacePosition(NamedTuple):
     """How far a space is, and which history that is: its epoch."""
 
     seq: int
@@ -51,7 +51,7 @@ class SaidOf(NamedTuple):
     data: bytes | None
 
 
-class Erased(NamedTuple):
+class LoggedErasure(NamedTuple):
     """A receipt of an erasure."""
 
     number: int
@@ -66,16 +66,16 @@ class Numbered(NamedTuple):
     seq: int
     milliseconds: int
     mark: bytes
-    what: MovedName | Defined | SaidOf | Erased
+    what: MovedName | Defined | SaidOf | LoggedErasure
 
 
 NUMBERS = Query("how far a space is", "SELECT seq, change, epoch, state FROM counter WHERE space = :space")
 
 
-def read_reached(connection: Connection, space: int) -> Reached | None:
+def read_reached(connection: Connection, space: int) -> SpacePosition | None:
     """How far a space is; None where its counter is missing."""
     row = connection.row(NUMBERS, space=space)
-    return None if row is None else Reached(int(row[0]), int(row[1]), bytes(row[2]), row[3])
+    return None if row is None else SpacePosition(int(row[0]), int(row[1]), bytes(row[2]), row[3])
 
 
 TURNS = Query(
@@ -135,7 +135,7 @@ def changes_between(connection: Connection, space: int, low: int, high: int) -> 
     found += [
         _numbered(row, _record_mark(row[2]), SaidOf._make(row[3:])) for row in connection.rows(RECORDS, **between)
     ]
-    found += [_numbered(row, row[3], Erased._make(row[4:])) for row in connection.rows(ERASURES, **between)]
+    found += [_numbered(row, row[3], LoggedErasure._make(row[4:])) for row in connection.rows(ERASURES, **between)]
     return sorted(found, key=lambda each: each.change)
 
 
@@ -199,7 +199,7 @@ def place_up_to(connection: Connection, space: int, name: bytes, seq: int, chang
     return None if row is None or row[0] is None else Place(row[0], row[1])
 
 
-def _numbered(row: Row, mark: bytes, what: MovedName | Defined | SaidOf | Erased) -> Numbered:
+def _numbered(row: Row, mark: bytes, what: MovedName | Defined | SaidOf | LoggedErasure) -> Numbered:
     change, seq, milliseconds = row[:3]
     return Numbered(change, seq, milliseconds, mark, what)
 

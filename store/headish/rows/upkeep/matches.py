@@ -14,7 +14,7 @@ from headish.values.ids import TurnId
 from headish.values.places import Place
 
 
-class Source(NamedTuple):
+class SearchedTurn(NamedTuple):
     """What of a turn is searched. ``data`` is null where its payload is large, erased or missing."""
 
     seq: int
@@ -73,7 +73,7 @@ _FOUND = """
 FOUND = Query(
     "turns that may match, the newest first, with what of them is searched",
     **{
-        database: _FOUND.format(columns=", ".join(f"t.{name}" for name in Source._fields), matching=matching)
+        database: _FOUND.format(columns=", ".join(f"t.{name}" for name in SearchedTurn._fields), matching=matching)
         for database, matching in _MATCHING.items()
     },
 )
@@ -81,11 +81,11 @@ FOUND = Query(
 
 def found_before(
     connection: Connection, space: int, question: str, low: int, high: int, limit: int
-) -> tuple[list[Source], int | None]:
+) -> tuple[list[SearchedTurn], int | None]:
     """Turns between two commit numbers that may match, the newest first; and before which to go on, None at the end."""
     rows = connection.rows(FOUND, space=space, question=question, low=low, high=high, limit=limit)
     # A turn that an index holds and nobody has is verify's to name.
-    sources = sorted((Source._make(row[1:]) for row in rows if row[1] is not None), reverse=True)
+    sources = sorted((SearchedTurn._make(row[1:]) for row in rows if row[1] is not None), reverse=True)
     return sources, min(row[0] for row in rows) if len(rows) == limit else None
 
 
@@ -104,16 +104,16 @@ def count_matching(connection: Connection, space: int, question: str, limit: int
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
-_SOURCE = ", ".join(Source._fields)
+_SOURCE = ", ".join(SearchedTurn._fields)
 AFTER = Query(
     "what of turns after a commit number is searched",
     f"SELECT {_SOURCE} FROM turn WHERE space = :space AND seq > :seq ORDER BY seq LIMIT :limit",
 )
 
 
-def sources_after(connection: Connection, space: int, seq: int, limit: int) -> list[Source]:
+def sources_after(connection: Connection, space: int, seq: int, limit: int) -> list[SearchedTurn]:
     """Turns behind a commit number, in commit order."""
-    return list(map(Source._make, connection.rows(AFTER, space=space, seq=seq, limit=limit)))
+    return list(map(SearchedTurn._make, connection.rows(AFTER, space=space, seq=seq, limit=limit)))
 
 
 BEFORE = Query(
@@ -122,9 +122,9 @@ BEFORE = Query(
 )
 
 
-def sources_before(connection: Connection, space: int, low: int, high: int, limit: int) -> list[Source]:
+def sources_before(connection: Connection, space: int, low: int, high: int, limit: int) -> list[SearchedTurn]:
     """Turns between two commit numbers, both left out, the newest first."""
-    return list(map(Source._make, connection.rows(BEFORE, space=space, low=low, high=high, limit=limit)))
+    return list(map(SearchedTurn._make, connection.rows(BEFORE, space=space, low=low, high=high, limit=limit)))
 
 
 AT = Query(
@@ -133,10 +133,10 @@ AT = Query(
 )
 
 
-def sources_at(connection: Connection, space: int, seqs: Iterable[int]) -> list[Source]:
+def sources_at(connection: Connection, space: int, seqs: Iterable[int]) -> list[SearchedTurn]:
     """Turns by their commit numbers, the newest first. Cost: one statement for each ``LOOKED_UP``."""
     rows = [row for portion in in_portions(seqs) for row in connection.rows(AT, space=space, **portion)]
-    return sorted(map(Source._make, rows), reverse=True)
+    return sorted(map(SearchedTurn._make, rows), reverse=True)
 
 
 # What is compared are columns, and none is computed there: under a policy an index answers nothing else. The outer
@@ -196,3 +196,60 @@ SPACES = Query("numbers of all spaces", "SELECT id FROM space ORDER BY id")
 def all_spaces(connection: Connection) -> list[int]:
     """The numbers of all spaces, those of the removed ones too."""
     return [number for (number,) in connection.rows(SPACES)]
+
+
+class IndexWord(NamedTuple):
+    """A word of the index, with its sign, and how many turns of the space have it."""
+
+    word: str
+    turns: int
+
+
+WORDS = Query(
+    "words of the search index, a page",
+    sqlite="SELECT term, doc FROM search_word WHERE term > :after AND term < :end ORDER BY term LIMIT :limit",
+    postgresql="""
+    SELECT w.lexeme, count(*) FROM search_text AS s, unnest(s.words) AS w
+    WHERE s.space = :space AND w.lexeme COLLATE "C" > :after AND w.lexeme COLLATE "C" < :end GROUP BY w.lexeme
+    ORDER BY w.lexeme COLLATE "C" LIMIT :limit
+    """,
+)
+
+
+def words_page(connection: Connection, space: int, after: str, end: str, limit: int) -> list[IndexWord]:
+    """Words of a space between two, by their bytes."""
+    rows = connection.rows(WORDS, space=space, after=after, end=end, limit=limit)
+    return [IndexWord(word, int(count)) for word, count in rows]
+
+
+SUMS = Query(
+    "how many words the search index has, and of which turns",
+    sqlite=f"""
+    SELECT count(*), coalesce(sum(doc & {LAST}), 0) FROM search_entry
+    WHERE term > :after AND term < :end AND doc > {ROWS_OF_SPACE} AND doc < {ROWS_OF_SPACE} + {LAST}
+    """,
+    postgresql="""
+    SELECT coalesce(sum(length(words)), 0), coalesce(sum(length(words) * seq), 0) FROM search_text
+    WHERE space = :space
+    """,
+)
+
+
+def sums(connection: Connection, space: int, after: str, end: str) -> tuple[int, int]:
+    """How many words all turns have together, each of a turn once, and the sum of the turns' numbers over them."""
+    row = connection.row(SUMS, space=space, after=after, end=end)
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
+
+# Meant for the whole database, as what it finds belongs to no space.
+FIRST_WORD = Query(
+    "the next space with words in the search index",
+    sqlite="SELECT term FROM search_word WHERE term > :after ORDER BY term LIMIT 1",
+    postgresql="SELECT min(space) || '.' FROM search_text WHERE space > CAST(:number AS bigint)",
+)
+
+
+def next_space(connection: Connection, number: int) -> str | None:
+    """The first word of the next space behind a number that has any, in the order of the words."""
+    row = connection.row(FIRST_WORD, after=f"{number}/" if number else "", number=number)
+    return None if row is None else row[0]

@@ -28,20 +28,13 @@ class Indexed(NamedTuple):
     emptied: int
 
 
-class State(NamedTuple):
+class SearchState(NamedTuple):
     """How many turns a space has, and how far its index is; nulls where it has not begun."""
 
     turns: int
     seq: int | None
     version: int | None
     can_index: int
-
-
-class Word(NamedTuple):
-    """A word of the index, with its sign, and how many turns of the space have it."""
-
-    word: str
-    turns: int
 
 
 ROWS_OF_SPACE = f"(CAST(:space AS INTEGER) << {SEQ_BITS})"
@@ -77,10 +70,10 @@ STATE = Query(
 )
 
 
-def state_of(connection: Connection, space: int) -> State:
+def state_of(connection: Connection, space: int) -> SearchState:
     """How far a space and its index are."""
     row = connection.row(STATE, space=space)
-    return State(0, None, None, 0) if row is None else State._make(row)
+    return SearchState(0, None, None, 0) if row is None else SearchState._make(row)
 
 
 POSITION = Query("how far the search index is", "SELECT seq, version, emptied FROM search WHERE space = :space")
@@ -296,53 +289,3 @@ def remove_entries(
     finally:
         if not is_wiped:
             connection.rows(KEEP_FREED)
-
-
-WORDS = Query(
-    "words of the search index, a page",
-    sqlite="SELECT term, doc FROM search_word WHERE term > :after AND term < :end ORDER BY term LIMIT :limit",
-    postgresql="""
-    SELECT w.lexeme, count(*) FROM search_text AS s, unnest(s.words) AS w
-    WHERE s.space = :space AND w.lexeme COLLATE "C" > :after AND w.lexeme COLLATE "C" < :end GROUP BY w.lexeme
-    ORDER BY w.lexeme COLLATE "C" LIMIT :limit
-    """,
-)
-
-
-def words_page(connection: Connection, space: int, after: str, end: str, limit: int) -> list[Word]:
-    """Words of a space between two, by their bytes."""
-    rows = connection.rows(WORDS, space=space, after=after, end=end, limit=limit)
-    return [Word(word, int(count)) for word, count in rows]
-
-
-SUMS = Query(
-    "how many words the search index has, and of which turns",
-    sqlite=f"""
-    SELECT count(*), coalesce(sum(doc & {LAST}), 0) FROM search_entry
-    WHERE term > :after AND term < :end AND doc > {ROWS_OF_SPACE} AND doc < {ROWS_OF_SPACE} + {LAST}
-    """,
-    postgresql="""
-    SELECT coalesce(sum(length(words)), 0), coalesce(sum(length(words) * seq), 0) FROM search_text
-    WHERE space = :space
-    """,
-)
-
-
-def sums(connection: Connection, space: int, after: str, end: str) -> tuple[int, int]:
-    """How many words all turns have together, each of a turn once, and the sum of the turns' numbers over them."""
-    row = connection.row(SUMS, space=space, after=after, end=end)
-    return (0, 0) if row is None else (int(row[0]), int(row[1]))
-
-
-# Meant for the whole database, as what it finds belongs to no space.
-FIRST_WORD = Query(
-    "the next space with words in the search index",
-    sqlite="SELECT term FROM search_word WHERE term > :after ORDER BY term LIMIT 1",
-    postgresql="SELECT min(space) || '.' FROM search_text WHERE space > CAST(:number AS bigint)",
-)
-
-
-def next_space(connection: Connection, number: int) -> str | None:
-    """The first word of the next space behind a number that has any, in the order of the words."""
-    row = connection.row(FIRST_WORD, after=f"{number}/" if number else "", number=number)
-    return None if row is None else row[0]
