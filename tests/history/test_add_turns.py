@@ -14,7 +14,7 @@ from headish.errors import HeadishError, InvalidArgument, InvalidContent, Invali
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from support.growing import texts
 from support.insides import database_of, dump, unchanged
-from support.places import Place
+from support.places import Place, in_memory_too
 
 
 class Drained:
@@ -43,6 +43,7 @@ class Drained:
             yield item
 
 
+@in_memory_too
 class TestBatches:
     def test_a_batch_has_a_bounded_number_of_turns(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         items = Drained((str(index) for index in range(3 * BATCH_TURNS)), store, monkeypatch)
