@@ -30,23 +30,23 @@ from headish.database.revisions import REVISION
 from headish.history.budgets.counting import Tokens, TurnTokens
 from headish.history.edits.differences import Change, Diff, Stat
 from headish.history.edits.edit import Edited
-from headish.history.edits.versions import Siblings
 from headish.history.edits.words import Piece
 from headish.history.reading.costs import Cost
 from headish.history.reading.usage import Count
+from headish.history.reading.versions import Siblings
 from headish.history.writing.copies import Copied
 from headish.providers.dialects.table import DIALECTS
 from headish.providers.registry import PROVIDERS
 from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
-from headish.store.database import Spaces
-from headish.store.parts.batches import Batches
-from headish.store.parts.bookmarks import Bookmarks
-from headish.store.parts.conversations import Conversations
-from headish.store.parts.erasing import Erasures
-from headish.store.parts.objects import Objects
-from headish.store.parts.pointers import Pointers
-from headish.store.parts.streams import Streams
-from headish.store.parts.tools import Tools
+from headish.store.asking.batches import Batches
+from headish.store.asking.pointers import Pointers
+from headish.store.asking.streams import Streams
+from headish.store.asking.tools import Tools
+from headish.store.keeping.bookmarks import Bookmarks
+from headish.store.keeping.conversations import Conversations
+from headish.store.keeping.erase import Erasures
+from headish.store.keeping.objects import Objects
+from headish.store.keeping.spaces import Spaces
 from headish.values.blocks import KINDS, Erased
 from headish.values.messages import Attributes, Overlay, ThreadRecord
 from headish.values.results.audits import Audited, Authored
@@ -214,7 +214,7 @@ def write_library() -> str:
     parts += ["\n### headish.providers.Stream\n\n", _text(providers.Stream), "\n"]
     parts += [_function(f"Stream.{name}", getattr(providers.Stream, name)) for name in ("feed", "fail", "finish")]
     parts += ["\n### Capture\n\n", _text(Capture), "\n"]
-    parts += [_function(f"Capture.{name}", getattr(Capture, name)) for name in ("feed", "fail", "finish")]
+    parts += [_function(f"Capture.{name}", getattr(Capture, name)) for name in ("read", "feed", "fail", "finish")]
     for value in (Settings, *_PROVIDER_VALUES, Pointer, NamedPointer):
         parts.append(f"\n### {value.__name__}\n\n{_text(value)}\n\n{_fields(value)}\n")
     parts += ["\n## Transcripts\n\n", _text(transcripts), "\n"]
@@ -332,8 +332,8 @@ def _field_docstrings(struct: Any) -> dict[str, str]:
 
 
 def _text(documented: Any) -> str:
-    """A docstring as Markdown: code in single backticks."""
-    return re.sub(r"``(.+?)``", r"`\1`", inspect.getdoc(documented) or "")
+    """A docstring as Markdown: code in single backticks, a colon before an indented block."""
+    return re.sub(r"``(.+?)``", r"`\1`", inspect.getdoc(documented) or "").replace("::\n\n", ":\n\n")
 
 
 def write_schema() -> str:

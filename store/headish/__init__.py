@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from headish import errors as errors
     from headish.emission import emit as emit
     from headish.store.database import Database as Database
-    from headish.store.keeping.backing import restore as restore
+    from headish.store.keeping.backup import restore as restore
     from headish.store.store import Store as Store
     from headish.values.messages import ContextWindow as ContextWindow
     from headish.values.messages import Message as Message
@@ -39,7 +39,7 @@ _HOMES = {
     "Database": "headish.store.database",
     "Store": "headish.store.store",
     "emit": "headish.emission",
-    "restore": "headish.store.keeping.backing",
+    "restore": "headish.store.keeping.backup",
     "ABSENT": "headish.values.names",
     "Turn": "headish.values.turns",
     "Message": "headish.values.messages",

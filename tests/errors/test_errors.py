@@ -11,6 +11,7 @@ from support.loops import failing
 
 KINDS = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.HeadishError)]
 ARGUMENTS = {
+    "Exception": ValueError("x"),
     "Mapping[str, int]": {"0a": 3},
     "Sequence[Unrepresentable]": (errors.Unrepresentable("ChatML", "a picture", drop="pictures"),),
     "bool": True,

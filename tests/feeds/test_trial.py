@@ -50,7 +50,7 @@ class Trial:
 
     def __init__(self, store: Store) -> None:
         self.store, self.done = store, Event()
-        self.is_server = "://" in store._database.target
+        self.is_server = "://" in store._database.backend.target
 
     def run(self, *more: Callable[[], list[str]]) -> list[list[str]]:
         """What each reader saw once all writers are through: the follower, the one that dies, and more."""

@@ -75,7 +75,7 @@ class TestMemory:
         one.close()
         with pytest.raises(RuntimeError, match="closed"), one.use():
             pass
-        assert database_of(other).store().heads() == []
+        assert Database(database_of(other)).store().heads() == []
 
 
 class TestADatabaseOfTheCaller:

@@ -23,8 +23,8 @@ from headish.errors import (
     UnknownConversation,
     shown,
 )
-from headish.history.edits.versions import find_firsts
 from headish.history.reading.find import find_turn
+from headish.history.reading.versions import find_firsts
 from headish.limits import KEY_LIMIT_BYTES, MAPPING_LIMIT_BYTES, TAGS_LIMIT, TITLE_LIMIT
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.conversations import (
@@ -268,7 +268,7 @@ def _words(words: Words) -> str:
 
 
 def _does(words: Words) -> str:
-    from headish.history.overlays.states import describe  # late: few lists have one
+    from headish.history.windows.states import describe  # late: few lists have one
 
     try:
         overlay = _decode_attributes(words.overlay or b"").overlay

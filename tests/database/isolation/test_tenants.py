@@ -78,7 +78,7 @@ class TestTheOther:
         ben.add_turns([{"content": f"of ben {index}"} for index in range(5)])
         assert ana.stats().turns == own == len(list(ana.turns()))
         assert [each.turn for each in ana.follow(wait=False) if each.kind == "turn"] == list(ana.turns())
-        database = ana._database
+        database = Database(ana._database)
         assert isinstance(database, Database)
         made = database.backup(tmp_path / "all.hbackup")
         assert (made.spaces, made.turns) == (("ana",), own)
@@ -88,7 +88,7 @@ class TestTheOther:
             assert len(list(copy.store("ana").turns())) == own
 
     def test_a_space_that_is_forbidden_looks_like_one_that_is_not_there(self, ana: Store) -> None:
-        database = ana._database
+        database = Database(ana._database)
         assert isinstance(database, Database)
         assert list(database.spaces) == ["ana"]
         assert len(database.spaces) == 1

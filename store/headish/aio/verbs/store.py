@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from headish.history.edits.differences import Diff
     from headish.history.edits.drafts import Edit
     from headish.history.edits.edit import Edited
-    from headish.history.edits.versions import Siblings, Version
     from headish.history.reading.costs import Cost
     from headish.history.reading.usage import Count as UsageCount
+    from headish.history.reading.versions import Siblings, Version
     from headish.history.writing.copies import Copied
-    from headish.imports.files import Progress
     from headish.imports.imported import Imported
-    from headish.imports.notes import Told
-    from headish.imports.trees import Preview
+    from headish.imports.notes import NoteListener
+    from headish.imports.source_files import Progress
+    from headish.imports.storing import Preview
     from headish.providers.shared.values import Finding, Request
     from headish.searching.index import Progress as IndexProgress
-    from headish.store.keeping.exporting import ExportOptions
+    from headish.store.asking.ask import OnDelta
+    from headish.store.asking.reply import Asked, Response
+    from headish.store.asking.request import Budget, Count, ToolList
+    from headish.store.asking.tool_calls import Approve, Run, Told
+    from headish.store.call_options import CallOptions
+    from headish.store.keeping.export_all import ExportOptions
     from headish.store.space import Headishes, Space
     from headish.store.store import Store
-    from headish.store.verbs.ask import OnDelta
-    from headish.store.verbs.calloptions import CallOptions
-    from headish.store.verbs.calls import Approve, Run, Told as CallsTold
-    from headish.store.verbs.replies import Asked, Response
-    from headish.store.verbs.requests import Budget, Count, ToolList
     from headish.values.blocks import ContentBlock, ToolUse
     from headish.values.ids import TurnId
     from headish.values.messages import ContextWindow, Message, Note
@@ -88,7 +88,7 @@ class StoreVerbs(StoreFront):
         moves: bool = True, objects: Iterable[Mapping[str, Any]] = ()
     ) -> Turns:
         """Store a stream of turns of any length, in bounded memory."""
-        return Turns(await self._finish(self.sync.add_turns, items=items, moves=moves, objects=objects))
+        return Turns(await self._take(self.sync.add_turns, items=items, moves=moves, objects=objects))
 
     async def ask(
         self, content: Content | None = None, *, continues: Continues = None, bookmark: str | None = None,
@@ -273,7 +273,7 @@ class StoreVerbs(StoreFront):
 
     async def import_changed(
         self, source: str | os.PathLike[str], format: str | None = None, *, progress: Progress | None = None,
-        told: Told | None = None
+        told: NoteListener | None = None
     ) -> Imported:
         """Import what has changed since the last call: the file, or the sessions of coding agents in a folder (of
         ``format``: ``claude-code``, ``codex``, ``gemini-cli``)."""
@@ -283,7 +283,7 @@ class StoreVerbs(StoreFront):
         self, source: str | os.PathLike[str] | BinaryIO, format: str | None = None, *, bookmark: str | None =
         None, force: bool = False, continues: str | None = None, partial: bool = False, strict: bool = True,
         start_role: str | None = None, bos: str = '[BOS]', eos: str = '[EOS]', keep_raw: bool = False, dry_run:
-        bool | Preview = False, progress: Progress | None = None, told: Told | None = None
+        bool | Preview = False, progress: Progress | None = None, told: NoteListener | None = None
     ) -> Imported:
         """Import a file (a path, or one open for reading bytes); its format is detected when not given."""
         return await self._wait(
@@ -410,7 +410,7 @@ class StoreVerbs(StoreFront):
 
     async def reply(self, headish: Asked, provider: str, response: Response | AsyncIterable[Any]) -> Turn:
         """Store a reply as the assistant turn that continues a headish; its bookmark is carried on."""
-        return await self._finish(self.sync.reply, headish=headish, provider=provider, response=response)
+        return await self._take(self.sync.reply, headish=headish, provider=provider, response=response)
 
     async def request(
         self, headish: Headishes = '@', to: str | None = None, *, ptr: str | None = None, tools: ToolList | None
@@ -434,8 +434,8 @@ class StoreVerbs(StoreFront):
         return await self._ask(self.sync.retry, headish=headish, on_delta=on_delta, **options)
 
     async def run_tools(
-        self, headish: str, run: Run | AsyncRun, *, approve: Approve | None | AsyncApprove = None, told:
-        CallsTold | None = None
+        self, headish: str, run: Run | AsyncRun, *, approve: Approve | None | AsyncApprove = None, told: Told |
+        None = None
     ) -> Turn | None:
         """Run the open calls of a reply, and store their results as one turn that continues it; None without calls."""
         return await self._wait(self.sync.run_tools, headish=headish, run=run, approve=approve, told=told)

@@ -21,7 +21,7 @@ from headish.history.reading.order import arrange
 from headish.history.reading.walk import walk_first_parents
 from headish.history.writing.append import Written, append_batch
 from headish.history.writing.moves import Moved, is_logged, undo_name
-from headish.history.writing.remembered import Remembered, append_all_remembered
+from headish.history.writing.tips import Remembered, append_all_remembered
 from headish.integrations.shared.healing import heal_text
 from headish.integrations.shared.names import key_of, text_of
 from headish.limits import INLINE_BYTES

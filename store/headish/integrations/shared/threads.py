@@ -3,7 +3,7 @@
 The space is locked while somebody writes, so two threads, tasks or processes on one session lose nothing: what is
 added together stays together, and a pop takes what it returns.
 
-Like the verbs of ``store/verbs`` these are functions of a store that open its transactions. Call them in the block of
+Like the verbs of ``store`` these are functions of a store that open its transactions. Call them in the block of
 ``Held.use``, and from a coroutine through ``headish.aio.threads.finish``.
 """
 
@@ -18,11 +18,11 @@ from headish.database.query import Connection
 from headish.errors import BookmarkTaken
 from headish.history.reading.documents import with_documents
 from headish.history.reading.order import arrange
-from headish.history.reading.resolve import kept_thread
 from headish.history.reading.walk import walk, walk_first_parents
+from headish.history.windows.transcripts import kept_thread
 from headish.history.writing.append import Written
 from headish.history.writing.moves import Moved, remove_name
-from headish.history.writing.remembered import NOTHING, remember
+from headish.history.writing.tips import NOTHING, remember
 from headish.integrations.shared.names import safe_name
 from headish.integrations.shared.steps import Puts as Puts
 from headish.integrations.shared.steps import Session as Session

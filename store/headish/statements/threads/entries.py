@@ -98,7 +98,7 @@ define(
         "LEFT JOIN older ON older.start = firsts.chain LEFT JOIN inside ON inside.start = firsts.chain "
         "WHERE older.start IS NULL OR inside.start IS NOT NULL), "
         # A recursive statement may name its own table once only: each range is looked at in two ways.
-        "ways(way) AS (SELECT 0 UNION ALL SELECT 1), "
+        "ways AS (SELECT 0 AS way UNION ALL SELECT 1 AS way), "
         "grown(start, chain, low, id) AS (SELECT chain, chain, pos, id FROM begins UNION "
         "SELECT grown.start, coalesce(l.chain, v.chain), coalesce(v.pos, 0), v.id FROM grown CROSS JOIN ways "
         "LEFT JOIN link AS l ON ways.way = 0 AND l.space = :space AND l.parent_chain = grown.chain "
