@@ -13,7 +13,7 @@ from headish.errors import InvalidArgument
 from headish.integrations.shared import forgetting, healing
 from headish.integrations.shared.forgetting import HidesOnly, check_erase, erases
 from headish.integrations.shared.threads import drop, name_of, pop, read_unknown, session_of
-from headish.rows.threads.ranges import Said
+from headish.rows.threads.ranges import SpokenTurn
 from support.growing import grow
 from support.insides import counted_statements
 from support.places import Place
@@ -57,7 +57,7 @@ class TestASession:
         assert read_unknown(store, MAIN, limit, dict.fromkeys(ids).keys()) == ids[-limit:]
         said = read_unknown(store, MAIN, limit, dict.fromkeys([*ids[:-1], "other", "another"]).keys())
         assert [each if isinstance(each, str) else each.id for each in said] == ids[-limit:]
-        assert isinstance(said[-1], Said)
+        assert isinstance(said[-1], SpokenTurn)
 
     def test_gives_no_id_of_what_was_erased(self, store: Store) -> None:
         put(store, MAIN, *"abc")
@@ -65,7 +65,7 @@ class TestASession:
         store.erase("main~1", reason="asked")
         said = read_unknown(store, MAIN, 2, dict.fromkeys(ids).keys())
         assert [each for each in said if isinstance(each, str)] == []
-        assert [text_of(each) for each in said if isinstance(each, Said)] == ["(erased)", "c"]
+        assert [text_of(each) for each in said if isinstance(each, SpokenTurn)] == ["(erased)", "c"]
 
     def test_known_last_turns_take_one_statement(self, store: Store) -> None:
         put(store, MAIN, *"abc")

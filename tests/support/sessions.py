@@ -12,7 +12,7 @@ from headish import Store
 from headish.content.drafts import make_draft
 from headish.integrations.shared.threads import Session, add, pop, read, session_of
 from headish.limits import PAYLOAD_LIMIT_BYTES
-from headish.rows.threads.ranges import Said
+from headish.rows.threads.ranges import SpokenTurn
 
 MAIN = session_of("main")
 
@@ -22,7 +22,7 @@ def put(store: Store, session: Session, *texts: str) -> None:
     add(store, session, [make_draft(text, {}, PAYLOAD_LIMIT_BYTES) for text in texts])
 
 
-def text_of(said: Said | None) -> str | None:
+def text_of(said: SpokenTurn | None) -> str | None:
     """The text of a turn."""
     return None if said is None else "(erased)" if said.payload is None else json.loads(said.payload)[0]["text"]
 

@@ -10,7 +10,7 @@ from headish.database.backend import Durability
 from headish.errors import HeadishError
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.streams import has_open_streams
-from headish.rows.upkeep.erasures import has_erasures
+from headish.rows.upkeep.receipts import has_erasures
 from headish.store.connections import Connections
 from headish.store.space import Space
 from headish.values.checks.doors import PATH, door

@@ -32,7 +32,7 @@ from headish.integrations.shared.forgetting import check_erase, erases
 from headish.integrations.shared.healing import heal, heal_text
 from headish.integrations.shared.opening import Db, Held
 from headish.rows.objects import Put, find_object
-from headish.rows.threads.ranges import Said
+from headish.rows.threads.ranges import SpokenTurn
 from headish.store.store import Store
 from headish.values.ids import TurnId
 from headish.values.messages import Kept, Message
@@ -292,7 +292,7 @@ def _events(store: Store, place: Place, limit: int | None) -> list[Event]:
     return seen if limit is None else seen[max(0, len(seen) - limit) :]
 
 
-def _events_of(said: Said) -> list[Event]:
+def _events_of(said: SpokenTurn) -> list[Event]:
     if said.payload is None:
         return []
     try:

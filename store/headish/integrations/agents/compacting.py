@@ -17,7 +17,7 @@ from headish.integrations.agents.shapes import Item
 from headish.integrations.shared import threads
 from headish.integrations.shared.forgetting import erases
 from headish.integrations.shared.threads import is_plain, read
-from headish.rows.threads.ranges import Said
+from headish.rows.threads.ranges import SpokenTurn
 
 if TYPE_CHECKING:
     from headish.integrations.agents.session import HeadishSession
@@ -36,7 +36,7 @@ async def snapshot(session: HeadishSession, limit: int, is_expired: Callable[[An
         return None
     if any(getattr(type(session), name) is not getattr(HeadishSession, name) for name in _HISTORY):
         return None
-    turns: list[Said] = await session._run(read, limit + 1)
+    turns: list[SpokenTurn] = await session._run(read, limit + 1)
     listed = [items_of_turn(each) for each in turns]
     if not is_plain(turns) or any(len(items) != 1 for items in listed):
         return None
@@ -65,11 +65,13 @@ def _replace(
     return threads.replace_last(store, session, last, drafts, erase=erase, stay=stay)
 
 
-def _without_expired(is_expired: Callable[[Any], bool], limit_bytes: int, before: Sequence[Said]) -> list[Draft] | None:
+def _without_expired(
+    is_expired: Callable[[Any], bool], limit_bytes: int, before: Sequence[SpokenTurn]
+) -> list[Draft] | None:
     """The drafts of what comes behind the expired items at the beginning; None where there are none, or where a draft
     would not say all that its turn says."""
 
-    def is_over(said: Said) -> bool:
+    def is_over(said: SpokenTurn) -> bool:
         items = items_of_turn(said)
         return bool(items) and all(map(is_expired, items))
 
@@ -80,7 +82,7 @@ def _without_expired(is_expired: Callable[[Any], bool], limit_bytes: int, before
     return None if None in drafts else drafts  # type: ignore[return-value]  # none is None
 
 
-def _draft_of(said: Said, limit_bytes: int) -> Draft | None:
+def _draft_of(said: SpokenTurn, limit_bytes: int) -> Draft | None:
     items = items_of_turn(said)
     draft = make_draft(items[0], limit_bytes).draft if len(items) == 1 else None
     if draft is None or (draft.payload, draft.said.role, draft.said.attributes, draft.system, draft.app) != (

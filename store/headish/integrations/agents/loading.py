@@ -15,7 +15,7 @@ from headish.integrations.agents.rows import items_of_plain
 from headish.integrations.agents.shapes import Item
 from headish.integrations.shared.remembering import Memory, encode
 from headish.integrations.shared.threads import Session, is_plain, read, read_unknown, see
-from headish.rows.threads.ranges import Said
+from headish.rows.threads.ranges import SpokenTurn
 from headish.store.store import Store
 from headish.values.ids import TurnId
 from headish.values.messages import Kept, Message
@@ -40,7 +40,7 @@ def load(store: Store, session: Session, limit: int | None, memory: Memory) -> l
         window = 2 * (window or 1)
 
 
-def items_of_turn(said: Said) -> list[Item]:
+def items_of_turn(said: SpokenTurn) -> list[Item]:
     """The items of a turn; none where it was erased. Raises: CorruptTurn."""
     if said.payload is None or said.type is not None:
         return []
@@ -52,16 +52,16 @@ def items_of_turn(said: Said) -> list[Item]:
         raise CorruptTurn(said.id, str(error)) from None
 
 
-def _as_items(store: Store, session: Session, turns: Sequence[Said | TurnId], memory: Memory) -> list[Item]:
+def _as_items(store: Store, session: Session, turns: Sequence[SpokenTurn | TurnId], memory: Memory) -> list[Item]:
     known = memory.decode(turns)
     if known is not None:  # nearly always
         return known
-    unknown = [each for each in turns if isinstance(each, Said)]
+    unknown = [each for each in turns if isinstance(each, SpokenTurn)]
     if not is_plain(unknown) or any(each.type is not None for each in unknown):
         return _see(store, session)
     made = iter(_items_of(unknown, memory))
     items: list[Item] = []
-    for are_read, group in groupby(turns, lambda each: isinstance(each, Said)):
+    for are_read, group in groupby(turns, lambda each: isinstance(each, SpokenTurn)):
         if are_read:
             items += chain.from_iterable(next(made) for _ in group)
             continue
@@ -72,7 +72,7 @@ def _as_items(store: Store, session: Session, turns: Sequence[Said | TurnId], me
     return items
 
 
-def _items_of(turns: Sequence[Said], memory: Memory) -> list[list[Item]]:
+def _items_of(turns: Sequence[SpokenTurn], memory: Memory) -> list[list[Item]]:
     """The items of turns that were read, which are remembered from now on. Raises: CorruptTurn."""
     quick = items_of_plain(turns)
     memory.keep_all([(turn.id, encode(item)) for turn, item in zip(turns, quick, strict=True) if item is not None])

@@ -12,7 +12,7 @@ import msgspec
 from headish.content.encoding import decode_payloads
 from headish.integrations.agents.items import is_plain_text
 from headish.integrations.agents.shapes import Item, write_shape
-from headish.rows.threads.ranges import Said
+from headish.rows.threads.ranges import SpokenTurn
 from headish.values.blocks import ContentBlock
 
 _TOGETHER = 100
@@ -32,7 +32,7 @@ _NOTHING = b"null"
 _decode_apps = msgspec.json.Decoder(list[_App | None]).decode
 
 
-def items_of_plain(turns: Sequence[Said]) -> list[Item | None]:
+def items_of_plain(turns: Sequence[SpokenTurn]) -> list[Item | None]:
     """The item of each turn; None for one that takes ``loading.items_of_turn``, or is damaged."""
     bare = [each for each in turns if _is_bare(each)]
     made: list[Item | None] = []
@@ -45,12 +45,12 @@ def items_of_plain(turns: Sequence[Said]) -> list[Item | None]:
     return [next(each_made) if _is_bare(each) else None for each in turns]
 
 
-def _is_bare(turn: Said) -> bool:
+def _is_bare(turn: SpokenTurn) -> bool:
     """Whether a turn has blocks, and keeps nothing beside them but the application's meta."""
     return turn.type is None and turn.system is None and turn.attributes is None and turn.payload is not None
 
 
-def _together(turns: Sequence[Said]) -> list[Item | None] | None:
+def _together(turns: Sequence[SpokenTurn]) -> list[Item | None] | None:
     """The items of bare turns; None where one of them does not decode by the typed readers."""
     contents = decode_payloads([each.payload for each in turns if each.payload is not None])
     apps = None if contents is None else _read_apps([each.app for each in turns])

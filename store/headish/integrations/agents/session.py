@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agents.result import RunResultBase
 
     from headish.content.drafts import Draft
-    from headish.rows.threads.ranges import Said
+    from headish.rows.threads.ranges import SpokenTurn
     from headish.store.store import Store
 
 T = TypeVar("T")
@@ -166,7 +166,7 @@ class HeadishSession:
     def _pop(
         self, store: Store, session: Session, erase: bool, validate: Callable[[Item], None] | None = None
     ) -> Item | None:
-        def rest(said: Said) -> list[Draft]:
+        def rest(said: SpokenTurn) -> list[Draft]:
             items = items_of_turn(said)
             if validate is not None and items:
                 validate(items[-1])

@@ -18,7 +18,7 @@ from headish.integrations.shared.forgetting import check_erase, erases
 from headish.integrations.shared.opening import Db, Held
 from headish.integrations.shared.scopes import Scoped
 from headish.integrations.shared.threads import Session, session_of
-from headish.rows.threads.ranges import Said
+from headish.rows.threads.ranges import SpokenTurn
 from headish.store.store import Store
 from headish.values.ids import TurnId
 from headish.values.messages import Kept, Message
@@ -100,7 +100,7 @@ def _read(store: Store, session: Session) -> list[BaseMessage]:
     return [message for kept in seen for message in messages_of(kept, apps.get(kept.message.turn or TurnId("")))]
 
 
-def _messages(said: Said) -> list[BaseMessage]:
+def _messages(said: SpokenTurn) -> list[BaseMessage]:
     if said.payload is None:
         return []
     try:

@@ -27,7 +27,7 @@ from headish.integrations.langgraph.known import KnownList
 from headish.integrations.langgraph.records import Checkpoint, Lane, Thread, Turns, Typed, Writes
 from headish.rows.bookmarks import ALL
 from headish.rows.objects import find_object, list_objects, list_objects_backwards
-from headish.rows.threads.ranges import Said, said_range
+from headish.rows.threads.ranges import SpokenTurn, said_range
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import turn_by_id
 from headish.values.blocks import ContentBlock
@@ -156,7 +156,7 @@ def read_messages(connection: Connection, space: int, turns: Turns, serde: Serde
     return found
 
 
-def _messages(turns: Sequence[Said], serde: Serde) -> list[Any]:
+def _messages(turns: Sequence[SpokenTurn], serde: Serde) -> list[Any]:
     payloads = [_payload(turn) for turn in turns]
     together = decode_payloads([each for each in payloads if each is not None])
     blocks = None if together is None else iter(together)
@@ -166,7 +166,7 @@ def _messages(turns: Sequence[Said], serde: Serde) -> list[Any]:
     ]
 
 
-def _payload(turn: Said) -> bytes | None:
+def _payload(turn: SpokenTurn) -> bytes | None:
     """What a turn says, None where it was erased. Raises: CorruptTurn."""
     if turn.erased is not None:
         return None
@@ -175,7 +175,7 @@ def _payload(turn: Said) -> bytes | None:
     return turn.payload
 
 
-def _message(turn: Said, payload: bytes, blocks: tuple[ContentBlock, ...] | None, serde: Serde) -> Any:
+def _message(turn: SpokenTurn, payload: bytes, blocks: tuple[ContentBlock, ...] | None, serde: Serde) -> Any:
     try:
         app = {} if turn.app is None else decode_mapping(turn.app, turn.id, "app")
         return messages.read(decode_payload(payload) if blocks is None else blocks, app, serde.load)

@@ -9,8 +9,9 @@ from headish.history.reading.order import arrange
 from headish.rows.bookmarks import ALL
 from headish.rows.threads.listings import children
 from headish.rows.threads.names import names_of_segments
+from headish.rows.threads.ranges import turns_of
 from headish.rows.threads.walks import read_links_of
-from headish.rows.turns import StoredTurn, turns_of
+from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.erasures import names_logged
 from headish.values.places import Place, Segment
 

@@ -25,11 +25,12 @@ from headish.history.writing.tips import Remembered, append_all_remembered
 from headish.integrations.shared.healing import heal_text
 from headish.integrations.shared.names import key_of, text_of
 from headish.limits import INLINE_BYTES
-from headish.rows.bookmarks import ALL, find_bookmark, has_log, places_reached, set_bookmark
+from headish.rows.bookmarks import ALL, find_bookmark, set_bookmark
 from headish.rows.conversations import find_record, names_in, record_by_key
+from headish.rows.moves import has_log, places_reached
 from headish.rows.objects import Put, put_object
 from headish.rows.threads.listings import children
-from headish.rows.threads.ranges import Said, ids_of_range, last_ids, said_range
+from headish.rows.threads.ranges import SpokenTurn, ids_of_range, last_ids, said_range
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import turn_at
 from headish.rows.upkeep.erasures import names_logged
@@ -84,7 +85,7 @@ def append(connection: Connection, store: Store, session: Session, drafts: Seque
 
 def take_back(
     connection: Connection, store: Store, name: bytes, count: int, mint: KeptIds, *, erase: bool
-) -> tuple[Moved, list[Said]]:
+) -> tuple[Moved, list[SpokenTurn]]:
     """Move a name back; what the turns say that left it, oldest first."""
     number = store._number
     place = find_bookmark(connection, number, name)
@@ -101,7 +102,7 @@ def take_back(
     return moved, said[::-1]
 
 
-def said_before(connection: Connection, space: int, end: Place, count: int) -> list[Said]:
+def said_before(connection: Connection, space: int, end: Place, count: int) -> list[SpokenTurn]:
     """What the turns of a thread before its last ``count`` say, oldest first. Nothing where branches were merged in it:
     ``take_back`` walks first parents alone. Cost: the whole thread."""
     segments = arrange([end], read_links(connection, space, end))
@@ -208,7 +209,7 @@ def last_ranges(connection: Connection, space: int, end: Place, limit: int | Non
     return last[::-1]
 
 
-def read_range(connection: Connection, space: int, segment: Segment) -> list[Said]:
+def read_range(connection: Connection, space: int, segment: Segment) -> list[SpokenTurn]:
     turns = said_range(connection, space, segment)
     if len(turns) != segment.high - segment.low + 1:
         raise _missing(segment)

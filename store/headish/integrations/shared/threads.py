@@ -49,7 +49,7 @@ from headish.integrations.shared.steps import (
 from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.conversations import names_in
 from headish.rows.objects import find_object, remove_object
-from headish.rows.threads.ranges import Said
+from headish.rows.threads.ranges import SpokenTurn
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import turn_at
 from headish.store.store import Store
@@ -98,7 +98,7 @@ def add(store: Store, session: Session, drafts: Sequence[Draft], puts: Puts = ()
     return [each.turn.id for each in written.built]
 
 
-def read(store: Store, session: Session, limit: int | None = None) -> list[Said]:
+def read(store: Store, session: Session, limit: int | None = None) -> list[SpokenTurn]:
     """What the last ``limit`` turns of a session say, or all of them, oldest first. Empty where there is none.
 
     A turn that was erased has ``erased``, and no payload. Overlays are turns as any other: ``is_plain`` tells whether
@@ -107,12 +107,12 @@ def read(store: Store, session: Session, limit: int | None = None) -> list[Said]
     two more where the session has another name.
     Raises: CorruptTurn where a payload is not what was stored.
     """
-    return [each for each in read_unknown(store, session, limit) if isinstance(each, Said)]
+    return [each for each in read_unknown(store, session, limit) if isinstance(each, SpokenTurn)]
 
 
 def read_unknown(
     store: Store, session: Session, limit: int | None = None, known: Collection[TurnId] = ()
-) -> list[Said | TurnId]:
+) -> list[SpokenTurn | TurnId]:
     """``read`` for a caller that remembers turns, which never change: of those that are ``known``, up to the first in
     each chain that is not or was erased, the ids alone are read. Cost: one statement where all are known, and of one
     chain.
@@ -120,7 +120,7 @@ def read_unknown(
     if limit == 0:
         return []
 
-    def work(connection: Connection) -> list[Said | TurnId]:
+    def work(connection: Connection) -> list[SpokenTurn | TurnId]:
         if limit is not None and limit <= len(known):
             end = known_end(connection, store._number, session.name, limit, known)
             if end is not None:
@@ -128,7 +128,7 @@ def read_unknown(
         place = find_end(connection, store._number, session)
         if place is None:
             return []
-        found: list[Said | TurnId] = []
+        found: list[SpokenTurn | TurnId] = []
         for each in last_ranges(connection, store._number, place, limit):
             ids = known_ids(connection, store._number, each, known) if known else []
             found += ids
@@ -163,7 +163,7 @@ def name_of(store: Store, session: Session) -> str | None:
     return None if name is None else name.decode()
 
 
-def is_plain(turns: Sequence[Said]) -> bool:
+def is_plain(turns: Sequence[SpokenTurn]) -> bool:
     """Whether turns are what a model sees: no overlay is among them, and none is hidden from it."""
     return not any(
         each.type == "overlay" or (each.attributes is not None and b'"hidden"' in each.attributes) for each in turns
@@ -171,8 +171,8 @@ def is_plain(turns: Sequence[Said]) -> bool:
 
 
 def pop(
-    store: Store, session: Session, *, erase: bool = False, rest: Callable[[Said], Sequence[Draft]] | None = None
-) -> Said | None:
+    store: Store, session: Session, *, erase: bool = False, rest: Callable[[SpokenTurn], Sequence[Draft]] | None = None
+) -> SpokenTurn | None:
     """Take the last turn off a session, and give what it says; None where nothing is in it.
 
     What another writer adds meanwhile stays. ``rest`` gives turns that take the place of the one that was taken: of a
@@ -181,7 +181,7 @@ def pop(
     """
     kept = KeptIds(store._database.mint)
 
-    def work(connection: Connection) -> tuple[bytes, Moved, Said] | None:
+    def work(connection: Connection) -> tuple[bytes, Moved, SpokenTurn] | None:
         kept.rewind()
         name = find_name(connection, store._number, session)
         if name is None:
@@ -203,7 +203,7 @@ def replace_last(
     drafts: Sequence[Draft],
     *,
     erase: bool = False,
-    stay: Callable[[Sequence[Said]], Sequence[Draft] | None] | None = None,
+    stay: Callable[[Sequence[SpokenTurn]], Sequence[Draft] | None] | None = None,
 ) -> bool:
     """Put other turns in the place of the last ones, which must be the ones with these ids; False, and nothing is
     changed, where they are not.
