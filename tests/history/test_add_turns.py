@@ -43,7 +43,6 @@ class Drained:
             yield item
 
 
-@in_memory_too
 class TestBatches:
     def test_a_batch_has_a_bounded_number_of_turns(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         items = Drained((str(index) for index in range(3 * BATCH_TURNS)), store, monkeypatch)
@@ -70,6 +69,7 @@ class TestBatches:
         assert store.stats().turns == BATCH_TURNS + 1 + 3
         assert store.verify().problems == ()
 
+    @in_memory_too
     def test_a_refused_item_undoes_its_batch_and_keeps_the_earlier_ones(self, store: Store) -> None:
         items = [f"{index}" for index in range(BATCH_TURNS + 10)]
         with pytest.raises(InvalidRole):
@@ -95,6 +95,7 @@ class TestBatches:
         with unchanged(store), pytest.raises(error):
             store.add_turns([{"content": "a", "continues": "main"}, {"content": "b", "bookmark": "new"}, bad, "c"])
 
+    @in_memory_too
     def test_an_iterable_that_fails_stores_nothing_of_its_batch(self, store: Store) -> None:
         def items() -> Iterator[str]:
             yield "a"
