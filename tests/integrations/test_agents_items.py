@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.integrations.shared.threads import add, session_of
+from headish.adapters.sessions import add, session_of
 from headish.rows.threads.ranges import SpokenTurn
 from support.frameworks import needs
 from support.later import Later

@@ -1,18 +1,24 @@
-"""What both adapters of LangChain's messages do with a message that was split (``content.forms.langchain``)."""
+"""LangChain's messages, for the adapters that keep them: fields as blocks and what stands beside them, and back.
+
+``split`` takes the type and the fields of a message, ``join`` gives the fields again. Nothing here imports LangChain.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from headish.content.drafts import Draft, make_draft, with_reply
-from headish.content.forms.langchain.messages import APP, Split
-from headish.integrations.shared.healing import heal_text
-from headish.values.blocks import ContentBlock, Text
+from headish.adapters.healing import heal_text
+from headish.adapters.messages import ContentBlock, Draft, Text, make_draft, with_reply
+from headish.frameworks.langchain.facts import is_kind, role_of
+from headish.frameworks.langchain.messages import APP, Split, join, split
+from headish.frameworks.langchain.own import PROVIDER
+
+__all__ = ["APP", "PROVIDER", "Split", "is_kind", "join", "make_split_draft", "role_of", "split", "words_of"]
 
 
 def make_split_draft(made: Split, limit_bytes: int, *, moves: bool, note: Mapping[str, Any] | None = None) -> Draft:
-    """The draft of a message. ``note`` stands beside it, too. Raises: InvalidContent, TooLarge."""
+    """The draft of a message that was split. ``note`` stands beside it, too. Raises: InvalidContent, TooLarge."""
     options = {
         "role": made.role, "cache": made.cache, "meta": {APP: {**made.beside, **(note or {})}}, "moves": moves,
         "attributes": None if made.speaker is None else {"speaker": made.speaker},

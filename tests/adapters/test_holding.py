@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from headish import Database, Store
+from headish.adapters import holding
+from headish.adapters.holding import DatabaseHold
 from headish.errors import AdapterClosed, InvalidArgument, NotADatabase
-from headish.integrations.shared import opening
-from headish.integrations.shared.opening import Held
 
 
-def held(db: Any, space: str = "default") -> Held:
-    return Held(db, "the session", space)
+def held(db: Any, space: str = "default") -> DatabaseHold:
+    return DatabaseHold(db, "the session", space)
 
 
-def database_of(each: Held) -> Any:
+def database_of(each: DatabaseHold) -> Any:
     with each.use() as store:
         return store._database
 
@@ -45,16 +45,16 @@ class TestOneFile:
         with other.use() as store:
             assert (store.space, list(store.bookmarks)) == ("elsewhere", [])
         other.close()
-        assert opening._open == {}
+        assert holding._open == {}
         with Store.open(tmp_path / "a.db", create=False) as store:
             assert list(store.bookmarks) == ["main"]
 
     def test_is_closed_when_its_last_holder_is_dropped(self, tmp_path: Path) -> None:
         each = held(tmp_path / "a.db")
-        assert len(opening._open) == 1
+        assert len(holding._open) == 1
         del each
         gc.collect()
-        assert opening._open == {}
+        assert holding._open == {}
 
     def test_that_was_removed_and_made_anew_is_another(self, tmp_path: Path) -> None:
         before = held(tmp_path / "a.db")
@@ -94,7 +94,7 @@ class TestADatabaseOfTheCaller:
                 store.add_turn("the other goes on", bookmark="main")
             del one, other, ours, theirs, store
             gc.collect()
-            assert dict(opening._given) == {}
+            assert dict(holding._given) == {}
 
     def test_that_was_closed_is_an_error_that_says_so(self, tmp_path: Path) -> None:
         database = Database.open(tmp_path / "a.db")
@@ -114,7 +114,7 @@ class TestRefused:
         (tmp_path / "a.txt").write_text("words, and no database")
         with pytest.raises(NotADatabase):
             held(tmp_path / "a.txt")
-        assert opening._open == {}
+        assert holding._open == {}
 
 
 @pytest.mark.slow
@@ -122,7 +122,7 @@ class TestRefused:
 def test_a_forked_child_goes_on_and_closes_nothing_of_its_parent(tmp_path: Path) -> None:
     each = held(tmp_path / "a.db")
     context = multiprocessing.get_context("fork")
-    with opening._lock:  # another thread of the parent may hold it
+    with holding._lock:  # another thread of the parent may hold it
         child = context.Process(target=_write_and_close, args=(each,))
         child.start()
     child.join()
@@ -133,7 +133,7 @@ def test_a_forked_child_goes_on_and_closes_nothing_of_its_parent(tmp_path: Path)
     each.close()
 
 
-def _write_and_close(each: Held) -> None:
+def _write_and_close(each: DatabaseHold) -> None:
     with each.use() as store:
         store.add_turn("child", bookmark="main")
     each.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
-from headish.content.forms.langchain.own import PROVIDER
+from headish.frameworks.langchain.own import PROVIDER
 from headish.values.checks.attributes import is_header_value
 
 Fields = Mapping[str, Any]

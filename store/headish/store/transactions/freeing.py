@@ -1,12 +1,14 @@
-"""Which turns an adapter may erase: those that lead to nothing which stays."""
+"""Which turns may be erased: those that lead to nothing which stays. The space is locked."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import takewhile
 
 from headish.database.query import Connection
 from headish.history.reading.order import arrange
 from headish.rows.bookmarks import ALL
+from headish.rows.conversations import names_in
 from headish.rows.threads.listings import children
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.ranges import turns_of
@@ -33,6 +35,12 @@ def free_turns(
     return [place for place in going if place not in stays]
 
 
+def free_end(connection: Connection, space: int, places: Sequence[Place], name: bytes) -> list[Place]:
+    """Of the last turns of a name, the last one first, those up to the first that something else leads to: another
+    name, one that was there once, or a turn that continues it and never was this name's."""
+    return [*takewhile(lambda each: not _leads_on(connection, space, each, name), places)]
+
+
 def _turns_leading(connection: Connection, space: int, ends: Sequence[Place]) -> dict[Place, StoredTurn]:
     if not ends:
         return {}
@@ -49,3 +57,16 @@ def _foreign_names(connection: Connection, space: int, places: Collection[Place]
         found |= {place for place, names in now.items() if any(name != own for name in names)}
         found |= {Place(chain, pos) for name, pos in names_logged(connection, space, Place(chain, top)) if name != own}
     return found & set(places)
+
+
+def _leads_on(connection: Connection, space: int, place: Place, name: bytes) -> bool:
+    if any(other != name for other in names_in(connection, space, place, 2)):
+        return True
+    logged = names_logged(connection, space, Place(place.chain, ALL))
+    if any(other != name and pos >= place.pos for other, pos in logged):
+        return True
+    reached = max((pos for other, pos in logged if other == name), default=-1)
+    return any(
+        each.erased is None and not (each.chain == place.chain and each.pos <= reached)
+        for each in children(connection, space, place, after=0, limit=ALL)
+    )

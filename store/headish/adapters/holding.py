@@ -11,40 +11,29 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from types import TracebackType
+from typing import Self
 
-from headish.database.dialects import SQLITE
-from headish.database.file.files import Location, at_path, locate
-from headish.database.urls import parse_url
-from headish.errors import AdapterClosed, Closed, InvalidArgument
-from headish.integrations.shared.remembering import Memory
-from headish.store.database import Database
-from headish.store.store import Store
+from headish import Database, Store
+from headish.adapters.remembering import TurnMemory
+from headish.database.identity import DatabaseIdentity, identify
+from headish.errors import AdapterClosed, Closed
 
 Db = str | os.PathLike[str] | Database
 """What an adapter takes as ``db``: a path, a URL, ``":memory:"``, or a database that the caller opened and closes."""
 
 
-class _Key(NamedTuple):
-    """What tells databases apart. The file's number: one that was removed and made anew is another."""
-
-    process: int
-    target: str
-    read_only: bool
-    file: tuple[int, int] | None
-
-
-class _Shared:
+class _SharedDatabase:
     """A database that several hold, and a store for each space of it: what a store remembers makes appends cheap."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
         self.holders = 0
         self._stores: dict[str, Store] = {}
-        self._memories: dict[tuple[str, str], Memory] = {}
+        self._memories: dict[tuple[str, str], TurnMemory] = {}
 
-    def memory(self, adapter: str, space: str) -> Memory:
-        return self._memories.setdefault((adapter, space), Memory())
+    def memory(self, adapter: str, space: str) -> TurnMemory:
+        return self._memories.setdefault((adapter, space), TurnMemory())
 
     def store(self, space: str) -> Store:
         found = self._stores.get(space)
@@ -53,23 +42,23 @@ class _Shared:
         return found
 
 
-_open: dict[_Key, _Shared] = {}
-_given: weakref.WeakValueDictionary[int, _Shared] = weakref.WeakValueDictionary()
+_open: dict[DatabaseIdentity, _SharedDatabase] = {}
+_given: weakref.WeakValueDictionary[int, _SharedDatabase] = weakref.WeakValueDictionary()
 """Those of callers, by ``id``: it is no other's while an entry lasts, which holds its database."""
 _lock = threading.RLock()  # a hold that is collected is released wherever its thread stands, here too
 
 
 def _after_fork() -> None:
     # A thread that is not in the child may have held the lock. The databases renew themselves.
-    global _lock, _open
-    _lock, _open = threading.RLock(), {key._replace(process=os.getpid()): shared for key, shared in _open.items()}
+    global _lock
+    _lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):  # where processes can fork
     os.register_at_fork(after_in_child=_after_fork)
 
 
-class Held:
+class DatabaseHold:
     """What an adapter's object holds of a database: one space of it. Safe to share between threads, and across a fork.
 
     ``what`` names the object in the error of one that was closed ("the session"). ``db`` may be another hold, for an
@@ -78,9 +67,9 @@ class Held:
     Raises: as ``Database.open`` and ``Database.store``.
     """
 
-    def __init__(self, db: Db | Held, what: str, space: str = "default") -> None:
+    def __init__(self, db: Db | DatabaseHold, what: str, space: str = "default") -> None:
         self._what, self._uses, self._is_closed = what, 0, False
-        self._shared, self._is_ours = _hold_again(db) if isinstance(db, Held) else _hold(db)
+        self._shared, self._is_ours = _hold_again(db) if isinstance(db, DatabaseHold) else _hold(db)
         self._release = weakref.finalize(self, _let_go, self._shared, self._is_ours)
         self._release.atexit = False
         try:
@@ -89,7 +78,7 @@ class Held:
             self._release()
             raise
 
-    def memory(self, adapter: str) -> Memory:
+    def memory(self, adapter: str) -> TurnMemory:
         """What the process remembers of the space for one kind of adapter."""
         return self._shared.memory(adapter, self._store.space)
 
@@ -127,32 +116,32 @@ class Held:
             self._release()
 
 
-def _hold(db: Db) -> tuple[_Shared, bool]:
+def _hold(db: Db) -> tuple[_SharedDatabase, bool]:
     """The shared database, counted, and whether it is ours to close."""
     if isinstance(db, Database):
         with _lock:
-            return _given.setdefault(id(db), _Shared(db)), False
-    found = _find(db)
+            return _given.setdefault(id(db), _SharedDatabase(db)), False
+    found = identify(db)
     if found is None:
-        shared = _Shared(Database.open(db))
+        shared = _SharedDatabase(Database.open(db))
         shared.holders = 1
         return shared, True
     with _lock:
-        known = _open.get(_key(found))
+        known = _open.get(found)
         if known is None:
-            known = _Shared(Database.open(db))
-            _open[_key(found)] = known  # asked anew: the file is there now
+            known = _SharedDatabase(Database.open(db))
+            _open[identify(db) or found] = known  # asked anew: the file is there now
         known.holders += 1
         return known, True
 
 
-def _hold_again(held: Held) -> tuple[_Shared, bool]:
+def _hold_again(held: DatabaseHold) -> tuple[_SharedDatabase, bool]:
     with held.use(), _lock:
         held._shared.holders += 1
         return held._shared, held._is_ours
 
 
-def _let_go(shared: _Shared, is_ours: bool) -> None:
+def _let_go(shared: _SharedDatabase, is_ours: bool) -> None:
     with _lock:
         shared.holders -= 1
         if shared.holders > 0 or not is_ours:
@@ -162,30 +151,17 @@ def _let_go(shared: _Shared, is_ours: bool) -> None:
     shared.database.close()
 
 
-def _find(db: str | os.PathLike[str]) -> Location | str | None:
-    """Where a database lies: a file, a server's URL, or None for memory. Raises: InvalidArgument."""
-    text = os.fspath(db) if isinstance(db, str | os.PathLike) else None
-    if not isinstance(text, str):
-        raise InvalidArgument(f"db is a path, a URL or an open Database, not {type(db).__name__}")
-    if "://" not in text:
-        location = at_path(os.path.expanduser(text))
-        return None if location.in_memory else location
-    try:
-        url = parse_url(text)
-    except ValueError:
-        return text  # refused where it is opened
-    if url.driver not in SQLITE:
-        return text
-    location = locate(url)
-    return None if location.in_memory or location.is_foreign else location
+class Scoped:
+    """An adapter's object that is closed at the end of its ``with`` block, whatever ends it."""
 
+    def close(self) -> None:
+        """Let go of what the object holds."""
+        raise NotImplementedError
 
-def _key(found: Location | str) -> _Key:
-    if isinstance(found, str):
-        return _Key(os.getpid(), found, False, None)
-    path = os.path.realpath(found.path)
-    try:
-        file = os.stat(path)
-    except OSError:
-        return _Key(os.getpid(), path, found.read_only, None)
-    return _Key(os.getpid(), path, found.read_only, (file.st_dev, file.st_ino))
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

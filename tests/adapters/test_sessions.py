@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from headish import Store
+from headish.adapters import healing, hiding
+from headish.adapters.hiding import HidesOnly, check_erase, erases
+from headish.adapters.sessions import drop, name_of, pop, read_unknown, session_of
 from headish.errors import InvalidArgument
-from headish.integrations.shared import forgetting, healing
-from headish.integrations.shared.forgetting import HidesOnly, check_erase, erases
-from headish.integrations.shared.threads import drop, name_of, pop, read_unknown, session_of
 from headish.rows.threads.ranges import SpokenTurn
 from support.growing import grow
 from support.insides import counted_statements
@@ -39,7 +39,7 @@ class TestASession:
         put(store, session, "one", "two")
         put(store, session, "three")
         assert texts(store, session) == ["one", "two", "three"]
-        record = store.conversations.get(session.name.decode()).record
+        record = store.conversations.get(session.name).record
         assert record.key == text or record.app == {"id": healing.heal_text(text)[0]}
         assert store.verify().problems == ()
 
@@ -208,13 +208,13 @@ class TestErase:
     def test_turns_a_verb_round(
         self, monkeypatch: pytest.MonkeyPatch, erase: bool | None, deletes: bool, done: bool
     ) -> None:
-        monkeypatch.setattr(forgetting, "_said", {("Adapter", "verb")})
+        monkeypatch.setattr(hiding, "_said", {("Adapter", "verb")})
         assert erases(erase, "Adapter", "verb", deletes=deletes) is done
 
     def test_warns_once_of_what_only_hides(
         self, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
     ) -> None:
-        monkeypatch.setattr(forgetting, "_said", set())
+        monkeypatch.setattr(hiding, "_said", set())
         for _ in range(3):
             erases(None, "Adapter", "clear")
         assert [(each.category, str(each.message)[:21]) for each in recwarn] == [(HidesOnly, "Adapter.clear hides: ")]

@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headish.content.forms.langchain.parts import read_parts
 from headish.content.forms.layout import is_nothing
+from headish.frameworks.langchain.parts import read_parts
 from headish.values.blocks import ContentBlock, ProviderBlock, ToolResult, ToolUse
 
 

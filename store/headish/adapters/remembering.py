@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from headish.values.ids import TurnId
+from headish.adapters.messages import TurnId
 
 LIMIT_BYTES = 32 * 1024 * 1024
 """So much is remembered for a database; what was remembered first is forgotten first."""
@@ -24,7 +24,7 @@ _decode = msgspec.json.Decoder(list[Any]).decode
 _REFUSED = (TypeError, ValueError, OverflowError, RecursionError)
 
 
-class Memory:
+class TurnMemory:
     """Messages by the id of their turn. Safe to share between threads."""
 
     def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
