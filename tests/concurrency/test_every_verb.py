@@ -41,6 +41,7 @@ WRITING = {
     **{f"Batches.{name}": "answers/test_batches.py" for name in ("create", "status", "collect", "drop")},
     "Streams.recover_remote": "answers/test_remote.py",
     "Database.move": COPIES,
+    "Store.write": "store/test_transactions.py",
     "Store.erase": "erasing/test_races.py",
     "Bookmarks.erase": "erasing/test_names.py",
     "Spaces.erase": "erasing/test_spaces.py",
@@ -64,7 +65,7 @@ THROUGH = {
 """What stores something through another verb alone."""
 READING = {
     *(f"Store.{name}" for name in (
-        "abbreviate", "blocks", "children", "diff", "export", "find", "get", "heads", "lint", "log", "messages",
+        "abbreviate", "blocks", "children", "diff", "export", "find", "get", "heads", "read", "lint", "log", "messages",
         "open_calls", "options", "payload", "render", "request", "resolve", "siblings", "stats", "text", "thread",
         "tree", "turns", "usage", "verify", "versions", "follow", "position", "audit", "backup", "tokens", "cost",
         "export_each", "export_folder",

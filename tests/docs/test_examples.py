@@ -135,5 +135,5 @@ def test_the_commands_of_make_are_targets() -> None:
 def test_links_lead_to_pages_that_are_there() -> None:
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8"))]
-    assert len(links) > 1000
+    assert len(links) > 300
     assert [(page.name, link) for page, link in links if "://" not in link and not (page.parent / link).exists()] == []

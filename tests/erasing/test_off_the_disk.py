@@ -180,7 +180,7 @@ class TestFiles:
             store.erase(turns[0], reason="asked for")
         assert [each.covers for each in store.erasures] == [None, None]
         assert not store.erasures.is_scrubbed
-        assert store._database.gc().scrubbed
+        assert Database(store._database).gc().scrubbed
         assert [each.covers for each in store.erasures] == [None, None, 2]
         assert store.verify().problems == ()
 
@@ -191,12 +191,12 @@ class TestFiles:
             each.erase(each.add_turn(SECRET).id, reason="asked for", scrub=False)
         [[state]] = run_sql(store, f"SELECT state FROM counter WHERE space = {other._number}")
         run_sql(store, f"UPDATE counter SET state = 'restoring:0' WHERE space = {other._number}")
-        assert store._database.gc().scrubbed
+        assert Database(store._database).gc().scrubbed
         assert [each.covers for each in store.erasures] == [None, 1]
         assert len(dump(other)["erasure"]) == 1
         told = "NULL" if state is None else f"'{state}'"
         run_sql(store, f"UPDATE counter SET state = {told} WHERE space = {other._number}")
-        store._database.gc()
+        Database(store._database).gc()
         assert [each.covers for each in other.erasures] == [None, 1]
 
     def test_whoever_opens_it_is_told_what_is_left_to_do(

@@ -8,14 +8,14 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from headish import Database, Store
+from headish.database.query import Query
 from headish.errors import Closed, CorruptRecord, CorruptTurn, CursorLost, InvalidArgument, InvalidName, RemovedSpace
 from headish.feeds import pages
 from headish.values.results.changes import KINDS, Change
 from support.growing import grow
-from support.insides import database_of, query_of, run_sql
+from support.insides import database_of, run_sql
 from support.places import FilePlace, Place, in_memory_too
 
 
@@ -304,8 +304,7 @@ class TestLostCursors:
         store.pointers.set("small", "openai/m")
         changes = store.follow()
         assert [next(changes).kind for _ in range(3)] == ["turn", "definition", "live"]
-        sql = f"UPDATE counter SET {column} = {column} - 1 WHERE space = :space"
-        lose = query_of(store, "lose the last", text(sql))
+        lose = Query("lose the last", f"UPDATE counter SET {column} = {column} - 1 WHERE space = :space")
         database_of(store).write(lambda connection: connection.run(lose, space=store._number))
         with pytest.raises(CursorLost, match=r"it is at 1/1, and the space ends at (0/1|1/0)"):
             next(changes)

@@ -143,6 +143,7 @@ DEFAULTS: dict[str, Any] = {
     "key": "main",
     "prices": {"price": []},
     "reason": "asked for",
+    "work": lambda transaction: None,
 }
 """What a program would give, by the name of the parameter; where a verb differs, ``OWN`` says so."""
 
@@ -250,7 +251,7 @@ FURTHER_OF = {
     "Batches.create": [Settings],
     "Store.open_retry": [CallOptions, Settings, Named],
 }
-CALLED_BACK = ("count", "warn", "write", "run", "approve", "on_delta", "told", "progress")
+CALLED_BACK = ("count", "work", "warn", "write", "run", "approve", "on_delta", "told", "progress")
 SPELLING = ("bos", "eos", "strict")
 
 
