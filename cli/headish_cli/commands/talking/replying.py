@@ -43,6 +43,8 @@ def reply_command(settings: GlobalOptions, headish: str, provider: str, file: st
         else:
             tell_turn(store, turn, as_json)
         tell_reply(turn)
+    if turn.meta.reply.get("incomplete") or turn.meta.reply.get("schema_error"):
+        raise click.exceptions.Exit(1)
 
 
 @click.command("recover")
