@@ -11,9 +11,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headish.answers.checking import check_reply
+from headish.answers.details import check_reply, trim_reply
 from headish.answers.journal import About
-from headish.answers.trimming import trim_reply
 from headish.content.drafts import Draft, make_message_draft
 from headish.content.encoding import encode_payload
 from headish.errors import CorruptRecord, InvalidArgument, InvalidReply, TooLarge, shown
