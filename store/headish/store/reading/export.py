@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidName, UnknownFormat, UnknownPointer, UnknownServer, Unmappable
-from headish.history.definitions import find_pointer, tools_served
+from headish.history.definitions import find_pointer, pointer_named, tools_served
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.documents import with_documents
 from headish.history.reading.options import resolve_options
@@ -18,7 +18,6 @@ from headish.history.windows.resolve import is_overlaid
 from headish.history.windows.transcripts import kept_thread
 from headish.rows.threads.walks import Walked, read_links
 from headish.rows.turns import StoredTurn, turn_by_id
-from headish.store.asking.request import pointer_named
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import door
 from headish.values.ids import TurnId
@@ -212,8 +211,20 @@ def _write_form(thread: Sequence[Kept], form: Form, drop: Collection[str], endin
 
     if ending.completes or ending.trains or ending.tight:
         raise InvalidArgument(f"{form.name} is a list of messages: no prompt, no text to train with, and no layout")
-    body = body_of(form, write_thread(form, thread, drop_words(drop)))
+    given = _with_ids(form, thread) if form.name != "gemini" else thread  # whose models refuse ids of others
+    body = body_of(form, write_thread(form, given, drop_words(drop)))
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+
+
+def _with_ids(form: Form, thread: Sequence[Kept]) -> list[Kept]:
+    """The thread with ids for the calls of other forms that have none: no other API takes such a call, and the next
+    request makes the same ids."""
+    from headish.content.forms.writing import is_own
+    from headish.providers.shared.ledger import with_ids
+
+    own = [index for index, kept in enumerate(thread) if is_own(form, kept)]
+    messages = with_ids([kept.message for kept in thread], own)
+    return [kept._replace(message=message) for kept, message in zip(thread, messages, strict=True)]
 
 
 def _faces(walked: Sequence[Walked]) -> dict[TurnId, Face]:
